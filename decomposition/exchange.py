@@ -181,6 +181,12 @@ class RankExchange(RankGroup):
         if self._cluster_ghosts is not None:
             self._cluster_ghosts.finish_update()
 
+    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the largest of each entry over the ranks: by a non-blocking all-reduce, as others do in kernels."""
+        result = np.empty_like(mine)
+        self._communicator.Iallreduce(mine, result, self._mpi.MAX).Wait()
+        return result
+
     def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
         """Return how kernels agree and refresh these rows; None if copies of clusters are refreshed as well."""
         return self._ghosts.calls(rows) if self._cluster_ghosts is None else None

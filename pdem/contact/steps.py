@@ -56,7 +56,7 @@ class Between(NamedTuple):
     Attributes
     ----------
     begin : int
-        At the begin of a step; unless it returns 0 no step is taken.
+        At the begin of a step; unless it returns 0 no step is taken. It writes what this rank has to say to others.
     walls : int
         After the contacts with walls, before any particle has moved on.
     ghosts : int
@@ -198,15 +198,20 @@ def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[n
 
 
 @inlined
+def note_status(status: NDArray[np.int64], outcome: NDArray[np.int64]) -> None:
+    """Write what this rank has to say by what was found in the last step."""
+    status[MINE, LISTS] = min(outcome[CODE], GONE)
+    told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
+    status[MINE, ERRORS] += 1 if told else 0
+
+
+@inlined
 def begin_among_ranks(ranks: ExchangeCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
     """Agree with other ranks on the next step, and let ghosts travel; return False if a rank has to look at something.
 
     What goes to other ranks is gathered while these answer.
     """
     begin, status = processor_clock(), ranks.status
-    status[MINE, LISTS] = min(outcome[CODE], GONE)
-    told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
-    status[MINE, ERRORS] += 1 if told else 0
     if ranks.ask != 0:
         call_kernel(ranks.ask, ranks.given)
     asked = processor_clock()
@@ -284,6 +289,8 @@ def take_steps(
     ):
         if begin != 0 and ask_python(begin) != 0:
             break
+        if begin == 0:
+            note_status(of_ranks.status, outcome)
         if not begin_among_ranks(of_ranks, outcome, times):
             break
         if walls is not None:

@@ -269,6 +269,10 @@ class Exchange(Group, Protocol):
         """Return when the ghosts are as `begin_update` found their originals."""
         ...
 
+    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the largest of each of three numbers over the ranks, of which others may be within `ExchangeCalls`."""
+        ...
+
     def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
         """Return how kernels agree with other ranks and refresh these rows, until there are new ghosts.
 
@@ -354,6 +358,10 @@ class Alone(OneRank):
 
     def finish_update(self) -> None:
         """There are none."""
+
+    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers."""
+        return mine
 
     def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
         """Return calls that do nothing."""

@@ -18,9 +18,10 @@ from pdem.simulation.carried_particles import finish_carried
 from pdem.simulation.contact_forces import ContactSteps
 from pdem.simulation.step import (
     Begun,
-    begin_step,
+    allreduce_status_or_stop,
     check_drift,
     facets_are_stale,
+    move_on,
     status_of,
     status_or_stop,
     tune_threads,
@@ -51,9 +52,9 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
     if system.pending_drift is None or phases.records_steps or not acts_alone(system):
         return None
     rows = system.pair_contacts.rows_to_share(system.particles)
-    ranks = None if needs_python(system) else system.exchange.calls(rows)
-    if ranks is None:
-        return _StepsWithPython(system, phases).take(last)
+    ranks = system.exchange.calls(rows)
+    if ranks is None or needs_python(system):
+        return _StepsWithPython(system, phases, ranks if ranks and ranks.agree else None).take(last)
     return _take_without_python(system, phases, last, ranks)
 
 
@@ -89,10 +90,13 @@ def _begun(system: System, agreed: NDArray[np.int64]) -> Begun:
 
 
 class _StepsWithPython:
-    """Steps between which ranks agree, walls and clusters move, and contacts are looked at; ghosts travel in them."""
+    """Steps between which walls and clusters move, and contacts are looked at.
 
-    def __init__(self, system: System, phases: Phases) -> None:
-        self._system, self._phases = system, phases
+    Ranks agree, and ghosts travel, by `ranks`, or in Python as well where that is None.
+    """
+
+    def __init__(self, system: System, phases: Phases, ranks: ExchangeCalls | None) -> None:
+        self._system, self._phases, self._ranks = system, phases, ranks
         self._contacts: ContactSteps | None = None
         self._begun: Begun | None = None
 
@@ -101,10 +105,15 @@ class _StepsWithPython:
         system, begin = self._system, PythonCall(self._begin)
         while self._begun is None and system.step < last:
             end_box_sums(system)
-            self._contacts = ContactSteps(system, system.constants.step, self._phases, ahead=True)
-            taken = self._contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
+            contacts = ContactSteps(
+                system, system.constants.step, self._phases, ahead=True, ranks=self._ranks
+            )
+            self._contacts = contacts
+            taken = contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
+            if contacts.agreed is not None:
+                self._begun = Begun(*status_or_stop(system, contacts.agreed))
             if self._begun is None and taken:
-                self._note_step(self._contacts)
+                self._note_step(contacts)
             if not taken:
                 break
         return self._begun
@@ -120,12 +129,17 @@ class _StepsWithPython:
         contacts.note()
         if contacts.taken:
             self._note_step(contacts)
-        begun = begin_step(system, self._phases)
-        if any(begun) or facets_are_stale(system):
-            self._begun = begun
-            return 1
+        stale, alone = move_on(system, self._phases), facets_are_stale(system)
+        if self._ranks is None or alone:
+            self._begun = Begun(*allreduce_status_or_stop(system, stale))
+            self._phases.lap("wait")
+            if alone or any(self._begun):
+                return 1
+            self._begun = None
+            update_ghosts(system, self._phases)
+        else:
+            self._ranks.status[MINE] = status_of(system, stale)
         contacts.follow_box()
-        update_ghosts(system, self._phases)
         return 0
 
 

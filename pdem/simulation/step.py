@@ -88,6 +88,13 @@ def begin_step(system: System, phases: Phases) -> Begun:
     BlowUpError
         On all ranks, if any of them has recorded an error.
     """
+    begun = Begun(*allreduce_status_or_stop(system, move_on(system, phases)))
+    phases.lap("wait")
+    return begun
+
+
+def move_on(system: System, phases: Phases) -> int:
+    """Move particles and walls of this rank to the next step; return the state of lists, see `Begun`."""
     form_bridges(system)
     change_box(system)
     system.step += 1
@@ -103,10 +110,7 @@ def begin_step(system: System, phases: Phases) -> Begun:
             sync_columns(system)
             record_fast_walls(system)
         phases.lap("walls move")
-    stale = max(stale, lists_in_box(system))
-    begun = Begun(*allreduce_status_or_stop(system, stale))
-    phases.lap("wait")
-    return begun
+    return max(stale, lists_in_box(system))
 
 
 def update_ghosts(system: System, phases: Phases) -> None:
@@ -161,7 +165,7 @@ def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
     BlowUpError
         On all ranks.
     """
-    return status_or_stop(system, system.exchange.largest(status_of(system, stale)))
+    return status_or_stop(system, system.exchange.agree(status_of(system, stale)))
 
 
 def status_of(system: System, stale: int) -> NDArray[np.int64]:

@@ -50,6 +50,22 @@ def test_ranks_that_leave_the_kernel_at_different_steps_stay_together(ranks, ker
     assert len(kernels) > 4
 
 
+@pytest.mark.ranks(2, 3, timeout=240)
+@pytest.mark.parametrize("text", [AT_REST, DRUM], ids=["rest", "turning"])
+def test_one_rank_may_take_single_steps_while_others_are_in_a_kernel(ranks, kernels, monkeypatch, text):
+    if communicator().rank == 1:
+        monkeypatch.setattr(same_lists, "acts_alone", lambda system: False)
+    compare(pdem.Case.from_text(text), 200, meshes=[drum()])
+    assert bool(kernels) == (communicator().rank != 1)
+
+
+@pytest.mark.ranks(2, 8, timeout=240)
+def test_walls_move_between_steps_of_a_kernel_in_which_ranks_agree(ranks, kernels):
+    compare(pdem.Case.from_text(DRUM), 400, meshes=[drum()])
+    assert max(kernels) > 4
+    assert sum(kernels) > 150
+
+
 @pytest.mark.ranks(2, timeout=240)
 def test_python_does_the_same_where_mpi_has_no_addresses(ranks, kernels, monkeypatch):
     case = pdem.Case.from_text(AT_REST)
