@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from decomposition.mpi import World
     from decomposition.partitioners import Parts
     from pdem.containers.clusters import Clusters
-    from pdem.containers.exchange import Migration, PartitionMethod, Traffic
+    from pdem.containers.exchange import ExchangeCalls, Migration, PartitionMethod, Traffic
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
 
@@ -180,6 +180,20 @@ class RankExchange(RankGroup):
         self._ghosts.finish_update()
         if self._cluster_ghosts is not None:
             self._cluster_ghosts.finish_update()
+
+    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the largest of each entry over the ranks: by a non-blocking all-reduce, as others do in kernels."""
+        result = np.empty_like(mine)
+        self._communicator.Iallreduce(mine, result, self._mpi.MAX).Wait()
+        return result
+
+    def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
+        """Return how kernels agree and refresh these rows; None if copies of clusters are refreshed as well."""
+        return self._ghosts.calls(rows) if self._cluster_ghosts is None else None
+
+    def check_calls(self, status: NDArray[np.int64]) -> None:
+        """Raise the error of MPI that calls have noted, if there is one."""
+        self._ghosts.check_calls(status)
 
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from decomposition.compiled_messages import CompiledMessages, gather_rows
 from decomposition.mpi import load_mpi
 from decomposition.packing import GHOST
 from pdem.containers.exchange import Traffic
 from pdem.foundation.fields import PACKED
-from pdem.foundation.kernels import prange, threaded_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from pdem.containers.exchange import ExchangeCalls
     from pdem.containers.particles import Particles
 
 _TAG = 7
@@ -31,15 +32,6 @@ def append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
     particles.ghosts = len(copies)
     for name in GHOST.names or ():
         particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
-
-
-@threaded_kernel
-def gather_rows(rows: NDArray[np.float64], chosen: NDArray[np.int64], gathered: NDArray[np.float64]) -> None:
-    """Copy chosen rows one behind the other: many are on their way from memory at once, unlike with `numpy.take`."""
-    for place in prange(len(chosen)):
-        row = chosen[place]
-        for column in range(rows.shape[1]):
-            gathered[place, column] = rows[row, column]
 
 
 class _Link(NamedTuple):
@@ -80,6 +72,7 @@ class Ghosts:
         self._sends: list[Any] = []
         self._target: NDArray[np.float64] | None = None
         self._mpi = load_mpi()
+        self._compiled = CompiledMessages(communicator)
 
     def connect(
         self,
@@ -108,8 +101,10 @@ class Ghosts:
         self._receiving = _links(ranks, begins.tolist(), numbers.tolist())
         self._target = None
 
-    def _prepare(self, rows: NDArray[np.float64]) -> None:
-        """Make persistent messages, which arrive in these rows."""
+    def _arrive_in(self, rows: NDArray[np.float64]) -> None:
+        """Have persistent messages that arrive in these rows; none may be on its way."""
+        if self._target is not None and self._target.ctypes.data == rows.ctypes.data:
+            return
         for request in (*self._receives, *self._sends):
             request.Free()
         self._target = rows
@@ -120,6 +115,7 @@ class Ghosts:
             self._communicator.Send_init(link.of(self._buffer), link.other, self._tag)
             for link in self._sending
         ]
+        self._compiled.take_requests(self._sends, self._receives)
 
     @property
     def targets(self) -> NDArray[np.int64]:
@@ -143,8 +139,7 @@ class Ghosts:
         if not self._sending and not self._receiving and not self._sends:
             return
         self._mpi.Prequest.Waitall(self._sends)
-        if self._target is None or self._target.ctypes.data != rows.ctypes.data:
-            self._prepare(rows)
+        self._arrive_in(rows)
         self._mpi.Prequest.Startall(self._receives)
         gather_rows(rows, self._rows, self._buffer)
         self._mpi.Prequest.Startall(self._sends)
@@ -157,3 +152,15 @@ class Ghosts:
         """
         self._mpi.Prequest.Waitall(self._receives)
         self._mpi.Prequest.Testall(self._sends)  # a chance for messages that want their sender's help
+
+    def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
+        """Return how kernels do the same, and agree; see `pdem.containers.exchange.Exchange.calls`."""
+        if not self._compiled.are_possible:
+            return None
+        self._mpi.Prequest.Waitall(self._sends)
+        self._arrive_in(rows)
+        return self._compiled.calls(rows, self._rows, self._buffer)
+
+    def check_calls(self, status: NDArray[np.int64]) -> None:
+        """Raise the error of MPI that calls have noted, if there is one."""
+        self._compiled.check(status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from decomposition.bisection import cut
-from decomposition.ghosts import gather_rows
+from decomposition.compiled_messages import HANDLES, calls_of, gather_rows
 from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer, may_meet, with_levels_below
 from decomposition.repeats import Repeats
 
@@ -29,4 +29,6 @@ def call_kernels() -> None:
     mark_layer(position, radius, level, extents, tuple(repeats), mark)
     mark[:] = False
     Cells(position, radius, level, extents[:, 6].copy(), repeats).mark_partners(position, radius, level, mark)
-    gather_rows(np.zeros((_PARTICLES, 2)), np.arange(_RANKS), np.zeros((_RANKS, 2)))
+    rows, chosen, gathered = np.zeros((_PARTICLES, 2)), np.arange(_RANKS), np.zeros((_RANKS, 2))
+    gather_rows(rows, chosen, gathered)
+    calls_of(np.zeros((3, 3), np.int64), np.zeros(HANDLES, np.int64), rows, chosen, gathered)

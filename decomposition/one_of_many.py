@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from decomposition.compiled_messages import gather_rows, gathering
 from decomposition.copies import Copier, Sizes
-from decomposition.ghosts import ROW_BYTES, append_ghosts, gather_rows
+from decomposition.ghosts import ROW_BYTES, append_ghosts
 from decomposition.layers import (
     Cells,
     extents_of_levels,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.clusters import Clusters
+    from pdem.containers.exchange import ExchangeCalls
     from pdem.containers.particles import Particles
 
     Floats = NDArray[np.float64]
@@ -61,8 +63,9 @@ class OneOfMany(Alone):
     def __init__(self, neighbours: Sequence[Particles], period: Floats, threads: int = 1) -> None:
         super().__init__(threads)
         self._others, self._repeats = list(neighbours), Repeats.upright(period)
-        self._sending: list[tuple[Integers, Floats]] = []
+        self._rows, self._buffer = np.empty(0, np.int64), np.empty((0, ROW_BYTES // 8))
         self._numbers = np.zeros(0, np.int64)
+        self._messages = 0
         self.neighbours = 0
         self.seconds_of_others = 0.0
 
@@ -83,20 +86,22 @@ class OneOfMany(Alone):
         self.seconds_of_others += others.seconds
         append_ghosts(particles, copied.ghosts)
         self.neighbours, self._numbers = len(others.numbers), copied.numbers
-        self._sending = [(rows, np.empty((len(rows), ROW_BYTES // 8))) for rows in copied.rows if len(rows)]
+        self._messages = sum(len(rows) > 0 for rows in copied.rows)
+        self._rows = np.concatenate([np.empty(0, np.int64), *copied.rows])
+        self._buffer = np.empty((len(self._rows), ROW_BYTES // 8))
 
     def begin_update(self, rows: Floats, states: Floats | None = None) -> None:
         """Gather the rows that go to the neighbours."""
-        for chosen, buffer in self._sending:
-            gather_rows(rows, chosen, buffer)
+        gather_rows(rows, self._rows, self._buffer)
+
+    def calls(self, rows: Floats) -> ExchangeCalls | None:
+        """Return how kernels gather these rows."""
+        return gathering(rows, self._rows, self._buffer)
 
     def traffic(self) -> Traffic:
         """Return what this rank would send and receive in a step."""
-        sent = sum(len(rows) for rows, _ in self._sending)
-        received = int(self._numbers.sum())
-        return Traffic(
-            len(self._sending), int((self._numbers > 0).sum()), ROW_BYTES * sent, ROW_BYTES * received
-        )
+        sent, received = len(self._rows), int(self._numbers.sum())
+        return Traffic(self._messages, int((self._numbers > 0).sum()), ROW_BYTES * sent, ROW_BYTES * received)
 
 
 def _extents_of(particles: Particles, sizes: Sizes) -> Floats:

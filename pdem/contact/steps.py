@@ -14,9 +14,10 @@ from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome
 from pdem.contact.walls.arguments import WallArguments, WallWork
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
 from pdem.contact.walls.search import seen_by_all
+from pdem.containers.exchange import AGREED, ERRORS, FAILURE, LISTS, MINE, SIGNAL, ExchangeCalls
 from pdem.foundation.kernel_calls import ask_python, call_kernel, processor_clock
 from pdem.foundation.kernels import inlined, uncounted_serial_kernel
-from pdem.motion.integration import FINE
+from pdem.motion.integration import FINE, GONE, LOST
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     from pdem.foundation.kernel_calls import Call
 
-OUTCOME = 8
-TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED = range(OUTCOME)
+OUTCOME = 9
+TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, BEGUN = range(OUTCOME)
 """What `take_steps` says of its steps:
 
 =========================  ========================================================================================
@@ -36,15 +37,17 @@ TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED = range(OUTC
 `SWAPS`                    how often contacts with walls have been found, those before becoming the last ones
 `ENDED`                    contacts with walls that have ended in the last step
 `FAILED`                   not 0 if Python has failed within the last step
+`BEGUN`                    1 if ranks have agreed on the step after these, and have to look at something
 =========================  ========================================================================================
 """
 
 EARLY, LATE = 1, 2
 """Contacts among owned particles, and those with ghosts."""
 
-TIMES = 4
-WALLS, PAIRS, SUM, COUNTED = range(TIMES)
-"""Ticks of the processor's clock that walls, pairs, and sums of forces have taken; numbers added to the ledger."""
+TIMES = 6
+WALLS, PAIRS, SUM, WAIT, EXCHANGE, COUNTED = range(TIMES)
+"""Ticks of the processor's clock that walls, pairs, sums of forces, agreement of ranks, and messages have taken;
+numbers added to the ledger."""
 
 
 class Between(NamedTuple):
@@ -53,7 +56,7 @@ class Between(NamedTuple):
     Attributes
     ----------
     begin : int
-        At the begin of a step; unless it returns 0 no step is taken.
+        At the begin of a step; unless it returns 0 no step is taken. It writes what this rank has to say to others.
     walls : int
         After the contacts with walls, before any particle has moved on.
     ghosts : int
@@ -195,15 +198,60 @@ def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[n
 
 
 @inlined
+def note_status(status: NDArray[np.int64], outcome: NDArray[np.int64]) -> None:
+    """Write what this rank has to say by what was found in the last step."""
+    status[MINE, LISTS] = min(outcome[CODE], GONE)
+    told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
+    status[MINE, ERRORS] += 1 if told else 0
+
+
+@inlined
+def begin_among_ranks(ranks: ExchangeCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
+    """Agree with other ranks on the next step, and let ghosts travel; return False if a rank has to look at something.
+
+    What goes to other ranks is gathered while these answer.
+    """
+    begin, status = processor_clock(), ranks.status
+    if ranks.ask != 0:
+        call_kernel(ranks.ask, ranks.given)
+    asked = processor_clock()
+    times[EXCHANGE] += asked - begin
+    if ranks.agree == 0:
+        return True
+    call_kernel(ranks.agree, ranks.given)
+    agreed = processor_clock()
+    times[WAIT] += agreed - asked
+    told = (status[AGREED, LISTS] | status[AGREED, SIGNAL] | status[AGREED, ERRORS] | status[FAILURE, 0]) != 0
+    outcome[BEGUN] = 1 if told else 0
+    if not told:
+        call_kernel(ranks.begin_update, ranks.given)
+    times[EXCHANGE] += processor_clock() - agreed
+    return not told
+
+
+@inlined
+def wait_for_ghosts(
+    ghosts: int, ranks: ExchangeCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]
+) -> None:
+    """Return when ghosts are where they are now."""
+    if ghosts != 0:
+        outcome[FAILED] |= ask_python(ghosts)
+    begin = processor_clock()
+    if ranks.finish_update != 0:
+        call_kernel(ranks.finish_update, ranks.given)
+        times[EXCHANGE] += processor_clock() - begin
+
+
+@inlined
 def take_step(
-    pairs: PairCalls, ghosts: int, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+    pairs: PairCalls, ghosts: int, ranks: ExchangeCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64],
+    times: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """Evaluate the contacts between particles, and let all forces act; return 0, or as `UNFINISHED`."""
     outcome[CODE] = FINE
     if not evaluate_pairs(pairs, False, limbs, outcome, times):
         return EARLY
-    if ghosts != 0:
-        outcome[FAILED] |= ask_python(ghosts)
+    wait_for_ghosts(ghosts, ranks, outcome, times)
     if pairs.chunks > pairs.inner and not evaluate_pairs(pairs, True, limbs, outcome, times):
         return LATE
     sum_remaining(pairs, outcome, times)
@@ -212,8 +260,8 @@ def take_step(
 
 @uncounted_serial_kernel
 def take_steps(
-    most: int, between: tuple[int, int, int], walls: tuple[Any, ...] | None, pairs: tuple[Any, ...],
-    limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64],
+    most: int, between: tuple[int, int, int], ranks: tuple[Any, ...], walls: tuple[Any, ...] | None,
+    pairs: tuple[Any, ...], limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Evaluate the contacts of steps, each of which also begins the next one, as long as lists stay the same.
 
@@ -224,6 +272,8 @@ def take_steps(
     between : tuple
         Fields of `Between`. If nothing is done at the begin of steps, they end with the first whose particles or
         contacts say that somebody has to look at them.
+    ranks : tuple
+        Fields of `ExchangeCalls`. If ranks agree, steps end before the first at which one has to look at something.
     walls, pairs : tuple
         Fields of `WallCalls`, or None without walls, and of `PairCalls`; the next step has begun.
     limbs : (sums, LIMBS) array
@@ -233,20 +283,24 @@ def take_steps(
     times : (TIMES,) int64 array
         Added to, see `TIMES`.
     """
-    (begin, seen, ghosts), of_pairs = between, PairCalls(*pairs)
+    (begin, seen, ghosts), of_pairs, of_ranks = between, PairCalls(*pairs), ExchangeCalls(*ranks)
     while outcome[TAKEN] < most and has_reserve(
         of_pairs.evaluated[0], of_pairs.reserve, of_pairs.needs_forces
     ):
         if begin != 0 and ask_python(begin) != 0:
             break
+        if begin == 0:
+            note_status(of_ranks.status, outcome)
+        if not begin_among_ranks(of_ranks, outcome, times):
+            break
         if walls is not None:
             evaluate_walls(WallCalls(*walls), limbs, outcome, times)
             if seen != 0:
                 outcome[FAILED] |= ask_python(seen)
-        outcome[UNFINISHED] = take_step(of_pairs, ghosts, limbs, outcome, times)
+        outcome[UNFINISHED] = take_step(of_pairs, ghosts, of_ranks, limbs, outcome, times)
         if outcome[UNFINISHED] != 0:
             break
         outcome[TAKEN] += 1
         told = outcome[CODE] != FINE or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
-        if outcome[FAILED] != 0 or (begin == 0 and told):
+        if outcome[FAILED] != 0 or (begin == 0 and of_ranks.agree == 0 and told):
             break

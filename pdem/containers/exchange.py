@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from pdem.containers.group import Group, OneRank
+from pdem.foundation.fields import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
+    from pdem.foundation.kernel_calls import Call
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
@@ -101,6 +103,44 @@ class Division:
         rows = int(self.sent[rank].sum()), int(self.ghosts[rank].sum())
         sent, received = (self.row_bytes * many for many in rows)
         return Traffic(int(self.sends[rank]), int(self.receives[rank]), sent, received)
+
+
+MINE, AGREED, FAILURE = range(3)
+"""Rows of `ExchangeCalls.status`: what this rank has to say, the largest of all ranks, an error of MPI or 0."""
+
+LISTS, SIGNAL, ERRORS = range(3)
+"""Columns of `ExchangeCalls.status`: state of lists (`pdem.motion.integration.FINE`), stop signal, number of errors."""
+
+
+class ExchangeCalls(NamedTuple):
+    """What ranks do in steps with the same lists, for kernels: see `pdem.foundation.kernel_calls.call_of`.
+
+    Attributes
+    ----------
+    ask : call
+        Begins to all-reduce the row `MINE` of the status, and gathers the rows that others need.
+    agree : call
+        Waits for the answer, the row `AGREED`. 0 where there is nobody to agree with.
+    begin_update, finish_update : calls
+        As the methods of `Exchange`, for the rows that have been gathered.
+    given : tuple
+        Arguments of each of these.
+    status : (3, 3) int64 array
+        See `MINE` and `LISTS`.
+    """
+
+    ask: Call
+    agree: Call
+    begin_update: Call
+    finish_update: Call
+    given: tuple[Any, ...]
+    status: NDArray[np.int64]
+
+
+def calls_without() -> ExchangeCalls:
+    """Return calls of the same types as those of ranks, none of which does anything: all are 0."""
+    status, whole, rows = np.zeros((3, 3), np.int64), np.zeros(0, np.int64), np.zeros((0, PACKED))
+    return ExchangeCalls(0, 0, 0, 0, (0, status, whole, rows, whole, rows), status)
 
 
 class Exchange(Group, Protocol):
@@ -229,6 +269,21 @@ class Exchange(Group, Protocol):
         """Return when the ghosts are as `begin_update` found their originals."""
         ...
 
+    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the largest of each of three numbers over the ranks, of which others may be within `ExchangeCalls`."""
+        ...
+
+    def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
+        """Return how kernels agree with other ranks and refresh these rows, until there are new ghosts.
+
+        None if that takes Python: for copies of clusters, or where MPI cannot be called by address. Not collective.
+        """
+        ...
+
+    def check_calls(self, status: NDArray[np.int64]) -> None:
+        """Raise the error that a call has noted in this status, if there is one."""
+        ...
+
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""
         ...
@@ -303,6 +358,17 @@ class Alone(OneRank):
 
     def finish_update(self) -> None:
         """There are none."""
+
+    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers."""
+        return mine
+
+    def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
+        """Return calls that do nothing."""
+        return calls_without()
+
+    def check_calls(self, status: NDArray[np.int64]) -> None:
+        """There are no errors."""
 
     def traffic(self) -> Traffic:
         """Return that there is none."""

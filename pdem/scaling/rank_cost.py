@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pdem.simulation import step as time_step
 from pdem.simulation.phases import Phases
+from pdem.simulation.same_lists import advance_with_same_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,8 +103,11 @@ class TimedRank:
 
     def advance(self, steps: int) -> None:
         """Take steps."""
-        for number in range(steps):
-            time_step.advance(self._system, self._phases, ahead=number + 1 < steps)
+        system, last = self._system, self._system.step + steps
+        while system.step < last:
+            begun = advance_with_same_lists(system, self._phases, last - 1)
+            following = system.step + (begun is None)
+            time_step.advance(system, self._phases, ahead=following < last, begun=begun)
 
     def time(self, steps: int, beside: int = 0) -> None:
         """Take steps and then make lists, and note how long both took.

@@ -11,12 +11,14 @@ from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
 from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.kept_forces import keep_forces
 from pdem.contact.steps import (
+    BEGUN,
     CODE,
     COUNTED,
     DEEP_PAIR,
     DEEP_WALL,
     EARLY,
     ENDED,
+    EXCHANGE,
     LATE,
     OUTCOME,
     PAIRS,
@@ -25,13 +27,16 @@ from pdem.contact.steps import (
     TAKEN,
     TIMES,
     UNFINISHED,
+    WAIT,
     WALLS,
     Between,
     PairCalls,
     WallCalls,
     take_steps,
 )
+from pdem.containers.exchange import AGREED, calls_without
 from pdem.foundation.kernel_calls import PythonCall, call_of
+from pdem.motion.integration import FINE
 from pdem.simulation.blow_up import PAIR_OVERLAP, WALL_OVERLAP
 from pdem.simulation.box_stress import begin_box_sums
 from pdem.simulation.carried_particles import finish_carried
@@ -43,7 +48,10 @@ from pdem.simulation.wall_wear import note_wall_contacts
 if TYPE_CHECKING:
     from typing import Any
 
+    from numpy.typing import NDArray
+
     from pdem.contact.pairs.arguments import Kick
+    from pdem.containers.exchange import ExchangeCalls
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
 
@@ -106,6 +114,8 @@ class ContactSteps:
         The stopwatch.
     ahead : bool
         Whether each step also begins the next one.
+    ranks : ExchangeCalls, optional
+        How kernels agree with other ranks on each step, and refresh ghosts; by default Python does that.
 
     Attributes
     ----------
@@ -113,10 +123,15 @@ class ContactSteps:
         How forces act.
     """
 
-    def __init__(self, system: System, dt: float, phases: Phases, *, ahead: bool) -> None:
+    def __init__(
+        self, system: System, dt: float, phases: Phases, *, ahead: bool, ranks: ExchangeCalls | None = None
+    ) -> None:
         self._system, self._phases = system, phases
+        self._ranks = calls_without() if ranks is None else ranks
+        self._phases_of_ranks = {} if ranks is None else {"exchange": EXCHANGE, "wait": WAIT}
         self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
         self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
+        self._outcome[CODE] = system.pending_drift or FINE
         self._swaps = 0
         if system.moving_box is not None and ahead:
             self._have_own_box()
@@ -145,6 +160,11 @@ class ContactSteps:
         return int(self._outcome[CODE])
 
     @property
+    def agreed(self) -> NDArray[np.int64] | None:
+        """What ranks have agreed on for the step after those that are done, None if they have not looked at it."""
+        return self._ranks.status[AGREED] if self._outcome[BEGUN] else None
+
+    @property
     def taken(self) -> int:
         """How many steps are done."""
         return int(self._outcome[TAKEN])
@@ -164,10 +184,13 @@ class ContactSteps:
         system = self._system
         counts = system.wear is not None or system.collisions is not None
         walls = PythonCall(self._note_walls) if counts else None
-        ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=updates)) if updates or counts else None
+        waits = updates and self._ranks.finish_update == 0
+        ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=waits)) if waits or counts else None
         between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
         limbs = system.ended_energies.limbs
-        take_steps(most, tuple(between), self._walls, tuple(self._pairs), limbs, self._outcome, self._times)
+        ranks, pairs = tuple(self._ranks), tuple(self._pairs)
+        take_steps(most, tuple(between), ranks, self._walls, pairs, limbs, self._outcome, self._times)
+        system.exchange.check_calls(self._ranks.status)
         for call in (begin, walls, ghosts):
             if call is not None:
                 call.reraise()
@@ -180,8 +203,9 @@ class ContactSteps:
     def note(self) -> None:
         """Have known what kernels have found so far."""
         system, outcome, times = self._system, self._outcome, self._times
-        shares = {"pairs": int(times[PAIRS]), "sum": int(times[SUM])}
-        self._phases.divide(shares if self._walls is None else {**shares, "walls": int(times[WALLS])})
+        walls = {} if self._walls is None else {"walls": WALLS}
+        parts = {"pairs": PAIRS, "sum": SUM, **walls, **self._phases_of_ranks}
+        self._phases.divide({phase: int(times[part]) for phase, part in parts.items()})
         system.ended_energies.count(int(times[COUNTED]))
         times[:] = 0
         record_overlap_error(system, int(outcome[DEEP_PAIR]))

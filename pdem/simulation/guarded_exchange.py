@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
 
 COLLECTIVE = (
-    "add", "before", "begin_update", "collect", "divide", "finish_update", "first", "in_order", "known_ids", "largest",
-    "make_ghosts", "migrate", "near", "owners", "rebalance", "route", "share",
+    "add", "agree", "before", "begin_update", "collect", "divide", "finish_update", "first", "in_order", "known_ids",
+    "largest", "make_ghosts", "migrate", "near", "owners", "rebalance", "route", "share",
 )  # fmt: skip
 """Methods of `pdem.containers.exchange.Exchange` that ranks have to call together."""
 

@@ -9,17 +9,31 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from pdem.containers.exchange import MINE
 from pdem.foundation.kernel_calls import PythonCall
 from pdem.motion.integration import FINE
 from pdem.simulation.box_stress import end_box_sums
 from pdem.simulation.carried_liquid import carries_liquid
 from pdem.simulation.carried_particles import finish_carried
 from pdem.simulation.contact_forces import ContactSteps
-from pdem.simulation.step import begin_step, facets_are_stale, tune_threads, update_ghosts
+from pdem.simulation.step import (
+    Begun,
+    allreduce_status_or_stop,
+    check_drift,
+    facets_are_stale,
+    move_on,
+    status_of,
+    status_or_stop,
+    tune_threads,
+    update_ghosts,
+)
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import ExchangeCalls
     from pdem.simulation.phases import Phases
-    from pdem.simulation.step import Begun
     from pdem.simulation.system import System
 
 LONGEST = 0.05
@@ -37,29 +51,52 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
     """
     if system.pending_drift is None or phases.records_steps or not acts_alone(system):
         return None
-    if needs_python(system):
-        return _StepsWithPython(system, phases).take(last)
-    most = FIRST
-    while system.pending_drift == FINE and not system.errors and not system.stop_requested():
+    rows = system.pair_contacts.rows_to_share(system.particles)
+    ranks = system.exchange.calls(rows)
+    if ranks is None or needs_python(system):
+        return _StepsWithPython(system, phases, ranks if ranks and ranks.agree else None).take(last)
+    return _take_without_python(system, phases, last, ranks)
+
+
+def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> Begun | None:
+    """Do as `advance_with_same_lists` where nothing is done between steps, or ranks agree by these calls."""
+    most, alone = FIRST, system.exchange.size == 1
+    while not alone or not (system.pending_drift or system.errors or system.stop_requested()):
         most = min(most, _last_undisturbed(system, last) - system.step)
         if most < 1:
             break
-        begin, contacts = time.perf_counter(), ContactSteps(system, system.constants.step, phases, ahead=True)
-        taken = contacts.take(most)
+        begin, dt = time.perf_counter(), system.constants.step
+        ranks.status[MINE] = status_of(system, FINE)
+        contacts = ContactSteps(system, dt, phases, ahead=True, ranks=ranks)
+        taken = contacts.take(most, updates=not alone)
         system.step += taken
+        if taken:
+            system.pending_drift = contacts.code
+            tune_threads(system, phases)
+        if contacts.agreed is not None:
+            return _begun(system, contacts.agreed)
         if taken == 0:
             break
-        system.pending_drift = contacts.code
-        tune_threads(system, phases)
         most = max(1, int(LONGEST * taken / (time.perf_counter() - begin)))
     return None
 
 
-class _StepsWithPython:
-    """Steps between which ranks agree, walls and clusters move, and contacts are looked at; ghosts travel in them."""
+def _begun(system: System, agreed: NDArray[np.int64]) -> Begun:
+    """Return the step that ranks have begun by what they have agreed on; raise if any has recorded an error."""
+    system.step += 1
+    if system.pending_drift is not None:
+        check_drift(system, system.pending_drift)
+    return Begun(*status_or_stop(system, agreed))
 
-    def __init__(self, system: System, phases: Phases) -> None:
-        self._system, self._phases = system, phases
+
+class _StepsWithPython:
+    """Steps between which walls and clusters move, and contacts are looked at.
+
+    Ranks agree, and ghosts travel, by `ranks`, or in Python as well where that is None.
+    """
+
+    def __init__(self, system: System, phases: Phases, ranks: ExchangeCalls | None) -> None:
+        self._system, self._phases, self._ranks = system, phases, ranks
         self._contacts: ContactSteps | None = None
         self._begun: Begun | None = None
 
@@ -68,10 +105,15 @@ class _StepsWithPython:
         system, begin = self._system, PythonCall(self._begin)
         while self._begun is None and system.step < last:
             end_box_sums(system)
-            self._contacts = ContactSteps(system, system.constants.step, self._phases, ahead=True)
-            taken = self._contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
+            contacts = ContactSteps(
+                system, system.constants.step, self._phases, ahead=True, ranks=self._ranks
+            )
+            self._contacts = contacts
+            taken = contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
+            if contacts.agreed is not None:
+                self._begun = Begun(*status_or_stop(system, contacts.agreed))
             if self._begun is None and taken:
-                self._note_step(self._contacts)
+                self._note_step(contacts)
             if not taken:
                 break
         return self._begun
@@ -87,12 +129,17 @@ class _StepsWithPython:
         contacts.note()
         if contacts.taken:
             self._note_step(contacts)
-        begun = begin_step(system, self._phases)
-        if any(begun) or facets_are_stale(system):
-            self._begun = begun
-            return 1
+        stale, alone = move_on(system, self._phases), facets_are_stale(system)
+        if self._ranks is None or alone:
+            self._begun = Begun(*allreduce_status_or_stop(system, stale))
+            self._phases.lap("wait")
+            if alone or any(self._begun):
+                return 1
+            self._begun = None
+            update_ghosts(system, self._phases)
+        else:
+            self._ranks.status[MINE] = status_of(system, stale)
         contacts.follow_box()
-        update_ghosts(system, self._phases)
         return 0
 
 
@@ -104,11 +151,11 @@ def acts_alone(system: System) -> bool:
 
 
 def needs_python(system: System) -> bool:
-    """Tell whether Python has something to do in every step: ranks, moving walls, a box, clusters, wear, collisions."""
+    """Tell whether Python has something to do in every step: moving walls, a box, clusters, wear, collisions."""
     walls = system.moving_walls
     others = system.carriers, system.moving_box, system.wear, system.collisions
     move = walls is not None and (walls.moves or walls.surfaces.vary)
-    return system.exchange.size > 1 or move or any(one is not None for one in others)
+    return move or any(one is not None for one in others)
 
 
 def _last_undisturbed(system: System, last: int) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
 from pdem.foundation.kernels import plain, run_on, set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PARTICLE_TOO_FAST, raise_blow_up
@@ -21,6 +22,8 @@ from pdem.simulation.population import remove_escaped_particles, renew_levels_if
 from pdem.simulation.skin_tuner import Lists, Window
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pdem.contact.walls.facet_lists import Carried
     from pdem.containers.exchange import Records
     from pdem.simulation.phases import Phases
@@ -85,6 +88,13 @@ def begin_step(system: System, phases: Phases) -> Begun:
     BlowUpError
         On all ranks, if any of them has recorded an error.
     """
+    begun = Begun(*allreduce_status_or_stop(system, move_on(system, phases)))
+    phases.lap("wait")
+    return begun
+
+
+def move_on(system: System, phases: Phases) -> int:
+    """Move particles and walls of this rank to the next step; return the state of lists, see `Begun`."""
     form_bridges(system)
     change_box(system)
     system.step += 1
@@ -100,10 +110,7 @@ def begin_step(system: System, phases: Phases) -> Begun:
             sync_columns(system)
             record_fast_walls(system)
         phases.lap("walls move")
-    stale = max(stale, lists_in_box(system))
-    begun = Begun(*allreduce_status_or_stop(system, stale))
-    phases.lap("wait")
-    return begun
+    return max(stale, lists_in_box(system))
 
 
 def update_ghosts(system: System, phases: Phases) -> None:
@@ -158,12 +165,20 @@ def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
     BlowUpError
         On all ranks.
     """
-    mine = np.array([stale, system.stop_requested(), len(system.errors)], np.int64)
-    largest = system.exchange.largest(mine)
-    if largest[2]:
+    return status_or_stop(system, system.exchange.agree(status_of(system, stale)))
+
+
+def status_of(system: System, stale: int) -> NDArray[np.int64]:
+    """Return what this rank has to say at the begin of a step (3,), see `pdem.containers.exchange.LISTS`."""
+    return np.array([stale, system.stop_requested(), len(system.errors)], np.int64)
+
+
+def status_or_stop(system: System, largest: NDArray[np.int64]) -> tuple[int, int]:
+    """Return stop signal and state of lists by what ranks have agreed on; raise as `allreduce_status_or_stop`."""
+    if largest[ERRORS]:
         sync_columns(system)
         raise_blow_up(system)
-    return int(largest[1]), int(largest[0])
+    return int(largest[SIGNAL]), int(largest[LISTS])
 
 
 def detect(system: System, phases: Phases, gone: bool = False) -> None:

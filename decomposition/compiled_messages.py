@@ -1,0 +1,182 @@
+"""What ranks do in steps with the same lists, called by kernels: agreement, and the messages that refresh ghosts.
+
+Python between two kernels takes some tens of microseconds a step, more than the messages themselves. Functions of MPI
+are called by their addresses, with the handles that mpi4py has of communicator, types and persistent requests.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from decomposition.mpi import load_mpi
+from pdem.containers.exchange import AGREED, FAILURE, MINE, ExchangeCalls
+from pdem.foundation.c_calls import address_in, address_of, call_c
+from pdem.foundation.kernel_calls import call_kernel, call_of
+from pdem.foundation.kernels import prange, threaded_kernel, uncounted_serial_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.foundation.kernel_calls import Call
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+_FUNCTIONS = "MPI_Iallreduce", "MPI_Waitall", "MPI_Startall", "MPI_Testall"
+
+IALLREDUCE, WAITALL, STARTALL, TESTALL, COMMUNICATOR, TYPE, MAXIMUM = range(7)
+"""Where addresses of functions and handles are that stay the same."""
+
+STATUS, STATES, FLAG, QUESTION, SENDS, SENDING, RECEIVES, RECEIVING = range(7, 15)
+"""Where addresses of what MPI reads and writes are, and numbers of requests: the status, MPI's own of requests, the
+flag of `MPI_Testall`, the request of the all-reduce, requests of sends and how many they are, those of receives."""
+
+HANDLES = 15
+
+
+@threaded_kernel
+def gather_rows(rows: Floats, chosen: Integers, gathered: Floats) -> None:
+    """Copy chosen rows one behind the other: many are on their way from memory at once, unlike with `numpy.take`."""
+    for place in prange(len(chosen)):
+        row = chosen[place]
+        for column in range(rows.shape[1]):
+            gathered[place, column] = rows[row, column]
+
+
+@uncounted_serial_kernel
+def ask(
+    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
+) -> None:
+    """Begin to all-reduce the status of this rank, and gather the owned rows that others need meanwhile."""
+    mine, entries = handles[STATUS], np.int64(status.shape[1])
+    failed = call_c(
+        handles[IALLREDUCE],
+        (
+            mine + 8 * entries * MINE, mine + 8 * entries * AGREED, entries, handles[TYPE], handles[MAXIMUM],
+            handles[COMMUNICATOR], handles[QUESTION],
+        ),
+    )  # fmt: skip
+    failed = max(failed, call_c(handles[WAITALL], (handles[SENDING], handles[SENDS], handles[STATES])))
+    call_kernel(gather, (rows, chosen, gathered))
+    status[FAILURE, 0] = max(status[FAILURE, 0], failed)
+
+
+@uncounted_serial_kernel
+def agree(
+    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
+) -> None:
+    """Wait for the answer of all ranks."""
+    failed = call_c(handles[WAITALL], (np.int64(1), handles[QUESTION], handles[STATES]))
+    status[FAILURE, 0] = max(status[FAILURE, 0], failed)
+
+
+@uncounted_serial_kernel
+def begin_update(
+    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
+) -> None:
+    """Send the gathered rows to the neighbours, and begin to receive theirs."""
+    failed = call_c(handles[STARTALL], (handles[RECEIVING], handles[RECEIVES]))
+    failed = max(failed, call_c(handles[STARTALL], (handles[SENDING], handles[SENDS])))
+    status[FAILURE, 0] = max(status[FAILURE, 0], failed)
+
+
+@uncounted_serial_kernel
+def gather_only(
+    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
+) -> None:
+    """Do as `ask` where nobody is there who answers."""
+    call_kernel(gather, (rows, chosen, gathered))
+
+
+@uncounted_serial_kernel
+def finish_update(
+    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
+) -> None:
+    """Wait for what the neighbours send; see `decomposition.ghosts.Ghosts.finish_update`."""
+    states, sends, receives = handles[STATES], handles[SENDS], handles[RECEIVES]
+    failed = call_c(handles[WAITALL], (handles[RECEIVING], receives, states))
+    failed = max(failed, call_c(handles[TESTALL], (handles[SENDING], sends, handles[FLAG], states)))
+    status[FAILURE, 0] = max(status[FAILURE, 0], failed)
+
+
+def gathering(rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls:
+    """Return calls that gather rows and do nothing else."""
+    status, none = np.zeros((3, 3), np.int64), np.zeros(0, np.int64)
+    given = call_of(gather_rows, (rows, chosen, gathered)), status, none, rows, chosen, gathered
+    return ExchangeCalls(call_of(gather_only, given), 0, 0, 0, given, status)
+
+
+def calls_of(
+    status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
+) -> ExchangeCalls:
+    """Return calls that agree and send, by what they are given; they are compiled, and not called."""
+    given = call_of(gather_rows, (rows, chosen, gathered)), status, handles, rows, chosen, gathered
+    return ExchangeCalls(
+        call_of(ask, given), call_of(agree, given), call_of(begin_update, given), call_of(finish_update, given), given,
+        status,
+    )  # fmt: skip
+
+
+class CompiledMessages:
+    """Calls for the steps of one rank.
+
+    Parameters
+    ----------
+    communicator : mpi4py communicator
+        Of all ranks.
+    """
+
+    def __init__(self, communicator: Any) -> None:
+        self._mpi = load_mpi()
+        library = self._mpi.__file__ or ""
+        self._status, self._flag, self._question = (np.zeros(n, np.int64) for n in ((3, 3), 1, 1))
+        self._handles = np.zeros(HANDLES, np.int64)
+        self._handles[: len(_FUNCTIONS)] = [address_in(library, name) for name in _FUNCTIONS]
+        constants = communicator, self._mpi.INT64_T, self._mpi.MAX
+        self._handles[COMMUNICATOR : MAXIMUM + 1] = self._handles_of(constants)
+        places = self._status, self._flag, self._question
+        self._handles[[STATUS, FLAG, QUESTION]] = [address_of(one) for one in places]
+        self._kept: list[NDArray[Any]] = []
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether the functions of MPI have been found."""
+        return bool(self._handles[: len(_FUNCTIONS)].all())
+
+    def _handles_of(self, objects: Sequence[Any]) -> Integers:
+        """Return the handles of objects of MPI, numbers of 32 bits or pointers."""
+        return np.array([self._mpi._handleof(one) for one in objects], np.uint64).view(np.int64)
+
+    def take_requests(self, sends: Sequence[Any], receives: Sequence[Any]) -> None:
+        """Use these persistent requests from now on."""
+        kind = np.int32 if self._mpi._sizeof(self._mpi.Request) == 4 else np.int64
+        self._kept = [self._handles_of(some).astype(kind) for some in (sends, receives)]
+        room = max(len(sends), len(receives)) * self._mpi._sizeof(self._mpi.Status)
+        self._kept.append(np.zeros(room + 8, np.uint8))
+        addresses = [address_of(one) for one in self._kept]
+        self._handles[[SENDS, RECEIVES, STATES]] = addresses
+        self._handles[SENDING], self._handles[RECEIVING] = len(sends), len(receives)
+
+    def calls(self, rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls:
+        """Return the calls by which kernels agree, and send these rows, chosen ones of the owned.
+
+        Parameters
+        ----------
+        rows : (n, w) array
+            Of owned particles and ghosts.
+        chosen : (k,) int64 array
+            Rows to send.
+        gathered : (k, w) array
+            The buffer that they are sent from.
+        """
+        self._status[:] = 0
+        return calls_of(self._status, self._handles, rows, chosen, gathered)
+
+    def check(self, status: Integers) -> None:
+        """Raise the error that a call has noted, if there is one."""
+        if status[FAILURE, 0]:
+            raise self._mpi.Exception(int(status[FAILURE, 0]))
