@@ -65,16 +65,18 @@ def pytest_configure(config):
 
 
 def pytest_generate_tests(metafunc):
-    """Make one test of each rank count; under an outer mpirun only of the one that is there."""
+    """Make one test of each rank count, those of `slow` as slow tests; under an outer mpirun only of the one there."""
     marker = metafunc.definition.get_closest_marker("ranks")
     if marker is None:
         return
-    counts = marker.args
+    slow = marker.kwargs.get("slow", ())
+    counts = sorted([*marker.args, *slow])
     if IS_UNDER_MPIRUN and not IS_STARTED_BY_HARNESS:
         counts = [count for count in counts if count == launched_ranks()]
     if "ranks" not in metafunc.fixturenames:
         metafunc.fixturenames.append("ranks")
-    metafunc.parametrize("ranks", counts, ids="n{}".format)
+    values = [pytest.param(one, marks=pytest.mark.slow if one in slow else ()) for one in counts]
+    metafunc.parametrize("ranks", values, ids="n{}".format)
 
 
 def pytest_itemcollected(item):

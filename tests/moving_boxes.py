@@ -50,7 +50,7 @@ def moving_case(
     if deformation is not None:
         more["domain"] = {**more.get("domain", {}), "deformation": deformation}
     # Springs share kernels with Hertzian contacts: steel, of which there is none here, meets itself by springs.
-    if options.get("law", ROUGH).get("friction"):
+    if options.get("law", ROUGH).get("friction") or "law" not in options.get("law", ROUGH):
         options["interactions"] = {"steel-steel": LINEAR, **options.get("interactions", {})}
     settings: dict[str, Any] = {
         "lower": [0.0] * 3, "upper": [PERIOD] * 3, "periodic": [True] * 3, "step": STEP, "law": ROUGH,

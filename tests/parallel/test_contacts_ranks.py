@@ -53,7 +53,7 @@ def looks(run):
     return acted, anew, state(run)
 
 
-@pytest.mark.ranks(3, 4, timeout=300)
+@pytest.mark.ranks(3, slow=(4,), timeout=300)
 def test_stress_and_contacts_have_the_same_bits(ranks):
     """Forces of the last step and those evaluated anew, over ranks, threads and a restart."""
     case, comm = divided(KEPT, "bisection" if ranks % 2 else "slabs", "always"), communicator()

@@ -49,7 +49,7 @@ def looked_at(run):
     return {"averages": numbers(run.fields), "now": numbers({"now": now})}
 
 
-@pytest.mark.ranks(1, 3, 4, timeout=300)
+@pytest.mark.ranks(1, 3, slow=(4,), timeout=300)
 def test_averages_have_the_same_bits(ranks):
     """In the middle of an average, over ranks and threads, and across a restart; looking on changes nothing."""
     case, comm = divided(CASE, "bisection" if ranks % 2 else "slabs", "always"), communicator()

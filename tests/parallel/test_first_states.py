@@ -68,16 +68,25 @@ def check_same(case, communicator):
     return counts
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8)
+@pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
 @pytest.mark.parametrize(
     "names",
     [
         ("positions", "cubic"), ("hexagonal", "positions", "random"), ("cubic",), ("fraction",),
-        ("positions",), (), ("random", "hexagonal"), ("positions", "packed"), ("jammed", "positions"),
-        ("pressed",), ("rods", "positions"),
+        ("positions",), (), ("random", "hexagonal"), ("positions", "packed"), ("rods", "positions"),
     ],
 )  # fmt: skip
 def test_all_ranks_have_together_what_one_process_has(ranks, names, communicator):
+    check_together(ranks, names, communicator)
+
+
+@pytest.mark.ranks(2, 3, slow=(1, 4, 8))  # which ask each other thousands of times
+@pytest.mark.parametrize("names", [("jammed", "positions"), ("pressed",)])
+def test_all_ranks_press_as_one_process_does(ranks, names, communicator):
+    check_together(ranks, names, communicator)
+
+
+def check_together(ranks, names, communicator):
     counts = check_same(case_of(*(GROUPS[name] for name in names)), communicator)
     if sum(counts) > 200:
         assert max(counts) <= 1.2 * sum(counts) / ranks + 5
@@ -110,7 +119,7 @@ def test_files_are_read_by_parts(ranks, kind, count, communicator, shared_path):
     assert len(together(case, communicator)[0]["id"]) == count
 
 
-@pytest.mark.ranks(1, 3, 4)
+@pytest.mark.ranks(1, 3, slow=(4,))
 @pytest.mark.parametrize(
     ("line", "message"),
     [

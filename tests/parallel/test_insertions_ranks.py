@@ -20,7 +20,7 @@ TWO = (
 )
 
 
-@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
+@pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=240)
 @pytest.mark.filterwarnings("ignore:insertion heap")
 def test_any_number_of_ranks(ranks):
     run = compare(case_of(*TWO), 400)
@@ -83,7 +83,7 @@ SENSORS = [
 ]
 
 
-@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
+@pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=240)
 def test_sensors_and_outlets_on_any_number_of_ranks(ranks):
     """The mass balance holds to one particle, and every number has the same bits as on one rank."""
     comm = communicator()

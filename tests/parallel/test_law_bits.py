@@ -60,7 +60,7 @@ def sticky_drum(method):
     return pdem.Case.from_text(f'{text}\n[decomposition]\nmethod = "{method}"\nbalance = "always"\n')
 
 
-@pytest.mark.ranks(1, 2, 3, 4, timeout=400)
+@pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=400)
 def test_grains_that_stick_in_a_drum(ranks):
     """Pairs and walls, across cuts that move, in a drum that turns and is carried along."""
     simulation = compare(sticky_drum("bisection" if ranks % 2 else "slabs"), 200, meshes=[drum()])

@@ -23,7 +23,7 @@ def shared_case(comm, folder, deformation, method, **more):
     return comm.bcast(case)
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8, timeout=400)
+@pytest.mark.ranks(1, 2, 3, 8, slow=(4,), timeout=400)
 @pytest.mark.parametrize("deformation", DEFORMATIONS)
 def test_ranks_and_cuts_do_not_matter(ranks, deformation, shared_path):
     turn = (ranks + list(DEFORMATIONS).index(deformation)) % 2

@@ -38,7 +38,7 @@ def system(seed):
     return position, radius, radii, rng.choice([True, False], 3), str(rng.choice(["slabs", "bisection"]))
 
 
-@pytest.mark.ranks(2, 3, 4, 8, timeout=240)
+@pytest.mark.ranks(2, 3, 8, slow=(4,), timeout=240)
 @pytest.mark.parametrize("seed", range(10))
 def test_a_plan_is_what_the_ranks_count(ranks, seed, communicator):
     position, radius, radii, periodic, method = system(seed)
@@ -105,7 +105,7 @@ def test_ranks_reach_the_facets_that_are_planned(ranks, communicator):
     assert 0 < mine == planned[communicator.rank] < sheet.facet_count
 
 
-@pytest.mark.ranks(2, 3, 4, 8, timeout=240)
+@pytest.mark.ranks(2, 3, 8, slow=(4,), timeout=240)
 def test_a_run_begins_as_planned(ranks, communicator):
     case = Case.from_text(CASE)
     simulation = Simulation(case, communicator, threads=1)

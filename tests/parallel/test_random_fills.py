@@ -128,7 +128,7 @@ def check_clear(case, found, *placed):
     assert len(overlapping_pairs(position, radius, case.domain)[0]) == 0
 
 
-@pytest.mark.ranks(2, 3, 4, 8)
+@pytest.mark.ranks(2, 3, 8, slow=(4,))
 @pytest.mark.parametrize("name", CASES)
 def test_positions_are_those_of_one_process(ranks, name, communicator):
     groups, axes, others = CASES[name]
@@ -170,7 +170,7 @@ def problem_of(function):
     return ""
 
 
-@pytest.mark.ranks(3, 4)
+@pytest.mark.ranks(3, slow=(4,))
 def test_any_fill_is_that_of_one_process(ranks, communicator):
     @settings(max_examples=6, derandomize=True, database=None)
     @given(

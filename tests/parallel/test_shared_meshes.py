@@ -153,7 +153,7 @@ def run(communicator, meshes, steps):
     return simulation
 
 
-@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
+@pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=240)
 def test_a_rotating_mesh_across_cuts_has_the_same_bits(ranks, communicator, monkeypatch):
     """Shared, each rank with its own, and one rank alone; what a rank does not watch is not even a number."""
     monkeypatch.setattr("pdem.detection.facets.LARGE", 1000)

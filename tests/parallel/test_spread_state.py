@@ -24,7 +24,7 @@ def share_of(exchange, count, seed):
     return np.flatnonzero(np.random.default_rng(seed).integers(0, exchange.size, count) == exchange.rank)
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8)
+@pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
 @pytest.mark.parametrize("seed", range(4))
 def test_ranks_find_the_cuts_that_one_process_finds(ranks, exchange, seed):
     rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ def test_ranks_find_the_cuts_that_one_process_finds(ranks, exchange, seed):
             np.testing.assert_array_equal(one.place, other.place)
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8)
+@pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
 def test_rows_get_to_the_ranks_they_are_sent_to(ranks, exchange):
     rng = np.random.default_rng(exchange.rank)
     count = int(rng.integers(0, 50)) * (exchange.rank % 3 != 1)
@@ -58,7 +58,7 @@ def test_rows_get_to_the_ranks_they_are_sent_to(ranks, exchange):
         np.testing.assert_array_equal(got["pair"][got["from"] == source], pair[to == exchange.rank])
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8)
+@pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
 def test_any_rank_finds_what_another_has_given_for_an_id(ranks, exchange):
     ids = np.random.default_rng(1).permutation(40 * IDS_TOGETHER)[:5000] ** 2
     mine = np.flatnonzero(np.arange(5000) % ranks == exchange.rank)
@@ -68,7 +68,7 @@ def test_any_rank_finds_what_another_has_given_for_an_id(ranks, exchange):
     assert directory.find(np.array([-5, 10**12])).tolist() == [-1, -1]
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8)
+@pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
 def test_sizes_and_density_are_those_of_all(ranks, exchange):
     rng = np.random.default_rng(5)
     radius = np.append(0.01 * rng.uniform(1.0, 30.0, 4000), [0.5, 0.005])
@@ -89,7 +89,7 @@ def test_sizes_and_density_are_those_of_all(ranks, exchange):
     assert together >= len(radius)
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8)
+@pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
 def test_ranks_near_a_place_are_those_that_own_places_near_it(ranks, exchange):
     rng = np.random.default_rng(11)
     position = rng.random((2000, 3))

@@ -57,7 +57,7 @@ def case():
     )
 
 
-@pytest.mark.ranks(2, 3, 4, timeout=240)
+@pytest.mark.ranks(2, 3, slow=(4,), timeout=240)
 def test_any_number_of_ranks(ranks):
     run = compare(case(), LAST, meshes=MESHES)
     assert run.stage == "open"

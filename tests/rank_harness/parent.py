@@ -53,6 +53,7 @@ class Job:
         tests = folder / "tests.txt"
         tests.write_text("\n".join(limits), encoding="utf-8")
         command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "pytest", "-q", "--no-header"]
+        command += ["-m", ""]  # the tests are chosen: those that are slow as well
         command += [
             "-p",
             "no:cacheprovider",
