@@ -11,6 +11,8 @@ from pdem.case.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from pdem.case.schema import CaseData
 
 
@@ -33,3 +35,13 @@ def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Findi
         if np.all(size < one.width / 8.0):
             text = f"cells are up to {float((one.width / size).max()):.0f} times as short as the width, which shows "
             yield Finding("warning", subject, text + "nothing more and takes long; give fewer cells")
+        yield from _beyond_the_domain(case, size, subject)
+
+
+def _beyond_the_domain(case: CaseData, size: NDArray[np.float64], subject: str) -> Iterator[Finding]:
+    """Yield the axes along which a cell is longer than the domain, where particles cannot fill it."""
+    length = np.subtract(case.domain.upper, case.domain.lower)[: len(size)]
+    for axis in np.flatnonzero(size > length * (1.0 + 1e-9)).tolist():
+        text = f"cells are {size[axis]:.3g} m long along {'xyz'[axis]}, longer than the domain ({length[axis]:.3g} m): "
+        more = "means are over the room beyond it as well; end the grid where the domain ends, or give more cells"
+        yield Finding("warning", subject, text + more)

@@ -97,6 +97,7 @@ def test_in_two_dimensions_there_is_one_cell_along_z():
         ({"every": "1e-6"}, "shorter than the time step"),
         ({"width": "0.001"}, "less than a quarter of the smallest radius"),
         ({"width": "0.1", "cells": "[40, 20, 80]"}, "up to 20 times as short as the width"),
+        ({"lower": "[0.0, -0.02, 0.0]"}, r"cells are 0.12 m long along y, longer than the domain (0.1 m)"),
         ({}, "4x1x8 cells of 0.05 x 0.1 x 0.05 m, means of 10 samples every 0.1 s"),
     ],
 )
