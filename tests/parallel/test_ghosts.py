@@ -43,7 +43,7 @@ def ghosts_of(exchange, position, radius, radii, velocity=None):
     return own, ghosts
 
 
-@pytest.mark.ranks(2, 3, 8, slow=(4,), timeout=240)
+@pytest.mark.ranks(2, 3, 4, 8, timeout=240)
 @pytest.mark.parametrize("seed", range(6))
 def test_every_pair_across_ranks_has_its_ghosts(ranks, seed):
     """Against all pairs; large and fast particles may reach farther than a part of space."""

@@ -21,7 +21,7 @@ from pdem.papers.mixer import drum
 from pdem.simulation.run import run
 
 
-@pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=240)
+@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
 def test_polydisperse_cloud(ranks):
     simulation = compare(divided(CLOUD, "bisection"), 200)
     assert simulation.system.detections >= 3
@@ -34,7 +34,7 @@ def test_polydisperse_cloud_divided_anew_at_every_detection(ranks):
     assert simulation.system.rebalances >= 3
 
 
-@pytest.mark.ranks(1, 2, 3, 8, slow=(4,), timeout=240)
+@pytest.mark.ranks(1, 2, 3, 4, 8, timeout=240)
 def test_moving_drum(ranks):
     simulation = compare(divided(DRUM, "slabs"), 220, meshes=[drum()])
     assert simulation.measures().wall_contacts > 0
@@ -97,7 +97,7 @@ def test_blow_up_is_the_same_on_all_ranks(ranks):
     assert len(set(communicator().allgather(str(caught.value)))) == 1
 
 
-@pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=240)
+@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
 def test_particles_come_and_go(ranks):
     """Some leave the box by themselves, some are taken out, some are put in."""
     text = CLOUD.replace("gravity", 'outside = "remove"\ngravity').replace("random = 1.0", "random = 2.0")
