@@ -132,11 +132,12 @@ class CompiledMessages:
 
     def __init__(self, communicator: Any) -> None:
         self._mpi = load_mpi()
-        library = self._mpi.__file__ or ""
+        is_mpi = isinstance(communicator, self._mpi.Comm)
+        library = (self._mpi.__file__ or "") if is_mpi else ""
         self._status, self._flag, self._question = (np.zeros(n, np.int64) for n in ((3, 3), 1, 1))
         self._handles = np.zeros(HANDLES, np.int64)
         self._handles[: len(_FUNCTIONS)] = [address_in(library, name) for name in _FUNCTIONS]
-        constants = communicator, self._mpi.INT64_T, self._mpi.MAX
+        constants = communicator if is_mpi else self._mpi.COMM_NULL, self._mpi.INT64_T, self._mpi.MAX
         self._handles[COMMUNICATOR : MAXIMUM + 1] = self._handles_of(constants)
         places = self._status, self._flag, self._question
         self._handles[[STATUS, FLAG, QUESTION]] = [address_of(one) for one in places]
@@ -144,7 +145,7 @@ class CompiledMessages:
 
     @property
     def are_possible(self) -> bool:
-        """Whether the functions of MPI have been found."""
+        """Whether the functions of MPI have been found, and the communicator is one that they know."""
         return bool(self._handles[: len(_FUNCTIONS)].all())
 
     def _handles_of(self, objects: Sequence[Any]) -> Integers:

@@ -72,6 +72,7 @@ class RankExchange(RankGroup):
         self._ghosts = Ghosts(self._communicator)
         self._cluster_ghosts: ClusterGhosts | None = None
         self._balance = Balance(balance)
+        self._neighbours = np.zeros(0, np.int64)  # at the last detection; each has this rank among its own
 
     def reshape(self, shape: BoxShape) -> None:
         """Take note that the box has another shape from now on."""
@@ -127,11 +128,15 @@ class RankExchange(RankGroup):
     ) -> Migration | None:
         """Send particles that have left to their new owners; return which, and what has come, None if nothing."""
         owner = self._parts.owners(particles.position if clusters is None else clusters.centres(particles))
-        if not self.largest(np.array([np.any(owner != self.rank)], np.int64))[0]:
+        elsewhere = owner[owner != self.rank]
+        strange = np.setdiff1d(elsewhere, self._neighbours)
+        any_leaves, any_strange = self.largest(np.array([len(elsewhere), len(strange)], np.int64)).tolist()
+        if not any_leaves:
             return None
         if clusters is not None:
             hand_over_clusters(self, clusters)
-        return migrate(self._messages, self.rank, owner, particles, records)
+        partners = None if any_strange else self._neighbours
+        return migrate(self._messages, self.rank, owner, particles, records, partners)
 
     def make_ghosts(
         self,
@@ -147,6 +152,7 @@ class RankExchange(RankGroup):
         extents = with_levels_below(each)
         space = agree_on_space(self._communicator, extents, largest_overhang(clusters), self._repeats)
         neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each, extents)
+        self._neighbours = neighbours
         copier = Copier(self._messages, particles, sizes, extents, self._repeats)
         self._connect(neighbours, copier.exchange(neighbours, theirs), particles, clusters)
         self._balance.end()

@@ -112,6 +112,26 @@ class Messages:
         inbox.wait(self._communicator.Ibarrier())
         return inbox.received()
 
+    def tell_partners(
+        self, partners: Integers, targets: Integers, rows: NDArray[Any]
+    ) -> tuple[Integers, NDArray[Any]]:
+        """Do as `notify` among ranks that know each other; all zeros are nothing. Not collective.
+
+        Parameters
+        ----------
+        partners : (k,) int64 array
+            Ranks, rising; each has this one among its own.
+        targets : (m,) int64 array
+            Some of them, rising.
+        rows : (m, w) array
+            What each of these gets.
+        """
+        mine = np.zeros((len(partners), rows.shape[1]), rows.dtype)
+        mine[np.searchsorted(partners, targets)] = rows
+        theirs = self.swap(partners, mine, np.ones(len(partners), np.int64))[0]
+        some = theirs.any(axis=1)
+        return partners[some], theirs[some]
+
     def introduce(self, targets: Integers, row: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
         """Send a row to some ranks, and to those that send theirs here; return all of these, and theirs. Collective.
 

@@ -52,10 +52,12 @@ def migrate(
     owner: Integers,
     particles: Particles,
     records: Callable[[NDArray[np.bool_]], Records],
+    partners: Integers | None = None,
 ) -> Migration | None:
     """Send particles to their owners; return which have gone and what has come, None if nothing. Collective.
 
-    Only ranks that get something are sent messages: first how much, so that they know of it, then the rows.
+    First ranks are told how much they get: all partners, where no particle of any rank goes elsewhere, which is nearly
+    always so; else only those that get something, and these do not know of it. Then rows are sent.
 
     Parameters
     ----------
@@ -69,12 +71,18 @@ def migrate(
         Those of this rank.
     records : callable
         Returns the contacts of those that leave, a mask of all.
+    partners : (k,) int64 array, optional
+        Ranks, rising, each of which has this one among its own; on no rank does a particle go to any other one.
     """
     leaves = owner != rank
     leaving = _Leaving(rank, owner, particles.id)
     parcels = _parcels(leaving, particles, records(leaves))
     sent = np.stack([leaving.counts(to) for _, to in parcels], axis=1)
-    sources, received = messages.notify(leaving.targets, sent)
+    sources, received = (
+        messages.notify(leaving.targets, sent)
+        if partners is None
+        else messages.tell_partners(partners, leaving.targets, sent)
+    )
     arrived, new_pairs, new_walls = (
         messages.deliver(leaving.targets, rows, sent[:, kind], sources, received[:, kind])
         for kind, (rows, _) in enumerate(parcels)
