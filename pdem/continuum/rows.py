@@ -61,3 +61,26 @@ def add_parts(rows: Floats, relative: Floats, parts: Integers) -> None:
         for p in range(len(rows) * worker // len(parts), len(rows) * (worker + 1) // len(parts)):
             for column in range(ROW):
                 parts[worker, column] += math.ceil(abs(rows[p, column]) * relative[column])
+
+
+@uncounted_kernel
+def join_workers(totals: Integers, joined: Integers) -> None:
+    """Write the sums (n,) of the sums (workers, n) of all workers."""
+    workers = len(totals)
+    for part in prange(workers):
+        for number in range(len(joined) * part // workers, len(joined) * (part + 1) // workers):
+            total = 0
+            for worker in range(workers):
+                total += totals[worker, number]
+            joined[number] = total
+
+
+@uncounted_kernel
+def write_units(quanta: Integers, units: Floats, found: Floats) -> None:
+    """Write sums (classes, cells, 2, ROW) from whole quanta (classes, 2, cells, ROW), of (2, ROW) `units` each."""
+    classes, _, cells, _ = quanta.shape
+    for cell in prange(cells):
+        for one in range(classes):
+            for half in range(2):
+                for column in range(ROW):
+                    found[one, cell, half, column] = quanta[one, half, cell, column] * units[half, column]

@@ -17,7 +17,7 @@ from pdem.containers.group import OneRank
 from pdem.continuum.gaussian import Spreading, spread_points, spread_ways
 from pdem.continuum.grid import GAUSSIAN, LUCY, Grid, images_along, points_per_cell, shares_of
 from pdem.continuum.lucy import Lattice, spread_lucy
-from pdem.continuum.rows import add_parts, write_actions, write_matter
+from pdem.continuum.rows import add_parts, join_workers, write_actions, write_matter, write_units
 from pdem.continuum.spreading import NODES, ROW, SUMS, Items
 from pdem.foundation.arrays import LINE_BYTES, line_zeros, room_for
 from pdem.foundation.kernels import threads
@@ -158,6 +158,8 @@ def field_sums(
 ) -> Floats:  # fmt: skip
     """Return the sums (classes, cells, SUMS) of each class over the cells of a grid. Collective.
 
+    With `rooms` they stand there, until these are used again.
+
     Parameters
     ----------
     grid : Grid
@@ -186,11 +188,19 @@ def field_sums(
             first = half * grid.total * ROW
             target = kind * (2 * grid.total * ROW) + first if classes > 1 else np.full(len(kind), first)
             spread(Items(begin, way, rows.reshape(-1), scales[half], target), total)
-    joined = group.add(total[0] if len(total) == 1 else total.sum(axis=0))
-    found = np.empty((classes, grid.total, SUMS))
-    for half, sums in enumerate(np.moveaxis(joined.reshape(classes, 2, grid.total, ROW), 1, 0)):
-        np.divide(sums, scales[half], out=found[..., half * ROW : (half + 1) * ROW])
+    joined = group.add(_joined(total, room)).reshape(classes, 2, grid.total, ROW)
+    found = room.of("found", (classes, grid.total, SUMS))
+    write_units(joined, 1.0 / scales, found.reshape(classes, grid.total, 2, ROW))  # powers of two: exact
     return found
+
+
+def _joined(total: Integers, rooms: Rooms) -> Integers:
+    """Return the sums (n,) over the workers of their sums (workers, n)."""
+    if len(total) == 1:
+        return total[0]
+    joined = rooms.of("joined", (total.shape[1],), np.int64)
+    join_workers(total, joined)
+    return joined
 
 
 def _parts_of_matter(matter: Matter, rooms: Rooms) -> _Parts:
