@@ -1,10 +1,10 @@
 """Tests under mpirun from one plain `pytest`.
 
-A test marked `@pytest.mark.ranks(1, 2, slow=(4,))` is collected once per rank count, and on 4 only by `pytest -m slow`.
-All that run on the same number of ranks share one mpirun, because starting one costs seconds: the `parent` side
-starts it, the `child` side is pytest again, in every rank, and reports each test through a file as soon as it is
-over. A rank that fails, crashes or hangs ends that mpirun; what had not run yet goes on in a new one. So each test
-passes or fails for itself alone.
+A test marked `@pytest.mark.ranks(1, 2, slow=(4,))` is collected once per rank count, and on 4 ranks is a slow test. All
+that run on the same number of ranks share one mpirun, because starting one costs seconds: the `parent` side starts it,
+the `child` side is pytest again, in every rank, and reports each test through a file as soon as it is over. A rank that
+fails, crashes or hangs ends that mpirun; what had not run yet goes on in a new one. So each test passes or fails for
+itself alone.
 
 All other tests are shared by two processes if there are many of them, see `beside`; ranks have the machine for
 themselves.
