@@ -33,7 +33,7 @@ _COEFFICIENTS = {
 }  # fmt: skip
 TABLE = np.array([[_COEFFICIENTS[name] for name in LAW.coefficients]])
 PARAMETERS = ContactParameters(np.array([2500.0]), TABLE, LAW.powers(TABLE), 1e-4, 1e-4, 10.0)
-SIDES = np.array([[0.0] * 3, [0.0] * 3, [0.0] * 3, [-np.inf] * 3, [np.inf] * 3])
+SIDES = np.array([[0.0] * 3, [0.0] * 3, [0.0] * 3])
 MOTION = Motion(np.array([0.0, 0.0, -9.81]), np.ones(6), SIDES)
 
 

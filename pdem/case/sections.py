@@ -53,9 +53,9 @@ class Domain(Section):
     periodic : tuple of 3 bool
         Axes along which the box repeats.
     outside : {"keep", "remove"}
-        Whether particles whose centre leaves the box through a side that is not periodic are kept or removed; their
-        energy is then added to ``outflow`` of the ledger. Those that are kept and have no wall below them fall on for
-        ever; ``pdem check`` warns of them.
+        Whether particles whose centre has left the box through a side that is not periodic are kept, or removed at the
+        next of every 64 steps; their energy is then added to ``outflow`` of the ledger. Those that are kept and have no
+        wall below them fall on for ever; ``pdem check`` warns of them.
     gravity : tuple of 3 float
         Acceleration in m/s^2.
     gravity_table : GravityTable or None

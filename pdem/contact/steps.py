@@ -17,7 +17,7 @@ from pdem.contact.walls.search import seen_by_all
 from pdem.containers.exchange import AGREED, ERRORS, FAILURE, LISTS, MINE, SIGNAL, ExchangeCalls
 from pdem.foundation.kernel_calls import ask_python, call_kernel, processor_clock
 from pdem.foundation.kernels import inlined, uncounted_serial_kernel
-from pdem.motion.integration import FINE, GONE, LOST
+from pdem.motion.integration import FINE, LOST, STALE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -200,7 +200,7 @@ def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[n
 @inlined
 def note_status(status: NDArray[np.int64], outcome: NDArray[np.int64]) -> None:
     """Write what this rank has to say by what was found in the last step."""
-    status[MINE, LISTS] = min(outcome[CODE], GONE)
+    status[MINE, LISTS] = min(outcome[CODE], STALE)
     told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
     status[MINE, ERRORS] += 1 if told else 0
 

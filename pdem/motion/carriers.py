@@ -103,8 +103,7 @@ class Carriers(Protocol):
         Returns
         -------
         int
-            What `Placing.place` returns, or `pdem.motion.integration.GONE` if that is larger and what a carrier moves
-            has left the box: carried particles do not leave it by themselves.
+            What `Placing.place` returns.
         """
         ...
 

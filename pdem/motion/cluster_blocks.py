@@ -18,7 +18,7 @@ from pdem.foundation.box_images import images_in
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import get3, put3
 from pdem.motion.displacement import drifted
-from pdem.motion.integration import FINE, GONE, Motion, half_kick
+from pdem.motion.integration import Motion, half_kick
 from pdem.motion.rigid_rotation import angular_velocity_by, matrix_of, turned
 from pdem.simd.columns import column_reader, column_writer
 from pdem.simd.places import ROW, offset
@@ -215,23 +215,21 @@ def kick_block(at: int, count: int, half: float, motion: Motion, work: Floats) -
 
 
 @inlined_geometry
-def drift_block(at: int, count: int, dt: float, motion: Motion, work: Floats) -> int:
-    """Move the centres of clusters on, and turn them; return `FINE` or `GONE`."""
-    gone, box = 0, images_in(motion.box)
+def drift_block(at: int, count: int, dt: float, motion: Motion, work: Floats) -> None:
+    """Move the centres of clusters on, and turn them."""
+    box = images_in(motion.box)
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         x, v = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
         way = dt * v[0], dt * v[1], dt * v[2]
-        x, v, turns, _, left = drifted(way, x, v, x, motion.sides, box)
+        x, v, turns, _ = drifted(way, x, v, x, motion.sides, box)
         put3(work, w + CX, STRIDE, x)
         put3(work, w + VX, STRIDE, v)
         put3(work, w + PERIODS, STRIDE, turns)
-        gone += 1 if left & (c < count) else 0
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         q, momentum = _read_quaternion(work, w), get3(work, w + LX, STRIDE)
         _write_quaternion(work, w, turned(q, momentum, get3(work, w + INVERSE_INERTIA, STRIDE), dt))
-    return GONE if gone > 0 else FINE
 
 
 @inlined_geometry

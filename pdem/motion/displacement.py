@@ -15,56 +15,47 @@ if TYPE_CHECKING:
     from pdem.foundation.box_images import Frame
     from pdem.foundation.vectors import Vector
 
-LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
-"""Rows of the sides of a box, shape (5, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
-inverse or 0; limits beyond which a particle is gone [m]."""
+LOWER, PERIOD, FREQUENCY = range(3)
+"""Rows of the sides of a box, shape (3, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
+inverse or 0 [1/m]."""
 
 
 @inlined_geometry
 def move_along(
     axis: int, displacement: float, before: float, reference: float, sides: NDArray[np.float64]
-) -> tuple[float, float, float, bool]:
+) -> tuple[float, float, float]:
     """Displace the centre of a sphere along one axis of the box.
 
-    Returns its new coordinate, wrapped on a periodic axis; the number of periods that were taken off it; its distance
-    from the reference; and whether the sphere has left the box along this axis.
+    Returns its new coordinate, wrapped on a periodic axis; the number of periods that were taken off it; and its
+    distance from the reference.
     """
     x = before + displacement
     periods = np.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
     x -= sides[PERIOD, axis] * periods
     away = nearest_image(x - reference, sides[PERIOD, axis], sides[FREQUENCY, axis])
-    return x, periods, away, (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
+    return x, periods, away
 
 
 @inlined_geometry
 def drifted(
     way: Vector, place: Vector, velocity: Vector, reference: Vector, sides: NDArray[np.float64], box: Any
-) -> tuple[Vector, Vector, Vector, float, bool]:
+) -> tuple[Vector, Vector, Vector, float]:
     """Displace the centre of a sphere, and wrap it where axes are periodic.
 
     Returns its new place, its velocity, which another image of a box that deforms may have, the numbers of lengths that
-    were taken off, the square of its distance from the reference, and whether it has left the box. `box` are the
+    were taken off, and the square of its distance from the reference. `box` are the
     `pdem.foundation.box_images.Images` of one that deforms, else None.
     """
     if box is None:
-        x, tx, dx, left = move_along(0, way[0], place[0], reference[0], sides)
-        y, ty, dy, right = move_along(1, way[1], place[1], reference[1], sides)
-        z, tz, dz, down = move_along(2, way[2], place[2], reference[2], sides)
-        return (x, y, z), velocity, (tx, ty, tz), dx * dx + dy * dy + dz * dz, left | right | down
+        x, tx, dx = move_along(0, way[0], place[0], reference[0], sides)
+        y, ty, dy = move_along(1, way[1], place[1], reference[1], sides)
+        z, tz, dz = move_along(2, way[2], place[2], reference[2], sides)
+        return (x, y, z), velocity, (tx, ty, tz), dx * dx + dy * dy + dz * dz
     there = place[0] + way[0], place[1] + way[1], place[2] + way[2]
     lower = sides[LOWER, 0], sides[LOWER, 1], sides[LOWER, 2]
     x, v, turns = wrapped(there, velocity, lower, box)
     squared = squared_from_reference(in_frame(x, box.frame), in_frame(reference, box.frame), box.frame)
-    return x, v, turns, squared, is_outside(x, sides)
-
-
-@inlined_geometry
-def is_outside(x: Vector, sides: NDArray[np.float64]) -> bool:
-    """Tell whether a place is beyond the limits of the box."""
-    return (
-        (x[0] < sides[LOWEST, 0]) | (x[0] > sides[HIGHEST, 0]) | (x[1] < sides[LOWEST, 1])
-        | (x[1] > sides[HIGHEST, 1]) | (x[2] < sides[LOWEST, 2]) | (x[2] > sides[HIGHEST, 2])
-    )  # fmt: skip
+    return x, v, turns, squared
 
 
 @inlined_geometry

@@ -31,7 +31,7 @@ from pdem.simd.prefetch import LINE, fetch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FINE, STALE, GONE, LOST = 0, 1, 2, 3
+FINE, STALE, LOST = range(3)
 """What `drift` returns: lists still hold; a particle has used up its skin; one has left the box; from `LOST` on,
 `LOST` + the row of a particle that moved more than its radius in one step or is not at a finite place."""
 
@@ -53,7 +53,7 @@ class Motion(NamedTuple):
         Acceleration [m/s^2].
     free : (6,) array
         1 or 0 for each degree of freedom, three of translation, three of rotation.
-    sides : (5, 3) array
+    sides : (3, 3) array
         Of the box, see `pdem.motion.displacement.LOWER`; of one that deforms as it is at the end of the drift.
     box : (ROWS, 3) array or None
         How a box that deforms does so, see `pdem.foundation.box_images`; then periods are those of this.
@@ -192,7 +192,7 @@ def move(
     if drifts:
         reference, image, box = fixed.reference, travel.image, images_in(motion.box)
         a, b, c = dt * u0, dt * u1, dt * u2
-        (x, y, z), (u0, u1, u2), (tx, ty, tz), away, gone = drifted(
+        (x, y, z), (u0, u1, u2), (tx, ty, tz), away = drifted(
             (a, b, c), (packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2]), (u0, u1, u2),
             (reference[p, 0], reference[p, 1], reference[p, 2]), motion.sides, box,
         )  # fmt: skip
@@ -204,7 +204,7 @@ def move(
             travel.box_work[p] += box_work_of((x, y, z), (u0, u1, u2), inverse_mass, dt, box)
         stale = away > fixed.skin[p] * fixed.skin[p]
         packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2] = x, y, z
-        code = GONE if gone else (STALE if stale else FINE)
+        code = STALE if stale else FINE
         code = LOST + p if went_too_far(a, b, c, away, radius) else code
     packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2] = u0, u1, u2
     packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2] = s0, s1, s2
@@ -340,7 +340,7 @@ def drift(
     Returns
     -------
     int
-        `FINE`, `STALE`, `GONE`, or `LOST` + row.
+        `FINE`, `STALE`, or `LOST` + row.
     """
     # named outside of the loop: there it would be done, and arrays counted, for every particle
     how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)

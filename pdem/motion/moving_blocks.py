@@ -13,8 +13,8 @@ import numpy as np
 from pdem.foundation.box_images import frame3, images_in, squared_from_reference, wrapped
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import get3, put3, row3
-from pdem.motion.displacement import FREQUENCY, LOWER, box_work_in_frame, drifted, is_outside, went_too_far
-from pdem.motion.integration import FINE, GONE, LOST, PACKED, STALE, Motion, Travel, half_kick
+from pdem.motion.displacement import FREQUENCY, LOWER, box_work_in_frame, drifted, went_too_far
+from pdem.motion.integration import FINE, LOST, PACKED, STALE, Motion, Travel, half_kick
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
 
@@ -88,13 +88,13 @@ def _kick_and_drift(
         w = offset(at, c)
         u, s = _kicked(w, dt, motion, work)
         way = dt * u[0], dt * u[1], dt * u[2]
-        x, u, turns, away, gone = drifted(
+        x, u, turns, away = drifted(
             way, get3(work, w + X, STRIDE), u, get3(work, w + X0, STRIDE), motion.sides, None
         )
         skin = work[w + SKIN]
         counts, far = c < count, went_too_far(way[0], way[1], way[2], away, work[w + RADIUS])
         stale = STALE if away > skin * skin else FINE
-        worst = max(worst, (GONE if gone else stale) if counts else FINE)
+        worst = max(worst, stale if counts else FINE)
         odd += 1 if counts & (far | (turns[0] != 0.0) | (turns[1] != 0.0) | (turns[2] != 0.0)) else 0
         put3(work, w + X, STRIDE, x)
         put3(work, w + VX, STRIDE, u)
@@ -150,14 +150,13 @@ def _look_at_box(
     at: int, count: int, dt: float, motion: Motion, box: Images, work: NDArray[np.float64]
 ) -> int:
     """Write what a box that deforms does on the motion of the particles; return the largest code but `LOST`."""
-    sides, frame, worst = motion.sides, box.frame, 0
+    frame, worst = box.frame, 0
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         x, u = frame3(work, w + X, STRIDE, frame), frame3(work, w + VX, STRIDE, frame)
         away, skin = squared_from_reference(x, frame3(work, w + X0, STRIDE, frame), frame), work[w + SKIN]
         stale = STALE if away > skin * skin else FINE
-        gone = is_outside(get3(work, w + X, STRIDE), sides)
-        worst = max(worst, (GONE if gone else stale) if c < count else FINE)
+        worst = max(worst, stale if c < count else FINE)
         work[w + BOX_WORK] = box_work_in_frame(x, u, work[w + INVERSE_MASS], dt, frame)
     return worst
 

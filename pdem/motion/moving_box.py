@@ -22,7 +22,7 @@ import numpy as np
 from pdem.containers.box_shape import UPRIGHT, BoxShape
 from pdem.foundation import box_images as rows
 from pdem.foundation.geometry_kernels import geometry_kernel
-from pdem.motion.displacement import FREQUENCY, HIGHEST, LOWER, LOWEST, PERIOD
+from pdem.motion.displacement import FREQUENCY, LOWER, PERIOD
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -215,11 +215,6 @@ class MovingBox:
         """Return the rows of `pdem.motion.displacement.LOWER` at a step; valid as long as `images`."""
         return self._filled(step).sides
 
-    def set_limits(self, lowest: Floats, highest: Floats) -> None:
-        """Set the limits (3,) beyond which particles are gone, infinite along periodic axes [m]."""
-        for one in self._slots:
-            one.sides[LOWEST], one.sides[HIGHEST] = lowest, highest
-
     def _forget(self) -> None:
         for one in self._slots:
             one.step = -1
@@ -239,7 +234,7 @@ class _Slot:
 
     def __init__(self) -> None:
         self.step, self.narrowest, self.shortest = -1, 1.0, math.inf
-        self.images, self.sides = np.zeros((rows.ROWS, 3)), np.zeros((5, 3))
+        self.images, self.sides = np.zeros((rows.ROWS, 3)), np.zeros((3, 3))
 
 
 @geometry_kernel
@@ -257,8 +252,8 @@ def write_images(
         Since that change [s].
     lists : (4,) array
         Lengths and offset when lists were made.
-    images, sides : (`ROWS`, 3) and (5, 3) arrays
-        Written, see `pdem.foundation.box_images`, `pdem.motion.displacement.LOWER`; limits are left alone.
+    images, sides : (`ROWS`, 3) and (3, 3) arrays
+        Written, see `pdem.foundation.box_images`, `pdem.motion.displacement.LOWER`.
     """
     speeds, centre, periodic = numbers[3:6], numbers[8:11], numbers[11:14]
     offset, offset_speed = numbers[6] + time * numbers[7], numbers[7]

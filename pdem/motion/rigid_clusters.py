@@ -92,18 +92,18 @@ def move_block(
 ) -> int:  # fmt: skip
     """Let forces and torques in columns act for so many halves of a step of `dt` [s], and begin the next.
 
-    Returns the largest code of the block and of its members.
+    Returns the largest code of its members.
     """
     at, count, work = block.at, block.size, clusters.work
     for _ in range(kicks):
         kick_block(at, count, 0.5 * dt, motion, work)
-    code = drift_block(at, count, dt, motion, work)
+    drift_block(at, count, dt, motion, work)
     count_periods(block, members.order, clusters)
     scatter_clusters(block, members.order, clusters)
     spin_block(at, count, 0.5 * dt, work)
     orient_block(at, count, work)
     inertia_block(at, count, work)
-    return max(code, place_members(block, dt, motion, clusters, members, image, fixed))
+    return place_members(block, dt, motion, clusters, members, image, fixed)
 
 
 @inlined_geometry

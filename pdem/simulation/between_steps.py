@@ -1,4 +1,4 @@
-"""Steps, and what happens between them: events of gravity, stages, sensors, insertions, and of a box that deforms."""
+"""Steps, and what happens between them: events of gravity, stages, sensors, insertions, the box and who leaves it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.simulation import step as time_step
 from pdem.simulation.box_events import look_at_box, next_box_step
 from pdem.simulation.collision_energies import collision_counts_of
+from pdem.simulation.escape_events import is_escape_step, next_escape_step, remove_escaped
 from pdem.simulation.field_averages import field_averages_of
 from pdem.simulation.field_sampling import sample_fields
 from pdem.simulation.gravity import gravity_of
@@ -58,7 +59,8 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             begin_next_stage(system, phases)
             act(system, phases)
         looked_at = min(last, next_event_but_of_box(system))
-        stop = min(looked_at, next_box_step(system))  # its stress is known without forces that are kept
+        # neither the stress of a box nor who leaves it needs forces that are kept
+        stop = min(looked_at, next_box_step(system), next_escape_step(system))
         while system.step < stop and not requested:
             begun = advance_with_same_lists(system, phases, stop - 1)
             following = system.step + (begun is None)
@@ -83,7 +85,8 @@ def act(system: System, phases: Phases) -> None:
 
     After a restart with shorter intervals some may have been due before: they happen now.
     """
-    if system.step < min(next_event_but_of_box(system), next_box_step(system)):
+    escapes = is_escape_step(system)
+    if not escapes and system.step < min(next_event_but_of_box(system), next_box_step(system)):
         return
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()
@@ -92,6 +95,8 @@ def act(system: System, phases: Phases) -> None:
     ):  # before anything changes: forces are those of the step
         sample_fields(system)
         phases.lap("fields")
+    if escapes:
+        remove_escaped(system, phases)
     if system.gravity is not None and system.step >= system.gravity.next_step:
         change_gravity(system)
     if system.step >= system.stages.next_step:

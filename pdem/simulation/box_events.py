@@ -35,7 +35,6 @@ def box_of(case: Case, constants: Constants) -> MovingBox | None:
         return None
     domain, axes = case.domain, shear_axes(case) or (UPRIGHT, UPRIGHT)
     box = MovingBox(domain.lower, domain.upper, domain.periodic, constants.step, *axes)
-    box.set_limits(constants.lowest, constants.highest)
     return box
 
 

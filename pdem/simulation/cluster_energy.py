@@ -87,11 +87,10 @@ def cluster_gravity_energies(system: System) -> list[Floats]:
     return _gravity(table, system.constants, cluster_masses(table, system.constants))
 
 
-def removed_energies(system: System, removed: NDArray[np.int64], velocity_lag: float) -> list[Floats]:
-    """Return the energies of clusters with these numbers; `velocity_lag` as in `remove_particles`."""
+def removed_energies(system: System, removed: NDArray[np.int64]) -> list[Floats]:
+    """Return the energies of clusters with these numbers."""
     if system.clusters is None or not len(removed):
         return []
-    clusters, constants = system.clusters.table, system.constants
+    clusters = system.clusters.table
     gone = clusters.chosen(np.isin(clusters.number[: clusters.count], removed))
-    gone.velocity[:] += velocity_lag * constants.gravity * constants.free[:3]
-    return cluster_energies(gone, constants)
+    return cluster_energies(gone, system.constants)

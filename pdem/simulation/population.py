@@ -1,7 +1,6 @@
 """Insertion and removal of particles during a simulation: ids, energies, contacts, and the levels of the grid.
 
-Particles outside the box are found in every step, so results do not depend on when lists are built. Every rank knows
-inserted particles by id, and removed ones that it had a copy of; lists are rebuilt at once.
+Every rank knows inserted particles by id, and removed ones that it had a copy of; lists are rebuilt at once.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 from pdem.simulation.cluster_energy import removed_energies
 from pdem.simulation.cluster_insertion import insert_clusters, numbers_of_members
-from pdem.simulation.cluster_steps import cluster_table, keep_clusters, whole_clusters
+from pdem.simulation.cluster_steps import keep_clusters, whole_clusters
 from pdem.simulation.energy import particle_energies
 
 if TYPE_CHECKING:
@@ -32,26 +31,18 @@ RENEWAL_SHARE = 0.2
 """Inserted and removed particles, over all, after which the levels of the grid are chosen anew."""
 
 
-def remove_escaped_particles(system: System) -> Records:
-    """Remove the particles outside the box; return the remaining contacts. Collective."""
-    own, constants, clusters = system.particles, system.constants, cluster_table(system)
-    position = own.position if clusters is None else clusters.centres(own)
-    outside = ((position < constants.lowest) | (position > constants.highest)).any(axis=1)
-    return remove_particles(system, system.particles.id[outside], 0.5 * constants.step)
-
-
-def remove_particles(system: System, ids: NDArray[np.int64], velocity_lag: float = 0.0) -> Records:
+def remove_particles(system: System, ids: NDArray[np.int64]) -> Records:
     """Remove particles of this rank by id; return the remaining contacts. Collective.
 
     Of a cluster all members go. Their energy, and the elastic energy of their contacts, is added to ``outflow``; the
-    contacts end. Lists have to be rebuilt. `velocity_lag` is the time by which velocities are behind positions [s].
+    contacts end. Lists have to be rebuilt.
     """
     own = system.particles
     ids = ids if system.clusters is None else whole_clusters(own, ids)
     removed = system.exchange.known_ids(ids)
     pairs, walls = system.records()
     is_removed = np.isin(own.id, removed)
-    _add_outflow(system, removed, is_removed, velocity_lag)
+    _add_outflow(system, removed, is_removed)
     pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
     law, mine = system.constants.law, _rows(pair_ends & np.isin(pairs.lower, own.id))
     add_dissipated(system.ended_energies, law, pairs.history[law.first_energy :, mine])
@@ -68,20 +59,17 @@ def _rows(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.flatnonzero(mask).astype(np.int32)
 
 
-def _add_outflow(
-    system: System, removed: NDArray[np.int64], is_removed: NDArray[np.bool_], velocity_lag: float
-) -> None:
+def _add_outflow(system: System, removed: NDArray[np.int64], is_removed: NDArray[np.bool_]) -> None:
     """Add the energies of removed particles and their elastic contacts to ``outflow``, each on one rank.
 
     `removed` are all ids that this rank knows; `is_removed` marks them among its particles.
     """
     own, constants, ended = system.particles, system.constants, system.ended_energies
     columns = {name: own[name][is_removed] for name in FIELDS}
-    columns["velocity"] += velocity_lag * constants.gravity * constants.free[:3]
     for values in particle_energies(columns, constants):
         ended.add("outflow", values)
     ended.add("box_work", columns["box_work"])
-    for values in removed_energies(system, columns["cluster"], velocity_lag):
+    for values in removed_energies(system, columns["cluster"]):
         ended.add("outflow", values)
     pairs, column = system.pair_contacts, system.particles.column
     lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]

@@ -146,7 +146,7 @@ class Constants:
     @cached_property
     def motion(self) -> Motion:
         """Constants of the motion of particles."""
-        sides = np.stack((self.lower, self.period, self.inverse_period, self.lowest, self.highest))
+        sides = np.stack((self.lower, self.period, self.inverse_period))
         return Motion(self.gravity, self.free, sides)
 
 

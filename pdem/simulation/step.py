@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
 from pdem.foundation.kernels import plain, run_on, set_threads, threads
-from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
+from pdem.motion.integration import LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PARTICLE_TOO_FAST, raise_blow_up
 from pdem.simulation.box_steps import change_box, lists_in_box
 from pdem.simulation.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
@@ -18,7 +18,7 @@ from pdem.simulation.cluster_steps import cluster_table, states_to_share
 from pdem.simulation.contact_forces import compute_contact_forces
 from pdem.simulation.driven_walls import move_walls, record_fast_walls
 from pdem.simulation.own_force_kicks import kick_own
-from pdem.simulation.population import remove_escaped_particles, renew_levels_if_due
+from pdem.simulation.population import renew_levels_if_due
 from pdem.simulation.skin_tuner import Lists, Window
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Begun(NamedTuple):
     requested : int
         Number of a stop signal, or 0.
     stale : int
-        `FINE`, `STALE` or `GONE` on any rank.
+        `FINE`, or `STALE` on any rank.
     """
 
     requested: int
@@ -67,7 +67,7 @@ def advance(
     requested, stale = begin_step(system, phases) if begun is None else begun
     if stale:
         sync_columns(system)
-        detect(system, phases, stale == GONE)
+        detect(system, phases)
     else:
         update_ghosts(system, phases)
         refresh_facets(system)
@@ -121,7 +121,7 @@ def update_ghosts(system: System, phases: Phases) -> None:
 
 
 def kick_and_drift(system: System) -> int:
-    """Kick by half a step and drift; return `FINE`, `STALE` (lists are out of date) or `GONE` (particles escaped)."""
+    """Kick by half a step and drift; return `FINE`, or `STALE` if lists are out of date."""
     own, constants = system.particles, system.constants
     kick_own(system, system.time_of(system.step - 1), 0.5 * constants.step)
     columns = tuple(own.column(name) for name in StepColumns._fields)
@@ -140,7 +140,7 @@ def check_drift(system: System, code: int) -> int:
     system.pending_drift = None
     if code >= LOST:
         system.errors.append((PARTICLE_TOO_FAST, int(system.particles.id[code - LOST]), 0))
-    return min(code, GONE)
+    return min(code, STALE)
 
 
 def sync_columns(system: System) -> None:
@@ -158,7 +158,7 @@ def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
     system : System
         State of this rank.
     stale : int
-        `FINE`, `STALE` or `GONE` on this rank.
+        `FINE` or `STALE` on this rank.
 
     Raises
     ------
@@ -181,17 +181,13 @@ def status_or_stop(system: System, largest: NDArray[np.int64]) -> tuple[int, int
     return int(largest[SIGNAL]), int(largest[LISTS])
 
 
-def detect(system: System, phases: Phases, gone: bool = False) -> None:
-    """Rebuild all lists: migrate particles, make ghosts, find pairs and facets, carry over histories.
-
-    With `gone`, first remove particles outside the box.
-    """
+def detect(system: System, phases: Phases) -> None:
+    """Rebuild all lists: migrate particles, make ghosts, find pairs and facets, carry over histories."""
     phases.lap("detect")
     system.follow_box()
     tune_settings(system, phases)
     rebalance_load(system, phases)
-    contacts = remove_escaped_particles(system) if gone else None
-    migrate_and_rebuild_lists(system, contacts, phases)
+    migrate_and_rebuild_lists(system, None, phases)
 
 
 def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> None:

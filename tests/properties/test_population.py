@@ -7,6 +7,7 @@ import pytest
 
 from cases import Grains, quad, simulate, state_of
 from pdem.foundation.errors import InputError
+from pdem.simulation.escape_events import EVERY
 
 R = 1.0 / 256.0
 LAW = {"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.02}
@@ -29,13 +30,13 @@ def spilling(folder, grains, **given):
     return simulate(folder, grains, **{**options, **given})
 
 
-def test_who_leaves_is_taken_out_at_once_and_the_ledger_stays_level(tmp_path):
+def test_who_leaves_is_taken_out_at_the_next_look_and_the_ledger_stays_level(tmp_path):
     run = spilling(tmp_path, crowd())
     first = run.energies()
     kinetic = first["translation"]
     numbers = []
-    for _ in range(40):
-        run.advance(50)
+    for _ in range(30):
+        run.advance(EVERY)
         held = run.gather()
         assert np.all(np.abs(held["position"][:, 1:]) <= 6.5 * R)
         numbers.append(len(held["id"]))
@@ -44,6 +45,22 @@ def test_who_leaves_is_taken_out_at_once_and_the_ledger_stays_level(tmp_path):
     assert 0 < numbers[-1] < 60
     assert sorted(numbers, reverse=True) == numbers
     assert run.energies()["outflow"] > 0.3 * kinetic
+
+
+def test_lists_are_not_made_anew_for_each_particle_that_leaves(tmp_path):
+    """A row of grains falls out of the box, one in every eight steps."""
+    places = [[0.0, 0.0, 3.0 * R * (k + 0.5)] for k in range(40)]
+    speed = 3.0 * R / 8.0 / 1e-5
+    run = simulate(
+        tmp_path, Grains(places, [R] * 40, [0.0, 0.0, -speed]), step=1e-5, lower=[-R, -R, 0.0],
+        upper=[R, R, 121.0 * R], outside="remove", detection={"skin": 100.0},
+    )  # fmt: skip
+    before = run.system.detections
+    run.advance(3 * EVERY - 1)
+    assert len(run.gather()["id"]) == 40 - 2 * EVERY // 8
+    assert run.system.detections - before == 2
+    run.advance(1)
+    assert len(run.gather()["id"]) == 40 - 3 * EVERY // 8
 
 
 def test_free_fall_out_of_the_box_keeps_the_ledger_to_rounding(tmp_path):

@@ -19,7 +19,6 @@ from pdem.containers.particles import Particles
 from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.sums import ExactSums
-from pdem.motion.displacement import HIGHEST, LOWEST
 from pdem.motion.integration import PLACE, SPEED, SPIN, FixedColumns, Motion
 
 if TYPE_CHECKING:
@@ -109,7 +108,5 @@ def _copies(pairs: PairContacts, particles: Particles) -> Particles:
 
 def _no_kick(count: int) -> Kick:
     """Return a kick that changes nothing, for so many particles."""
-    sides = np.zeros((5, 3))
-    sides[LOWEST], sides[HIGHEST] = -np.inf, np.inf
     fixed = FixedColumns(np.zeros((count, 3)), np.full(count, np.inf), np.zeros(count))
-    return kick_of(NO_WALLS, 0.0, Motion(np.zeros(3), np.ones(6), sides), fixed)
+    return kick_of(NO_WALLS, 0.0, Motion(np.zeros(3), np.ones(6), np.zeros((3, 3))), fixed)
