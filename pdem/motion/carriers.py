@@ -138,7 +138,7 @@ def place_particle(
     """Wrap the position of a carried particle and pack it; return see `pdem.motion.integration.FINE`."""
     position, image, velocity, reference = columns.position, columns.image, columns.velocity, fixed.reference
     way = dt * velocity[p, 0], dt * velocity[p, 1], dt * velocity[p, 2]
-    x, v, turns, squared, _ = drifted(
+    x, v, turns, squared = drifted(
         (0.0, 0.0, 0.0), (position[p, 0], position[p, 1], position[p, 2]),
         (velocity[p, 0], velocity[p, 1], velocity[p, 2]), (reference[p, 0], reference[p, 1], reference[p, 2]),
         motion.sides, images_in(motion.box),

@@ -91,7 +91,7 @@ def show_members(
             speed = exact_plus3(velocity, exact_cross3(spin, arm))
             if box is not None:
                 there = exact_plus3(centre, arm)
-                _, speed, _, _, _ = drifted((0.0, 0.0, 0.0), there, speed, there, sides, images_in(box))
+                _, speed, _, _ = drifted((0.0, 0.0, 0.0), there, speed, there, sides, images_in(box))
             for axis in range(3):
                 columns.velocity[p, axis], columns.angular_velocity[p, axis] = speed[axis], spin[axis]
 

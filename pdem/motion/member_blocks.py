@@ -194,7 +194,7 @@ def _place(at: int, count: int, dt: float, motion: Motion, work: Floats) -> tupl
         arm = to_space_by(read_now(work, w), away)
         velocity = get3(work, w + VX, STRIDE)
         speed = exact_plus3(velocity, exact_cross3(spin, to_space_by(read_then(work, w), away)))
-        x, v, turns, squared, _ = drifted(
+        x, v, turns, squared = drifted(
             (0.0, 0.0, 0.0), exact_plus3(get3(work, w + CX, STRIDE), arm), speed, get3(work, w + REFERENCE, STRIDE),
             motion.sides, box,
         )  # fmt: skip

@@ -129,7 +129,7 @@ def begin_clusters(
     """Begin a step of `dt` [s]: half a kick by the forces of the last one, the drift, and the packed rows of members.
 
     With two `kicks` the last step is ended as well: both halves of the kick are by the same forces. Each worker writes
-    the largest code of its clusters and members (`pdem.motion.integration.FINE`) to `worst`.
+    the largest code of the members of its clusters (`pdem.motion.integration.FINE`) to `worst`.
     """
     workers = len(worst)
     for worker in prange(workers):
