@@ -60,7 +60,7 @@ POINT_TO_POINT = {"Isend", "Issend", "Irecv", "Recv", "Iprobe", "Mprobe", "Send_
 @pytest.mark.ranks(8, timeout=300)
 @pytest.mark.parametrize("outside", ["keep", "remove"])
 def test_a_run_asks_all_ranks_for_nothing_but_sums(ranks, communicator, outside):
-    """One all-reduce for each step, and four for each detection; one and four more where it is looked for those that have left the box."""
+    """One all-reduce for each step, four for each detection; five more for each look at who has left the box."""
     text = CLOUD.replace("gravity", f'outside = "{outside}"\ngravity')
     text = text.replace("[output]", "[detection]\nskin = 0.1\n[output]").replace(
         "random = 1.0", "random = 2.0"

@@ -37,8 +37,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def run_script(name):
-    exec(compile(SCRIPTS[name], name, "exec"), {})
-    return pdem.Results("results/hopper")
+    names = {}
+    exec(compile(SCRIPTS[name], name, "exec"), names)
+    return pdem.Results(names["case"].output.folder)
 
 
 def test_the_scripts_are_there():
