@@ -62,8 +62,8 @@ def test_observers_steer(folder):
 def test_a_loop_by_hand(folder, capsys):
     results = run_script("by_hand.py")
     assert results.series["step"][-1] == 200
-    assert pdem.Simulation.restart("results/hopper").step == 200
-    assert " [60" in capsys.readouterr().out
+    assert pdem.Simulation.restart("results/by_hand").step == 200
+    assert capsys.readouterr().out.endswith(" 60\n")
 
 
 def test_forces_of_the_page_act_together(folder):
