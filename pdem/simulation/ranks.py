@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -60,6 +61,11 @@ def communicator(threads: int | None = None) -> Any:
     ----------
     threads : int, optional
         Threads per rank, if the user sets them; ranks wait for messages accordingly.
+
+    Raises
+    ------
+    LaunchError
+        If the launcher belongs to another MPI than the one that is loaded, or there is none.
     """
     from decomposition.mpi import start_world
 
@@ -76,6 +82,24 @@ def launch_layout() -> tuple[int, int, int]:
         return 0, 1, 1
     ranks = launch.ranks or 1
     return launch.rank, ranks, launch.ranks_on_node or ranks
+
+
+def warn_of_processes_beside(communicator: Any) -> None:
+    """Warn if a launcher has started several processes, and a simulation is given to each of them alone.
+
+    Warns
+    -----
+    RuntimeWarning
+        By the second of these processes: all of them would write into one folder.
+    """
+    rank, ranks, _ = launch_layout()
+    if communicator is None and rank == 1:
+        warnings.warn(
+            f"{ranks} processes have been started, and each runs this simulation for itself; to run it on all of "
+            "them, give it their communicator: pdem.Simulation(case, pdem.communicator())",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
