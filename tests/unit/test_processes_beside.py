@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from cases import Grains, make_case
 
 import pdem
+from cases import Grains, make_case
 
 
 @pytest.fixture
