@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -82,24 +81,6 @@ def launch_layout() -> tuple[int, int, int]:
         return 0, 1, 1
     ranks = launch.ranks or 1
     return launch.rank, ranks, launch.ranks_on_node or ranks
-
-
-def warn_of_processes_beside(communicator: Any) -> None:
-    """Warn if a launcher has started several processes, and a simulation is given to each of them alone.
-
-    Warns
-    -----
-    RuntimeWarning
-        By the second of these processes: all of them would write into one folder.
-    """
-    rank, ranks, _ = launch_layout()
-    if communicator is None and rank == 1:
-        warnings.warn(
-            f"{ranks} processes have been started, and each runs this simulation for itself; to run it on all of "
-            "them, give it their communicator: pdem.Simulation(case, pdem.communicator())",
-            RuntimeWarning,
-            stacklevel=3,
-        )
 
 
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:

@@ -31,12 +31,12 @@ from pdem.simulation.contact_forces import compute_contact_forces
 from pdem.simulation.driven_walls import driven_reports
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
-from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
+from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at, warn_of_processes_beside
 from pdem.simulation.insertions import InsertionControl
 from pdem.simulation.own_forces import forces_of_run
 from pdem.simulation.phases import Phases
 from pdem.simulation.prepare_kernels import prepare_kernels
-from pdem.simulation.ranks import exchange_of, group_of, once_per_node, warn_of_processes_beside
+from pdem.simulation.ranks import exchange_of, group_of, once_per_node
 from pdem.simulation.scripting import Scripting
 from pdem.simulation.sensor_report import reported
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
