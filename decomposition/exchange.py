@@ -18,7 +18,7 @@ from decomposition.ghosts import Ghosts, append_ghosts
 from decomposition.group import RankGroup
 from decomposition.layers import extents_of_levels, levels_of, with_levels_below
 from decomposition.migration import migrate
-from decomposition.neighbours import agree_on_space, find_neighbours
+from decomposition.neighbours import Neighbourhood
 from decomposition.partitioners import PARTITIONERS
 from decomposition.repeats import Repeats
 from pdem.containers.box_shape import BoxShape
@@ -72,6 +72,7 @@ class RankExchange(RankGroup):
         self._ghosts = Ghosts(self._communicator)
         self._cluster_ghosts: ClusterGhosts | None = None
         self._balance = Balance(balance)
+        self._neighbourhood = Neighbourhood(self._messages, self._communicator, self.rank)
         self._neighbours = np.zeros(0, np.int64)  # at the last detection; each has this rank among its own
 
     def reshape(self, shape: BoxShape) -> None:
@@ -150,8 +151,9 @@ class RankExchange(RankGroup):
         level = levels_of(particles.radius, radii)
         each = extents_of_levels(position, sizes.reach_of_owned(particles), level, len(radii))
         extents = with_levels_below(each)
-        space = agree_on_space(self._communicator, extents, largest_overhang(clusters), self._repeats)
-        neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each, extents)
+        neighbours, theirs = self._neighbourhood.find(
+            self._parts, self._repeats, each, extents, largest_overhang(clusters)
+        )
         self._neighbours = neighbours
         copier = Copier(self._messages, particles, sizes, extents, self._repeats)
         self._connect(neighbours, copier.exchange(neighbours, theirs), particles, clusters)

@@ -6,11 +6,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cases import Grains, make_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdem
+from cases import Grains, make_case
 from pdem.containers.box_shape import BoxShape
 from pdem.detection.facets_of_images import images_across_sides, join_lists
 
