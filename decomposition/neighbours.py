@@ -15,13 +15,14 @@ import numpy as np
 
 from decomposition.layers import may_meet
 from decomposition.mpi import load_mpi
+from decomposition.repeats import Repeats
+from pdem.containers.box_shape import BoxShape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from decomposition.messages import Messages
     from decomposition.partitioners import Parts
-    from decomposition.repeats import Repeats
 
     Floats = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ class _Bounds(NamedTuple):
     boxes : (L, `EXTENT`) array
         Of each level alone.
     whole : (6,) array
-        Lowest and highest coordinates of all [m].
+        Lowest and highest coordinates of all, along periodic axes those of the box [m].
     widest : (L,) array
         Largest reach of each level and all below [m].
     overhang : float
@@ -50,9 +51,10 @@ class _Bounds(NamedTuple):
     widest: Floats
     overhang: float
 
-    def with_leeway(self, parts: Parts, rank: int) -> _Bounds:
+    def with_leeway(self, parts: Parts, rank: int, shape: BoxShape) -> _Bounds:
         """Return what particles of a rank may do: be anywhere in its part, and reach farther."""
-        whole = self.whole + np.repeat((-self.widest[-1], self.widest[-1]), 3)
+        apart = np.where(shape.period > 0.0, 0.0, self.widest[-1])
+        whole = self.whole + np.concatenate((-apart, apart))
         overhang = (1.0 + LEEWAY) * self.overhang
         part, boxes = parts.box(rank, whole), self.boxes.copy()
         some = boxes[:, 0] <= boxes[:, 3]
@@ -92,16 +94,26 @@ class Neighbourhood:
         Of all ranks.
     rank : int
         This one.
+
+    Attributes
+    ----------
+    repeats : Repeats
+        How the box repeats.
     """
 
     def __init__(self, messages: Messages, communicator: Any, rank: int) -> None:
         self._messages, self._communicator, self._rank = messages, communicator, rank
         self._met = np.zeros(0, np.int64)  # each has this rank among its own
         self._bounds: _Bounds | None = None
-        self._space: tuple[Parts, Repeats] | None = None
+        self._parts: Parts | None = None
+        self.reshape(BoxShape.upright(np.zeros(3), np.zeros(3)))
+
+    def reshape(self, shape: BoxShape) -> None:
+        """Take note that the box has another shape from now on: ranks meet anew."""
+        self._shape, self.repeats, self._bounds = shape, Repeats.of(shape), None
 
     def find(
-        self, parts: Parts, repeats: Repeats, each: Floats, extents: Floats, overhang: float
+        self, parts: Parts, each: Floats, extents: Floats, overhang: float
     ) -> tuple[NDArray[np.int64], Floats]:
         """Return the neighbours, rising, and their extents. Collective.
 
@@ -111,8 +123,6 @@ class Neighbourhood:
         ----------
         parts : Parts
             Which rank owns which part of space.
-        repeats : Repeats
-            How the box repeats.
         each, extents : (L, `EXTENT`) arrays
             Of the particles of each level of this rank alone, and of each level and all below.
         overhang : float
@@ -125,23 +135,23 @@ class Neighbourhood:
         extents : (k, L, `EXTENT`) array
             Of their particles of each level and all below.
         """
-        mine = _Bounds(each, extents[-1, :6], extents[:, 6], overhang)
-        known = self._bounds is not None and self._bounds.hold(mine) and self._is_same(parts, repeats)
+        mine = _Bounds(each, self._whole(extents[-1]), extents[:, 6], overhang)
+        known = self._parts is parts and self._bounds is not None and self._bounds.hold(mine)
         everyone, any_unknown = self._agree(mine, not known)
         if any_unknown:
-            theirs = self._meet(parts, repeats, everyone, extents)
+            theirs = self._meet(parts, everyone, extents)
         else:
             rows = np.tile(extents.ravel(), (len(self._met), 1))
             theirs = self._messages.swap(self._met, rows, np.ones(len(self._met), np.int64))[0]
         theirs = theirs.reshape(-1, *extents.shape)
-        near = may_meet(extents[-1], theirs[:, -1], repeats)
+        near = may_meet(extents[-1], theirs[:, -1], self.repeats)
         return self._met[near], theirs[near]
 
-    def _is_same(self, parts: Parts, repeats: Repeats) -> bool:
-        """Tell whether space is cut, and the box repeats, as when ranks have met."""
-        if self._space is None or self._space[0] is not parts:
-            return False
-        return all(np.array_equal(*both) for both in zip(self._space[1], repeats, strict=True))
+    def _whole(self, extent: Floats) -> Floats:
+        """Return lowest and highest coordinates of the particles of this rank, along periodic axes those of the box."""
+        lower, period = self._shape.lower, self._shape.period
+        box = np.concatenate((lower, lower + period))
+        return np.where(np.tile(period > 0.0, 2), box, extent[:6])
 
     def _agree(self, mine: _Bounds, is_unknown: bool) -> tuple[_Bounds, bool]:
         """Return the bounds of all ranks, the boxes those of this one, and whether any does not know who matters."""
@@ -151,11 +161,11 @@ class Neighbourhood:
         whole = np.concatenate((-most[:3], most[3:6]))
         return _Bounds(mine.boxes, whole, most[8:], float(most[6])), bool(most[7])
 
-    def _meet(self, parts: Parts, repeats: Repeats, everyone: _Bounds, extents: Floats) -> Floats:
+    def _meet(self, parts: Parts, everyone: _Bounds, extents: Floats) -> Floats:
         """Find out which ranks matter, and return what they tell of themselves. Collective."""
-        self._bounds, self._space = everyone.with_leeway(parts, self._rank), (parts, repeats)
+        self._bounds, self._parts = everyone.with_leeway(parts, self._rank, self._shape), parts
         boxes = self._bounds.boxes.copy()
         boxes[:, 6] += self._bounds.widest + self._bounds.overhang
-        found = parts.near(boxes, self._bounds.whole, repeats)
+        found = parts.near(boxes, self._bounds.whole, self.repeats)
         self._met, theirs = self._messages.introduce(found[found != self._rank], extents.ravel())
         return theirs

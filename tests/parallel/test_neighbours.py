@@ -21,8 +21,8 @@ AGREED = {"Allreduce": 4}
 
 Where a large particle comes to a rank that had none, ranks meet again, with a barrier."""
 
-PARTNERS = {"boxes": 28, "thick slabs": 2, "thin slabs": 8, "few large": 28 + 4}
-"""Most partners of a rank: parts that touch, not all in line; two; thin slabs in 1.25 reaches; four owners more."""
+PARTNERS = {"boxes": 28, "thick slabs": 2, "thin slabs": 6, "few large": 28 + 4}
+"""Most partners of a rank: parts that touch, not all in line; two; thin slabs in reach; and four owners more."""
 
 PER_PARTNER, BESIDES = 100, 1400
 """Functions that Python calls for each partner, and besides."""
