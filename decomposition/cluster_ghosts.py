@@ -6,7 +6,7 @@ of their numbers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
+STATE_BYTES = 8 * STATE
+"""Bytes of one cluster in the message of a step."""
+
 _SPHERES, _STATES = 17, 18
 """Tags of messages."""
 
@@ -34,6 +37,38 @@ def with_members_last(particles: Particles, copied: Copied) -> Copied:
     source = np.repeat(np.arange(len(copied.numbers)), copied.numbers)
     order = np.lexsort((copied.ghosts["cluster"] > 0, source))
     return Copied(rows, copied.ghosts[order], copied.numbers)
+
+
+class SharedSpheres(NamedTuple):
+    """What is refreshed in steps, of each of k neighbours.
+
+    Attributes
+    ----------
+    single : list of k int64 arrays
+        Owned rows of single spheres that it has copies of.
+    singles : (k,) int64 array
+        Copies of its single spheres.
+    sent, came : lists of k int64 arrays
+        Numbers of clusters that it has copies of, and of those that it owns of which there are copies here; rising.
+    """
+
+    single: list[Integers]
+    singles: Integers
+    sent: list[Integers]
+    came: list[Integers]
+
+
+def shared_spheres(particles: Particles, copied: Copied) -> SharedSpheres:
+    """Return single spheres and clusters among copies."""
+    of_each = np.split(copied.ghosts["cluster"], np.cumsum(copied.numbers)[:-1]) if copied.rows else []
+    sent = [np.unique(particles.cluster[rows]) for rows in copied.rows]
+    came = [np.unique(one) for one in of_each]
+    return SharedSpheres(
+        [rows[particles.cluster[rows] == 0] for rows in copied.rows],
+        np.array([np.count_nonzero(one == 0) for one in of_each], np.int64),
+        [one[one > 0] for one in sent],
+        [one[one > 0] for one in came],
+    )
 
 
 class ClusterGhosts:
@@ -66,19 +101,11 @@ class ClusterGhosts:
         begins : (k,) int64 array
             Row of the first copy from each neighbour.
         """
-        single = [one[particles.cluster[one] == 0] for one in copied.rows]
-        sent = [np.unique(particles.cluster[one]) for one in copied.rows]
-        sent = [one[one > 0] for one in sent]
-        ends = np.cumsum(copied.numbers)
-        of_each = [
-            copied.ghosts["cluster"][end - many : end] for end, many in zip(ends, copied.numbers, strict=True)
-        ]
-        came = [np.unique(one[one > 0]) for one in of_each]
-        singles = np.array([np.count_nonzero(one == 0) for one in of_each], np.int64)
-        self._spheres.connect(neighbours, single, singles, begins)
-        numbers = np.array([len(one) for one in came], np.int64)
-        clusters.take_ghosts(np.concatenate([np.zeros(0, np.int64), *came]))
-        rows = [clusters.rows_of(one) for one in sent]
+        shared = shared_spheres(particles, copied)
+        self._spheres.connect(neighbours, shared.single, shared.singles, begins)
+        numbers = np.array([len(one) for one in shared.came], np.int64)
+        clusters.take_ghosts(np.concatenate([np.zeros(0, np.int64), *shared.came]))
+        rows = [clusters.rows_of(one) for one in shared.sent]
         self._states.connect(neighbours, rows, numbers, clusters.count + np.cumsum(numbers) - numbers)
         self._states.begin_update(clusters.states)
         self._states.finish_update()

@@ -247,6 +247,7 @@ def count_copies(
     neighbours: NDArray[np.int64],
     first: NDArray[np.int64],
     particles: Reaches,
+    cluster: NDArray[np.int64],
     extents: NDArray[np.float64],
     cells: CellArrays,
     repeats: Repeats,
@@ -264,16 +265,19 @@ def count_copies(
         Rank r has the particles ``first[r]`` to ``first[r + 1]``.
     particles : Reaches
         All particles.
+    cluster : (n,) array
+        Number of the cluster of each, 0 of single spheres; members of a cluster follow each other.
     extents : (P, L, `EXTENT`) array
         Of all ranks.
     cells : CellArrays
         The particles of `rank`; not used where there is one level.
     repeats : Repeats
         How the box repeats, as a plain tuple.
-    copies : (k, L) array
-        Written: how many of each level go to each neighbour.
+    copies : (k, L + 2) array
+        Written: how many of each level go to each neighbour, single spheres among them, and of how many clusters.
     """
     begin, end = first[rank], first[rank + 1]
+    levels = extents.shape[1]
     position, reach, level = particles
     own, far, size = position[begin:end], reach[begin:end], level[begin:end]
     mark = np.empty(end - begin, np.bool_)
@@ -282,17 +286,21 @@ def count_copies(
         other = neighbours[k]
         for p in range(end - begin):
             mark[p] = _may_touch(p, own, far, size, extents[other], repeats)
-        if extents.shape[1] > 1:
+        if levels > 1:
             came = np.zeros(first[other + 1] - first[other], np.bool_)
             for p in range(len(came)):
                 came[p] = _may_touch(first[other] + p, position, reach, level, extents[rank], repeats)
             rows = first[other] + np.flatnonzero(came)
             sent = Reaches(position[rows], reach[rows], level[rows])
             _mark_partners(Reaches(own, far, size), sent, widest, cells, repeats[2], mark)
-        copies[k] = 0
+        copies[k], last = 0, 0
         for p in range(end - begin):
             if mark[p]:
+                of_cluster = cluster[begin + p]
                 copies[k, size[p]] += 1
+                copies[k, levels] += of_cluster == 0
+                copies[k, levels + 1] += of_cluster != last and of_cluster > 0
+                last = of_cluster
 
 
 class Cells:

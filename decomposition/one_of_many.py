@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from decomposition.cluster_ghosts import shared_spheres, with_members_last
+from decomposition.cluster_migration import unwrapped_positions
 from decomposition.compiled_messages import gather_rows, gathering
 from decomposition.copies import Copier, Sizes
-from decomposition.ghosts import ROW_BYTES, append_ghosts
+from decomposition.ghosts import append_ghosts
 from decomposition.layers import (
     Cells,
     extents_of_levels,
@@ -24,13 +26,17 @@ from decomposition.layers import (
 )
 from decomposition.packing import GHOST, pack
 from decomposition.repeats import Repeats
-from pdem.containers.exchange import Alone, Traffic
+from pdem.containers.box_shape import BoxShape
+from pdem.containers.clusters import STATE
+from pdem.containers.exchange import Alone, OtherRank, Traffic
+from pdem.foundation.fields import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from decomposition.copies import Copied
     from pdem.containers.clusters import Clusters
     from pdem.containers.exchange import ExchangeCalls
     from pdem.containers.particles import Particles
@@ -39,13 +45,31 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
+class _Gathered:
+    """Rows that are gathered in each step for a message."""
+
+    def __init__(self, rows: Sequence[Integers], width: int) -> None:
+        self.rows = np.concatenate([np.empty(0, np.int64), *rows])
+        self.buffer = np.empty((len(self.rows), width))
+        self.messages = sum(len(one) > 0 for one in rows)
+
+    def gather(self, source: Floats) -> None:
+        """Gather them."""
+        gather_rows(source, self.rows, self.buffer)
+
+    def traffic(self, numbers: Integers) -> Traffic:
+        """Return what is sent, and received as such rows, so many from each neighbour."""
+        received = self.buffer.itemsize * self.buffer.shape[1] * int(numbers.sum())
+        return Traffic(self.messages, int((numbers > 0).sum()), self.buffer.nbytes, received)
+
+
 class OneOfMany(Alone):
     """What a rank asks of others, answered for it; implements `pdem.containers.exchange.Exchange`.
 
     Parameters
     ----------
-    neighbours : sequence of Particles
-        Of each rank that may be near: at least all of its particles that are within twice the largest reach of the
+    neighbours : sequence of OtherRank
+        Each rank that may be near: at least all of its particles that are within twice the largest reach of the
         particles of this rank.
     period : (3,) array
         Of the axes [m], 0 for open ones.
@@ -60,12 +84,12 @@ class OneOfMany(Alone):
         Time spent so far on what the others would do [s].
     """
 
-    def __init__(self, neighbours: Sequence[Particles], period: Floats, threads: int = 1) -> None:
+    def __init__(self, neighbours: Sequence[OtherRank], period: Floats, threads: int = 1) -> None:
         super().__init__(threads)
-        self._others, self._repeats = list(neighbours), Repeats.upright(period)
-        self._rows, self._buffer = np.empty(0, np.int64), np.empty((0, ROW_BYTES // 8))
-        self._numbers = np.zeros(0, np.int64)
-        self._messages = 0
+        self._others, self._shape = list(neighbours), BoxShape.upright(np.zeros(3), period)
+        self._spheres, self._states = _Gathered([], PACKED), _Gathered([], STATE)
+        self._numbers = self._numbers_of_states = np.zeros(0, np.int64)
+        self._has_clusters = False
         self.neighbours = 0
         self.seconds_of_others = 0.0
 
@@ -77,40 +101,60 @@ class OneOfMany(Alone):
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of the particles of others as `decomposition.exchange.RankExchange` does."""
-        mine = _extents_of(particles, Sizes(reach, radii))
+        sizes, repeats = Sizes(reach, radii), Repeats.of(self._shape)
+        mine = _extents_of(OtherRank(particles, clusters), sizes, self._shape)
         begin = time.perf_counter()
-        others = _Others(self._others, Sizes(reach, radii), mine, self._repeats)
+        others = _Answers(self._others, sizes, mine, self._shape)
         self.seconds_of_others += time.perf_counter() - begin
-        copier = Copier(others, particles, Sizes(reach, radii), mine, self._repeats)
-        copied = copier.exchange(others.numbers, others.extents)
+        copied = Copier(others, particles, sizes, mine, repeats).exchange(others.numbers, others.extents)
         self.seconds_of_others += others.seconds
+        copied = copied if clusters is None else with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
         self.neighbours, self._numbers = len(others.numbers), copied.numbers
-        self._messages = sum(len(rows) > 0 for rows in copied.rows)
-        self._rows = np.concatenate([np.empty(0, np.int64), *copied.rows])
-        self._buffer = np.empty((len(self._rows), ROW_BYTES // 8))
+        if clusters is None:
+            self._spheres = _Gathered(copied.rows, PACKED)
+        else:
+            self._connect_clusters(particles, clusters, copied, others)
+
+    def _connect_clusters(
+        self, particles: Particles, clusters: Clusters, copied: Copied, others: _Answers
+    ) -> None:
+        """Say what is gathered where there are clusters, and have copies of those of others."""
+        shared = shared_spheres(particles, copied)
+        self._has_clusters, self._numbers = True, shared.singles
+        self._numbers_of_states = np.array([len(one) for one in shared.came], np.int64)
+        clusters.take_ghosts(np.concatenate([np.zeros(0, np.int64), *shared.came]))
+        self._spheres = _Gathered(shared.single, PACKED)
+        self._states = _Gathered([clusters.rows_of(one) for one in shared.sent], STATE)
+        begin = time.perf_counter()
+        clusters.states[clusters.count :] = others.states(shared.came)
+        self.seconds_of_others += time.perf_counter() - begin
 
     def begin_update(self, rows: Floats, states: Floats | None = None) -> None:
         """Gather the rows that go to the neighbours."""
-        gather_rows(rows, self._rows, self._buffer)
+        self._spheres.gather(rows)
+        if states is not None and self._has_clusters:
+            self._states.gather(states)
 
     def calls(self, rows: Floats) -> ExchangeCalls | None:
-        """Return how kernels gather these rows."""
-        return gathering(rows, self._rows, self._buffer)
+        """Return how kernels gather these rows; None with clusters, as among ranks that are there."""
+        return None if self._has_clusters else gathering(rows, self._spheres.rows, self._spheres.buffer)
 
     def traffic(self) -> Traffic:
         """Return what this rank would send and receive in a step."""
-        sent, received = len(self._rows), int(self._numbers.sum())
-        return Traffic(self._messages, int((self._numbers > 0).sum()), ROW_BYTES * sent, ROW_BYTES * received)
+        both = self._spheres.traffic(self._numbers), self._states.traffic(self._numbers_of_states)
+        return Traffic(*(sum(each) for each in zip(*both, strict=True)))
 
 
-def _extents_of(particles: Particles, sizes: Sizes) -> Floats:
+def _extents_of(one: OtherRank, sizes: Sizes, shape: BoxShape) -> Floats:
     """Return the extents (L, `EXTENT`) of the particles of each level and all below."""
+    particles = one.particles
     level, reach = levels_of(particles.radius, sizes.radii), sizes.reach_of_owned(particles)
-    return with_levels_below(extents_of_levels(particles.position, reach, level, len(sizes.radii)))
+    position = unwrapped_positions(particles, one.clusters, shape)
+    return with_levels_below(extents_of_levels(position, reach, level, len(sizes.radii)))
 
 
-class _Others:
+class _Answers:
     """What the neighbours answer in one detection; implements `decomposition.copies.Swap`.
 
     Attributes
@@ -123,15 +167,26 @@ class _Others:
         Time spent on their answers [s].
     """
 
-    def __init__(self, others: Sequence[Particles], sizes: Sizes, extents: Floats, repeats: Repeats) -> None:
-        self._sizes, self._extents, self._repeats = sizes, extents, repeats
-        found = [_extents_of(one, sizes) for one in others]
+    def __init__(self, others: Sequence[OtherRank], sizes: Sizes, extents: Floats, shape: BoxShape) -> None:
+        self._sizes, self._extents, self._repeats = sizes, extents, Repeats.of(shape)
+        found = [_extents_of(one, sizes, shape) for one in others]
         theirs = np.array(found).reshape(len(found), *extents.shape)
-        near = may_meet(extents[-1], theirs[:, -1], repeats)
-        self._particles = [others[number] for number in np.flatnonzero(near).tolist()]
-        self.numbers, self.extents = np.arange(len(self._particles)), theirs[near]
+        near = may_meet(extents[-1], theirs[:, -1], self._repeats)
+        chosen = [others[number] for number in np.flatnonzero(near).tolist()]
+        self._particles = [one.particles for one in chosen]
+        self._clusters = [one.clusters for one in chosen]
+        self.numbers, self.extents = np.arange(len(chosen)), theirs[near]
         self._marks: list[NDArray[np.bool_]] = []
         self.seconds = 0.0
+
+    def states(self, numbers: Sequence[Integers]) -> Floats:
+        """Return the states of some clusters of each neighbour, by their numbers (n, `STATE`)."""
+        found = [
+            clusters.states[clusters.rows_of(some)]
+            for clusters, some in zip(self._clusters, numbers, strict=True)
+            if clusters is not None
+        ]
+        return np.concatenate([np.empty((0, STATE)), *found])
 
     def swap(self, partners: Integers, rows: NDArray[Any], sent: Integers) -> tuple[NDArray[Any], Integers]:
         """Return what the neighbours send: at first the layers of their larger particles, then partners of copies."""

@@ -6,12 +6,12 @@ may meet is found otherwise, by a tree of their extents: nothing here grows with
 
 from __future__ import annotations
 
-import itertools
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from decomposition.cluster_ghosts import STATE_BYTES
 from decomposition.copies import Copier, Sizes
 from decomposition.ghosts import ROW_BYTES
 from decomposition.layers import (
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from decomposition.partitioners import Partitioner, Parts
+    from pdem.containers.box_shape import BoxShape
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -46,13 +47,36 @@ _TIMED_ROWS = 2_000
 _REPETITIONS = 25  # the fastest counts: other programs may be busy
 
 
+class Grains(NamedTuple):
+    """Particles of all ranks, members of clusters among them.
+
+    Attributes
+    ----------
+    position, radius, reach : (n, 3), (n,) and (n,) arrays
+        Places in the box, and reaches, which are radii plus skins [m].
+    cluster : (n,) int64 array
+        Number of its cluster, 0 of a single sphere.
+    centre : (n, 3) array
+        The place that decides who owns it: that of a single sphere, or of the centre of its cluster [m].
+    """
+
+    position: Floats
+    radius: Floats
+    reach: Floats
+    cluster: Integers
+    centre: Floats
+
+    @classmethod
+    def single(cls, position: Floats, radius: Floats, reach: Floats) -> Grains:
+        """Return spheres of which none is a member of a cluster."""
+        return cls(position, radius, reach, np.zeros(len(radius), np.int64), position)
+
+
 def divide(
     ranks: int,
-    position: Floats,
-    radius: Floats,
-    reach: Floats,
+    grains: Grains,
     radii: Floats,
-    period: Floats,
+    shape: BoxShape,
     partition: Partitioner | None = None,
     parts: Parts | None = None,
 ) -> Division:
@@ -62,43 +86,58 @@ def divide(
     ----------
     ranks : int
         How many, at least 1.
-    position, radius, reach : (n, 3), (n,) and (n,) arrays
-        Of all particles; reaches are radii plus skins [m].
+    grains : Grains
+        All of them.
     radii : (L,) array
         Largest radius of each level of size, rising [m].
-    period : (3,) array
-        Of the axes [m], 0 for open ones.
+    shape : BoxShape
+        Of the box.
     partition : Partitioner, optional
         How space is cut; by bisection unless given.
     parts : Parts, optional
         The division; by default that of `partition` at the beginning of a run.
     """
     partition = AxisCuts() if partition is None else partition
-    parts = partition(position, ranks) if parts is None else parts
-    owner = parts.owners(position)
-    level = levels_of(radius, radii)
-    order = np.argsort(owner, kind="stable")
+    parts = partition(grains.position, ranks) if parts is None else parts
+    owner = parts.owners(grains.centre)
+    order = np.lexsort((grains.cluster, owner))  # members of a cluster follow each other
     first = np.searchsorted(owner[order], np.arange(ranks + 1))
-    place, far, size = position[order], reach[order], level[order].astype(np.int64)
-    extents = extents_by_rank(ranks, len(radii), owner[order], place, far, size)
-    owned, ghosts, sent = (np.zeros((ranks, len(radii)), np.int64) for _ in range(3))
+    level = levels_of(grains.radius, radii).astype(np.int64)
+    near = grains.centre + shape.nearest(grains.position - grains.centre)
+    extents = extents_by_rank(ranks, len(radii), owner, near, grains.reach, level)
+    reaches = Reaches(grains.position[order], grains.reach[order], level[order])
+    counts = _counts(first, reaches, grains.cluster[order], extents, shape)
+    owned = np.zeros((ranks, len(radii)), np.int64)
     np.add.at(owned, (owner, level), 1)
-    sends, receives = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
-    repeats, cells = Repeats.upright(period), None
-    for rank, neighbours in _neighbours(extents[:, -1], period):
-        if cells is None or len(radii) > 1:  # with one level nobody looks at them
-            own = slice(first[rank], first[rank + 1])
-            cells = Cells(place[own], far[own], size[own], extents[rank, :, 6].copy(), repeats)
-        copies = np.zeros((len(neighbours), len(radii)), np.int64)
-        count_copies(
-            rank, neighbours, first, Reaches(place, far, size), extents, cells.arrays, tuple(repeats), copies
-        )
+    return Division(owner, owned, *counts)
+
+
+def _counts(
+    first: Integers, grains: Reaches, cluster: Integers, extents: Floats, shape: BoxShape
+) -> tuple[Integers, ...]:
+    """Return the other columns of a division for grains that are sorted by ranks and clusters."""
+    repeats, cells, (ranks, levels, _) = Repeats.of(shape), None, extents.shape
+    sent, ghosts = (np.zeros((ranks, levels + 2), np.int64) for _ in range(2))
+    neighbours, sends, receives = (np.zeros(ranks, np.int64) for _ in range(3))
+    for rank, others in _neighbours(extents[:, -1], shape):
+        if cells is None or levels > 1:  # with one level nobody looks at them
+            cells = _cells_of(grains, slice(first[rank], first[rank + 1]), extents[rank], repeats)
+        copies = np.zeros((len(others), levels + 2), np.int64)
+        count_copies(rank, others, first, grains, cluster, extents, cells.arrays, tuple(repeats), copies)
         sent[rank] = copies.sum(axis=0)
-        ghosts[neighbours] += copies
-        some = copies.any(axis=1)
-        sends[rank] = some.sum()
-        receives[neighbours] += some
-    return Division(owner, owned, ghosts, sent, sends, receives, ROW_BYTES)
+        ghosts[others] += copies
+        messages = (copies[:, levels:] > 0).sum(axis=1)  # of single spheres, and of states of clusters
+        neighbours[rank], sends[rank] = len(others), messages.sum()
+        receives[others] += messages
+    each = np.array([ROW_BYTES, STATE_BYTES])
+    sizes = (some[:, levels:] @ each for some in (sent, ghosts))
+    return ghosts[:, :levels], sent[:, :levels], neighbours, sends, receives, *sizes
+
+
+def _cells_of(grains: Reaches, own: slice, extents: Floats, repeats: Repeats) -> Cells:
+    """Return the grains of a rank in cells."""
+    widest = extents[:, 6].copy()
+    return Cells(grains.position[own], grains.reach[own], grains.level[own], widest, repeats)
 
 
 def extents_by_rank(
@@ -117,12 +156,12 @@ def extents_by_rank(
     return extents
 
 
-def _neighbours(extents: Floats, period: Floats) -> list[tuple[int, Integers]]:
+def _neighbours(extents: Floats, shape: BoxShape) -> list[tuple[int, Integers]]:
     """Return the ranks that have some, each with those it may meet, rising; `extents` (P, `EXTENT`) of all levels."""
-    one, other = _candidates(extents, period)
+    one, other = _candidates(extents, shape)
     if len(one) == 0:
         return []
-    ends, repeats = np.flatnonzero(np.diff(one)) + 1, Repeats.upright(period)
+    ends, repeats = np.flatnonzero(np.diff(one)) + 1, Repeats.of(shape)
     found = []
     for few in np.split(np.arange(len(one)), ends):
         rank, near = int(one[few[0]]), other[few]
@@ -132,7 +171,7 @@ def _neighbours(extents: Floats, period: Floats) -> list[tuple[int, Integers]]:
     return found
 
 
-def _candidates(extents: Floats, period: Floats) -> tuple[Integers, Integers]:
+def _candidates(extents: Floats, shape: BoxShape) -> tuple[Integers, Integers]:
     """Return pairs of ranks, both ways and sorted, whose boxes widened by their reaches overlap in any image."""
     full = np.flatnonzero(extents[:, 0] <= extents[:, 3])
     if len(full) < 2:
@@ -141,9 +180,7 @@ def _candidates(extents: Floats, period: Floats) -> tuple[Integers, Integers]:
     lower, upper = extents[full, :3] - wide, extents[full, 3:6] + wide
     tree = BoxTree(lower, upper)
     keys = []
-    turns = [(-1, 0, 1) if length > 0.0 else (0,) for length in period]
-    for turn in itertools.product(*turns):
-        shift = np.array(turn) * period
+    for shift in shape.images():
         moved = BoxTree(lower + shift, upper + shift)
         for one, other in pairs_between(tree, moved):
             different = one != other

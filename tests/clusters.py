@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any
 
 import numpy as np
@@ -84,3 +85,66 @@ def inertia_of(simulation: pdem.Simulation) -> tuple[np.ndarray, np.ndarray]:
     moments = DENSITY * table.shapes.moments[shape] * (table.scale**5)[:, None]
     turn = Rotation.from_quat(table.orientation, scalar_first=True).as_matrix()
     return mass, np.einsum("nij,nj,nkj->nik", turn, moments, turn)
+
+
+CROWD = """
+[time]
+step = 1e-5
+end = 1.0
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [0.04, 0.03, 0.022]
+periodic = [true, true, false]
+gravity = [3.0, 0.0, -100.0]
+outside = "keep"
+[materials.grain]
+density = 1000.0
+[materials.steel]
+[interactions.grain-grain]
+law = "linear"
+normal_stiffness = 200.0
+friction = 0.5
+restitution = 0.5
+[interactions.grain-steel]
+law = "linear"
+normal_stiffness = 200.0
+friction = 0.5
+restitution = 0.5
+[[particles]]
+material = "grain"
+shape = "rod"
+velocity = {random = 1.0, seed = 1}
+angular_velocity = [40.0, -20.0, 10.0]
+fill = {count = 14, seed = 1}
+[[particles]]
+material = "grain"
+shape = "tetrapod"
+radius = {distribution = "uniform", min = 0.001, max = 0.0016}
+velocity = {random = 1.0, seed = 2}
+fill = {count = 30, seed = 2}
+[[particles]]
+material = "grain"
+radius = {distribution = "uniform", min = 0.0005, max = 0.0015}
+velocity = {random = 1.0, seed = 3}
+fill = {count = 150, seed = 3}
+[[walls]]
+name = "floor"
+shape = "plane"
+point = [0.0, 0.0, 0.0]
+normal = [0.0, 0.0, 1.0]
+material = "steel"
+[output]
+folder = "unused"
+"""
+
+
+def crowd(method: str, **more: Any) -> pdem.Case:
+    """Return rods as long as a rank's part, tetrapods and spheres in a box with two periodic axes."""
+    document = tomllib.loads(CROWD) | more
+    document["shapes"] = {
+        "rod": {"spheres": ROD},
+        "tetrapod": {"spheres": TETRAPOD},
+        "pair": {"spheres": PAIR},
+    }
+    document["decomposition"] = {"method": method, "balance": "always"}
+    return pdem.Case.from_text(tomli_w.dumps(document))

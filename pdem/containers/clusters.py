@@ -97,6 +97,17 @@ class ParticleTable(dict[str, Any]):
         super().__init__(columns)
         self.clusters = dict(getattr(columns, "clusters", {}) if clusters is None else clusters)
 
+    def centres(self) -> Floats:
+        """Return for each particle the place (n, 3) that decides who owns it: the centre of its cluster [m]."""
+        places: Floats = np.array(self["position"])
+        members = np.flatnonzero(self["cluster"]) if self.clusters else np.zeros(0, np.int64)
+        if len(members):
+            number = self.clusters["number"]
+            order = np.argsort(number)
+            rows = order[np.searchsorted(number, self["cluster"][members], sorter=order)]
+            places[members] = self.clusters["position"][rows]
+        return places
+
 
 class Clusters:
     """The clusters of one rank, and behind them copies of those of other ranks.

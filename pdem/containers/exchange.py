@@ -79,19 +79,23 @@ class Division:
         Rank of each particle.
     owned, ghosts, sent : (P, L) int64 arrays
         Particles of each rank, copies it has of others', copies of its own that others have.
+    neighbours : (P,) int64 array
+        Ranks that each exchanges copies with, one way or both.
     sends, receives : (P,) int64 arrays
         Messages of each rank in a step.
-    row_bytes : int
-        Of one copy in the message of a step.
+    sent_bytes, received_bytes : (P,) int64 arrays
+        Of these messages.
     """
 
     owner: NDArray[np.int64]
     owned: NDArray[np.int64]
     ghosts: NDArray[np.int64]
     sent: NDArray[np.int64]
+    neighbours: NDArray[np.int64]
     sends: NDArray[np.int64]
     receives: NDArray[np.int64]
-    row_bytes: int
+    sent_bytes: NDArray[np.int64]
+    received_bytes: NDArray[np.int64]
 
     @property
     def ranks(self) -> int:
@@ -100,9 +104,8 @@ class Division:
 
     def traffic(self, rank: int) -> Traffic:
         """Return what a rank has to do with others in a step."""
-        rows = int(self.sent[rank].sum()), int(self.ghosts[rank].sum())
-        sent, received = (self.row_bytes * many for many in rows)
-        return Traffic(int(self.sends[rank]), int(self.receives[rank]), sent, received)
+        columns = self.sends, self.receives, self.sent_bytes, self.received_bytes
+        return Traffic(*(int(column[rank]) for column in columns))
 
 
 MINE, AGREED, FAILURE = range(3)
@@ -287,6 +290,21 @@ class Exchange(Group, Protocol):
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""
         ...
+
+
+class OtherRank(NamedTuple):
+    """What a rank that is made up owns, or the part of it that is near.
+
+    Attributes
+    ----------
+    particles : Particles
+        Spheres, members of clusters among them.
+    clusters : Clusters, optional
+        Those that they are members of; None where there are no shapes.
+    """
+
+    particles: Particles
+    clusters: Clusters | None = None
 
 
 class AmongOthers(Exchange, Protocol):

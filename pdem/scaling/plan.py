@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.clusters import ParticleTable
 from pdem.foundation.errors import InputError
+from pdem.foundation.fields import state_fields
 from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.output.log import environment
 from pdem.scaling.predict import Costs, WorkCounts, predict, summary
@@ -101,20 +103,30 @@ def _require_memory(name: str, particles: int, times: int) -> None:
 
 def divide(simulation: Simulation, start: Start, ranks: int) -> Division:
     """Return the division of a start among `ranks` ranks, as a run would begin with it."""
-    columns = _columns(start)
-    return division_of(start.case, ranks, columns, simulation.system.skins)
+    return division_of(start.case, ranks, columns_of(start), simulation.system)
 
 
-def _columns(start: Start) -> dict[str, Any]:
-    columns = start.particles if start.state is None else start.state["particles"]
-    if columns is None:
+def columns_of(start: Start) -> ParticleTable:
+    """Return the particles of a start, with all columns of a state, and its clusters.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+    """
+    given = start.particles if start.state is None else start.state["particles"]
+    if given is None:
         raise InputError("a start without particles cannot be planned; prepare it on rank 0")
-    return columns
+    columns = {
+        field.name: np.asarray(given.get(field.name, field.allocate(len(given["id"]))), field.dtype)
+        for field in state_fields()
+    }
+    return ParticleTable(columns, getattr(given, "clusters", (start.state or {}).get("clusters", {})))
 
 
 def work_of(simulation: Simulation, start: Start) -> WorkCounts:
     """Return the candidates of a simulation of one rank at its first step, by rows of its start."""
-    system, ids = simulation.system, _columns(start)["id"]
+    system, ids = simulation.system, columns_of(start)["id"]
     order = np.argsort(ids)
     row = order[np.searchsorted(ids, system.particles.id, sorter=order)]
     found = slice(0, system.pair_contacts.candidates)

@@ -37,8 +37,10 @@ BANDWIDTH = 1e9
 PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
 """Parts of a predicted step, means over the ranks."""
 _EXTENT_BYTES = 56
-_NEIGHBOUR_MESSAGES = 3  # of a detection: extents, copies, particles that leave
-_AGREEMENTS = 6  # of a detection: all-reduces and barriers, see `RankExchange`
+MESSAGES = 4
+"""Of a detection to each neighbour: extents, copies, how many particles leave, these."""
+AGREEMENTS = 4
+"""All-reduces of a detection, see `decomposition.exchange`."""
 
 
 @dataclass(frozen=True)
@@ -186,12 +188,12 @@ def predict(division: Division, work: WorkCounts, costs: Costs, network: Network
 
 def _exchange(division: Division, costs: Costs, network: Network) -> Floats:
     """Return the seconds per step of each rank for ghosts; links are full duplex."""
-    out, into = division.sent.sum(axis=1), division.ghosts.sum(axis=1)
+    out = division.sent.sum(axis=1)
     messages = np.maximum(division.sends, division.receives)
     seconds: Floats = (
         costs.copy * out
         + network.latency * messages
-        + division.row_bytes * np.maximum(out, into) / network.bandwidth
+        + np.maximum(division.sent_bytes, division.received_bytes) / network.bandwidth
     )
     return seconds
 
@@ -202,15 +204,14 @@ def _lists_and_agreement(division: Division, costs: Costs, network: Network) -> 
         return 0.0, 0.0
     agree = network.latency * math.ceil(math.log2(division.ranks))
     extents = _EXTENT_BYTES * division.owned.shape[1] / network.bandwidth
-    each = costs.neighbour + _NEIGHBOUR_MESSAGES * network.latency + extents
-    neighbours = int(max(division.sends.max(), division.receives.max()))
-    return costs.detections * (each * neighbours + _AGREEMENTS * agree), agree
+    each = costs.neighbour + MESSAGES * network.latency + extents
+    return costs.detections * (each * int(division.neighbours.max()) + AGREEMENTS * agree), agree
 
 
 def summary(division: Division, work: WorkCounts) -> dict[str, Any]:
     """Return numbers of a division for a table: smallest, mean and largest over the ranks."""
     facets = work.facets_by_rank(division)
-    owned, ghosts, sent = (one.sum(axis=1) for one in (division.owned, division.ghosts, division.sent))
+    owned, ghosts = division.owned.sum(axis=1), division.ghosts.sum(axis=1)
     particles = max(int(owned.sum()), 1)
     return {
         "ranks": division.ranks,
@@ -218,8 +219,8 @@ def summary(division: Division, work: WorkCounts) -> dict[str, Any]:
         "ghosts": _spread(ghosts),
         "ghosts_per_particle": float(ghosts.sum() / particles),
         "ghosts_by_size": [float(many / particles) for many in division.ghosts.sum(axis=0)],
-        "neighbours": _spread(division.sends),
-        "bytes_per_step": _spread(division.row_bytes * sent),
+        "neighbours": _spread(division.neighbours),
+        "bytes_per_step": _spread(division.sent_bytes),
         "particles": int(owned.sum()),
         **({} if facets is None else {"facets": _spread(facets)}),
     }

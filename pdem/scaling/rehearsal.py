@@ -15,21 +15,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tomli_w
 
-from pdem.case.deformation import deforms
 from pdem.case.model import Case
-from pdem.case.shapes import has_clusters
-from pdem.containers.exchange import Alone
-from pdem.containers.mesh import Mesh
+from pdem.case.shapes import shapes_of
+from pdem.containers.box_shape import BoxShape
+from pdem.containers.clusters import Clusters, ParticleTable, states_of
+from pdem.containers.exchange import Alone, OtherRank
 from pdem.containers.particles import Particles
 from pdem.foundation.errors import InputError
-from pdem.foundation.fields import state_fields
+from pdem.particles.shapes import shape_arrays
+from pdem.scaling.plan import columns_of
+from pdem.scaling.predict import AGREEMENTS
 from pdem.scaling.rank_cost import TimedRank
+from pdem.scaling.rehearsal_limits import require_rehearsable
+from pdem.scaling.tiled_walls import walls_near
 from pdem.scaling.tiling import Tiling, copies_along
 from pdem.simulation import step as time_step
+from pdem.simulation.between_steps import add_events
 from pdem.simulation.contact_forces import compute_contact_forces
+from pdem.simulation.insertion_state import STATES as INSERTIONS
+from pdem.simulation.insertion_state import WAITING
+from pdem.simulation.own_forces import forces_of_run
 from pdem.simulation.phases import Phases
 from pdem.simulation.ranks import partition_of, rank_among_others
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
+from pdem.simulation.stage_events import enter_stage
+from pdem.simulation.stage_state import STAGES
+from pdem.simulation.stages import Stages
 from pdem.simulation.state import initial_groups, load_state
 from pdem.simulation.system import System
 
@@ -39,7 +50,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.benchmark.cases import Start
+    from pdem.containers.clusters import ShapeArrays
     from pdem.containers.exchange import Exchange
+    from pdem.containers.mesh import Mesh
     from pdem.detection.skins import Skins
     from pdem.scaling.predict import Network
 
@@ -52,8 +65,10 @@ SAMPLES = 48
 ROUNDS = 5
 """In which ranks are timed in turn, so that what else the machine does meets all of them; medians count."""
 
-AGREEMENTS = 6
-"""All-reduces and barriers of a detection."""
+CONTINUED = ("counters", STAGES, INSERTIONS, WAITING)
+"""Groups of a checkpoint from which the ranks go on."""
+
+_ROUNDING = 1e-9
 
 CUT_BYTES = 32
 """Of a cut of space, of which every rank has all."""
@@ -76,39 +91,27 @@ class Rehearsal:
     Raises
     ------
     InputError
-        If processes beside shall have several threads, no axis of the case is periodic, there are no particles, or
-        some are rigid clusters, or the box deforms.
+        If processes beside shall have several threads, or the case cannot be rehearsed, see
+        `pdem.scaling.rehearsal_limits`.
     """
 
     def __init__(
         self, name: str, start: Start, threads: int, steps: int, warm_up: int, beside: int = 0
     ) -> None:
         self.case, self._meshes = start.case, list(start.meshes)
-        if has_clusters(self.case):
-            raise InputError(
-                f"{name}: has rigid clusters, whose states a rehearsal does not make up; measure it by pdem scaling run"
-            )
-        if deforms(self.case):
-            raise InputError(
-                f"{name}: its box deforms, which a rehearsal does not; measure it by pdem scaling run"
-            )
+        table = columns_of(start)
+        require_rehearsable(name, self.case, len(table["id"]))
         domain = self.case.domain
         self.periodic = [bool(one) for one in domain.periodic]
-        if not any(self.periodic):
-            raise InputError(
-                f"{name}: no axis of its domain is periodic; a rehearsal lays copies of a case side by side: "
-                "make the axis along which the large system is longer periodic"
-            )
-        columns = start.particles if start.state is None else start.state["particles"]
-        if columns is None or not len(columns["id"]):
-            raise InputError(
-                f"{name}: has no particles at its beginning; rehearse a checkpoint of its run instead"
-            )
-        self._particles = {
-            field.name: np.asarray(columns.get(field.name, field.allocate(len(columns["id"]))))
-            for field in state_fields()
-        }
         self._lower, self._upper = np.array(domain.lower), np.array(domain.upper)
+        shape = BoxShape.upright(self._lower, np.where(self.periodic, self._upper - self._lower, 0.0))
+        centre = table.centres()
+        beside_centre = centre + shape.nearest(table["position"] - centre)
+        self._particles = ParticleTable({**table, "position": beside_centre}, table.clusters)
+        self._shapes = shape_arrays(list(shapes_of(self.case).values())) if table.clusters else None
+        self._continued = {
+            name: dict((start.state or {})[name]) for name in CONTINUED if name in (start.state or {})
+        }
         if beside and threads > 1:
             raise InputError(
                 f"{threads} threads and {beside} processes beside: those that run beside have one thread each; "
@@ -130,9 +133,9 @@ class Rehearsal:
 
     def alone(self, tiling: Tiling) -> TimedRank:
         """Return one rank that has all particles."""
-        columns, _ = tiling.within(tiling.lower, tiling.upper, [False] * 3)
-        meshes = self._meshes_in(tiling, tiling.lower, tiling.upper)
-        return self._timed(0, tiling, columns, [], meshes, None)
+        columns = self._particles_in(tiling, tiling.lower, tiling.upper)
+        meshes = self._walls_in(tiling, tiling.lower, tiling.upper)
+        return self._timed(0, tiling, _with_clusters(tiling, columns), [], meshes, None)
 
     def rank(self, tiling: Tiling, parts: Any, rank: int, skins: Skins) -> TimedRank:
         """Return one of many ranks.
@@ -148,22 +151,33 @@ class Rehearsal:
         skins : Skins
             Levels of size, those of all particles.
         """
-        whole = np.concatenate((tiling.lower, tiling.upper))
-        box, reach = parts.box(rank, whole), self._largest_reach(skins)
-        columns, home = tiling.within(box[:3] - 2.0 * reach, box[3:] + 2.0 * reach, self.periodic)
-        _, first = np.unique(columns["id"], return_index=True)  # of images on both sides one
-        columns = {**{name: column[first] for name, column in columns.items()}, "position": home[first]}
-        owner = parts.owners(columns["position"])
-        own = {name: column[owner == rank] for name, column in columns.items()}
-        others = _by_owner(columns, owner, owner != rank)
-        meshes = self._meshes_in(tiling, box[:3] - reach, box[3:] + reach)
+        box, reach = parts.box(rank, self._whole(tiling)), self._largest_reach(skins) + tiling.overhang
+        columns = self._particles_in(tiling, box[:3] - 2.0 * reach, box[3:] + 2.0 * reach)
+        owner = parts.owners(_with_clusters(tiling, columns).centres())
+        own = _with_clusters(tiling, {name: column[owner == rank] for name, column in columns.items()})
+        others = _by_owner(tiling, columns, owner, owner != rank, self._shapes)
+        meshes = self._walls_in(tiling, box[:3] - reach, box[3:] + reach)
         return self._timed(rank, tiling, own, others, meshes, skins)
+
+    def _whole(self, tiling: Tiling) -> Floats:
+        """Return where the particles of the large system are (6,) [m]: along open axes some may be outside its box."""
+        position, is_open = self._particles["position"], ~np.array(self.periodic)
+        lower = np.where(is_open, np.minimum(tiling.lower, position.min(axis=0)), tiling.lower)
+        upper = np.where(is_open, np.maximum(tiling.upper, position.max(axis=0)), tiling.upper)
+        return np.concatenate((lower, upper))
+
+    def _particles_in(self, tiling: Tiling, lower: Floats, upper: Floats) -> Columns:
+        """Return the particles of a box [m], each once, with all members of clusters whose centre is there."""
+        wide = tiling.overhang + _ROUNDING * (tiling.upper - tiling.lower)
+        columns, home = tiling.within(lower - wide, upper + wide, self.periodic)
+        _, first = np.unique(columns["id"], return_index=True)  # of images on both sides one
+        return {**{name: column[first] for name, column in columns.items()}, "position": home[first]}
 
     def _largest_reach(self, skins: Skins) -> float:
         return float(skins.reach(self._particles["radius"], self._particles["velocity"]).max())
 
     def _case_of(self, tiling: Tiling) -> Case:
-        """Return the case with the box of all copies, and no particles of its own."""
+        """Return the case with the box of all copies."""
         document = tomllib.loads(self.case.to_toml())
         domain = {
             "lower": tiling.lower.tolist(),
@@ -172,17 +186,13 @@ class Rehearsal:
         }
         document["domain"] = {**document.get("domain", {}), **domain}
         document["time"] = {**document["time"], "step": self.case.resolved_step()}
-        document.pop("particles", None)
         return Case.from_text(tomli_w.dumps(document), str(self.case.directory))
 
-    def _meshes_in(self, tiling: Tiling, lower: Floats, upper: Floats) -> list[Mesh]:
-        """Return the walls of the tiles that a box meets."""
-        length = self._upper - self._lower
-        shifts = [np.array(tile) * length for tile in tiling.tiles_in(lower, upper, [False] * 3)]
-        return [_copied(mesh, shifts, self._lower, self._upper) for mesh in self._meshes]
+    def _walls_in(self, tiling: Tiling, lower: Floats, upper: Floats) -> list[Mesh]:
+        return walls_near(self.case, self._meshes, tiling, lower, upper, self.periodic)
 
     def _timed(
-        self, rank: int, tiling: Tiling, own: Columns, others: Sequence[Particles], meshes: list[Mesh],
+        self, rank: int, tiling: Tiling, own: ParticleTable, others: Sequence[OtherRank], meshes: list[Mesh],
         skins: Skins | None,
     ) -> TimedRank:  # fmt: skip
         """Return a rank with its lists, after the steps that are not timed."""
@@ -193,20 +203,28 @@ class Rehearsal:
         return timed
 
     def _system(
-        self, case: Case, columns: Columns, exchange: Exchange, meshes: list[Mesh], skins: Skins | None
+        self, case: Case, columns: ParticleTable, exchange: Exchange, meshes: list[Mesh], skins: Skins | None
     ) -> System:
-        """Return the state of a rank with its lists."""
-        geometry = wall_geometry_of(case, meshes)
-        walls = walls_of(case, geometry)
+        """Return the state of a rank with its lists, as `pdem.simulation.simulation.Simulation` makes it."""
+        geometry, constants = wall_geometry_of(case, meshes), constants_of(case)
+        stages = Stages(case.stages, constants.step)
+        walls = walls_of(case, geometry, stages.clocks)
         system = System(
-            case, constants_of(case), walls, exchange,
+            case, constants, walls, exchange,
             lambda own, over: skins_of(case, own, over) if skins is None else skins, geometry.facet_tree,
         )  # fmt: skip
-        contacts = load_state(system, initial_groups(columns, exchange))
+        system.own_forces = forces_of_run(case)
+        add_events(system, stages)
+        groups = initial_groups(columns, exchange)
+        counters = groups["counters"]
+        groups.update(self._continued)
+        groups["counters"] = counters | {"step": groups.pop("counters").get("step", counters["step"])}
+        contacts = load_state(system, groups)
+        enter_stage(system)
         system.renew_levels()
         if walls is not None:
-            walls.place(0.0, 0.0)
-        system.settings_tuner.start(0)
+            walls.place(system.time, system.time_of(system.step - 1))
+        system.settings_tuner.start(system.step)
         time_step.rebuild_lists(system, contacts, Phases())
         compute_contact_forces(system, 0.0, Phases())
         return system
@@ -218,30 +236,34 @@ class Rehearsal:
                 one.time(max(1, self._steps // ROUNDS), self.beside)
 
 
-def _by_owner(columns: Columns, owner: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[Particles]:
-    """Return the chosen particles, those of each owner together."""
+def _with_clusters(tiling: Tiling, columns: Columns) -> ParticleTable:
+    """Return particles with the clusters that they are members of."""
+    numbers = np.unique(columns["cluster"])
+    clusters = tiling.clusters_of(numbers[numbers > 0]) if numbers.any() else {}
+    return ParticleTable(columns, clusters)
+
+
+def _by_owner(
+    tiling: Tiling,
+    columns: Columns,
+    owner: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    shapes: ShapeArrays | None,
+) -> list[OtherRank]:
+    """Return the chosen particles and their clusters, those of each owner together."""
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(owner[rows], kind="stable")]
     ends = np.flatnonzero(np.diff(owner[rows])) + 1
-    return [
-        Particles({name: column[few] for name, column in columns.items()})
-        for few in np.split(rows, ends)
-        if len(few)
-    ]
-
-
-def _copied(mesh: Mesh, shifts: Sequence[Floats], lower: Floats, upper: Floats) -> Mesh:
-    """Return the mesh of a wall at several places; along axes where it exceeds the box, in the middle of them."""
-    inside = (mesh.vertices.min(axis=0) >= lower - 1e-9) & (mesh.vertices.max(axis=0) <= upper + 1e-9)
-    places = np.array(shifts)
-    middle = places[len(places) // 2]
-    moved = np.unique(np.where(inside, places, middle), axis=0)
-    count = len(moved)
-    vertices = np.concatenate([mesh.vertices + shift for shift in moved])
-    sizes = np.tile(np.diff(mesh.facet_start), count)
-    start = np.concatenate(([0], np.cumsum(sizes)))
-    loops = np.concatenate([mesh.facet_vertices + number * len(mesh.vertices) for number in range(count)])
-    return Mesh.from_loops(vertices, start, loops)
+    found = []
+    for few in np.split(rows, ends) if len(rows) else ():
+        table = _with_clusters(tiling, {name: column[few] for name, column in columns.items()})
+        clusters = None
+        if shapes is not None:
+            clusters = Clusters(shapes)
+            if table.clusters:
+                clusters.replace(table.clusters["number"], table.clusters["image"], states_of(table.clusters))
+        found.append(OtherRank(Particles(table), clusters))
+    return found
 
 
 def rehearse(

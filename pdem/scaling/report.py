@@ -104,7 +104,7 @@ def _traffic(results: Results) -> Section:
     ]  # fmt: skip
     head = (
         "ranks", "threads", "contacts per particle", "detections per 1000 steps", "ghosts per particle", "by size",
-        "neighbours mean / most", "bytes per step and rank mean / most",
+        "messages per step and rank mean / most", "bytes mean / most",
     )  # fmt: skip
     return Section("What crosses ranks", "At the end of the median run.", head, rows)
 

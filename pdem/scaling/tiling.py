@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from pdem.containers.clusters import ParticleTable
 
     Columns = dict[str, NDArray[Any]]
     Floats = NDArray[np.float64]
@@ -23,8 +25,9 @@ class Tiling:
 
     Parameters
     ----------
-    particles : mapping of ndarray
-        Of the small system, by name of the field, with ``id`` and ``position``.
+    particles : ParticleTable
+        Of the small system, with all fields of a state. Members of clusters are beside their centre, even outside of
+        the box.
     lower, length : (3,) arrays
         Its box: corner and sides [m].
     copies : (3,) int sequence
@@ -34,34 +37,44 @@ class Tiling:
     ----------
     count : int
         Particles of the large system.
+    length : (3,) array
+        Sides of one copy [m].
     lower, upper : (3,) arrays
-        Its corners [m].
+        Corners of the large system [m].
+    overhang : float
+        How far members are from the centre of their cluster at most [m].
     """
 
     def __init__(
-        self, particles: Mapping[str, NDArray[Any]], lower: Floats, length: Floats, copies: Sequence[int]
+        self, particles: ParticleTable, lower: Floats, length: Floats, copies: Sequence[int]
     ) -> None:
-        self._particles, self._length = dict(particles), np.asarray(length, np.float64)
+        self._particles, self.length = particles, np.asarray(length, np.float64)
         self.copies = np.array(copies, np.int64)
         self.tiles = int(np.prod(self.copies))
         self.count = self.tiles * len(particles["id"])
         self.lower = np.asarray(lower, np.float64)
-        self.upper = self.lower + self.copies * self._length
+        self.upper = self.lower + self.copies * self.length
+        away = particles["position"] - particles.centres()
+        self.overhang = float(np.sqrt(np.square(away).sum(axis=1)).max(initial=0.0))
+        # Ids of a copy follow each other as those of the original do, as members of clusters have to.
+        self._stride = int(particles["id"].max(initial=0)) + 1
 
     def sample(self, each: int) -> Floats:
         """Return the places (n, 3) [m] of some particles of every tile, as many of each, evenly from their list."""
         position = self._particles["position"]
         few = position[np.linspace(0, len(position) - 1, min(each, len(position))).astype(np.int64)]
         corners = np.stack(np.meshgrid(*map(np.arange, self.copies), indexing="ij"), axis=-1).reshape(-1, 3)
-        places: Floats = (few[None, :, :] + (corners * self._length)[:, None, :]).reshape(-1, 3)
+        places: Floats = (few[None, :, :] + (corners * self.length)[:, None, :]).reshape(-1, 3)
         return places
 
     def tiles_in(self, lower: Floats, upper: Floats, periodic: Sequence[bool]) -> list[tuple[int, ...]]:
         """Return the tiles that a box (m) meets; along periodic axes those beyond the ends are images of others."""
-        first = np.floor((lower - self.lower) / self._length).astype(np.int64)
-        last = np.floor((upper - self.lower) / self._length).astype(np.int64)
-        first = np.where(periodic, first, np.maximum(first, 0))
-        last = np.where(periodic, last, np.minimum(last, self.copies - 1))
+        first = np.floor((lower - self.lower) / self.length).astype(np.int64)
+        last = np.floor((upper - self.lower) / self.length).astype(np.int64)
+        ends = self.copies - 1
+        first, last = (
+            np.where(periodic, one, np.clip(one, 0, ends)) for one in (first, last)
+        )  # what is outside belongs to the outer ones
         ranges = [range(low, high + 1) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
         return list(itertools.product(*ranges))
 
@@ -75,20 +88,37 @@ class Tiling:
         periodic : three bool
             Axes along which the large system is periodic.
         """
-        parts = [self._of_tile(tile, lower, upper) for tile in self.tiles_in(lower, upper, periodic)]
+        tiles = self.tiles_in(lower - self.overhang, upper + self.overhang, periodic)
+        parts = [self._of_tile(tile, lower, upper) for tile in tiles]
         parts = parts or [{name: column[:0] for name, column in self._particles.items()}]
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        turns = np.floor((found["position"] - self.lower) / (self.upper - self.lower))
-        home = found["position"] - np.where(periodic, turns, 0.0) * (self.upper - self.lower)
-        return found, home
+        return found, self._at_home(found["position"], periodic)
+
+    def _at_home(self, position: Floats, periodic: Sequence[bool]) -> Floats:
+        """Return where images of some places are in the large system (n, 3) [m]."""
+        turns = np.floor((position - self.lower) / (self.upper - self.lower))
+        home: Floats = position - np.where(periodic, turns, 0.0) * (self.upper - self.lower)
+        return home
 
     def _of_tile(self, tile: tuple[int, ...], lower: Floats, upper: Floats) -> Columns:
         """Return the particles of a tile that are in a box; an image has the id of its original."""
-        position = self._particles["position"] + np.array(tile) * self._length
+        position = self._particles["position"] + np.array(tile) * self.length
         rows = np.flatnonzero(((position >= lower) & (position < upper)).all(axis=1))
         number = int(np.ravel_multi_index(tuple(np.mod(tile, self.copies)), tuple(self.copies)))
         found = {name: column[rows] for name, column in self._particles.items()}
-        return {**found, "position": position[rows], "id": found["id"] * self.tiles + number}
+        cluster = np.where(found["cluster"] > 0, found["cluster"] + number * self._stride, 0)
+        identity = found["id"] + number * self._stride
+        return {**found, "position": position[rows], "id": identity, "cluster": cluster}
+
+    def clusters_of(self, numbers: Integers) -> Columns:
+        """Return columns of the clusters of the large system that have these numbers."""
+        small = self._particles.clusters
+        tile, number = np.divmod(numbers - 1, self._stride)
+        order = np.argsort(small["number"])
+        rows = order[np.searchsorted(small["number"], number + 1, sorter=order)]
+        places = np.stack(np.unravel_index(tile, tuple(self.copies)), axis=1) * self.length
+        found = {name: column[rows] for name, column in small.items()}
+        return {**found, "number": numbers, "position": found["position"] + places}
 
 
 def copies_along(tiles: int, length: Floats, periodic: Sequence[bool]) -> tuple[int, int, int]:

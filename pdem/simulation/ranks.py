@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from decomposition.group import RankGroup
     from decomposition.mpi import World
     from pdem.case.model import Case
-    from pdem.containers.exchange import AmongOthers, Division, Exchange
-    from pdem.containers.particles import Particles
-    from pdem.detection.skins import Skins
+    from pdem.containers.clusters import ParticleTable
+    from pdem.containers.exchange import AmongOthers, Division, Exchange, OtherRank
     from pdem.foundation.signals import SignalFlag
+    from pdem.simulation.system import System
 
 Result = TypeVar("Result")
 
@@ -60,6 +60,11 @@ def communicator(threads: int | None = None) -> Any:
     ----------
     threads : int, optional
         Threads per rank, if the user sets them; ranks wait for messages accordingly.
+
+    Raises
+    ------
+    LaunchError
+        If the launcher belongs to another MPI than the one that is loaded, or there is none.
     """
     from decomposition.mpi import start_world
 
@@ -150,7 +155,7 @@ def group_of(communicator: Any = None) -> Alone | RankGroup:
     return RankGroup(world)
 
 
-def division_of(case: Case, ranks: int, particles: Mapping[str, NDArray[Any]], skins: Skins) -> Division:
+def division_of(case: Case, ranks: int, particles: ParticleTable, system: System) -> Division:
     """Return the particles and ghosts that each of `ranks` ranks would have at the start of a run.
 
     Parameters
@@ -159,19 +164,25 @@ def division_of(case: Case, ranks: int, particles: Mapping[str, NDArray[Any]], s
         Its domain and decomposition.
     ranks : int
         Number of ranks, at least 1.
-    particles : mapping of ndarray
-        Columns ``position``, ``radius`` and ``velocity`` of all, in their initial order.
-    skins : Skins
-        Levels and reaches.
+    particles : ParticleTable
+        Columns of all, in their initial order.
+    system : System
+        The same run on one rank, for shape of the box, levels and reaches.
     """
     from decomposition.partitioners import PARTITIONERS
-    from decomposition.plan import divide
+    from decomposition.plan import Grains, divide
 
     domain = case.domain
-    period = np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
     partition = PARTITIONERS[case.decomposition.method](domain.lower, domain.upper)
     position, radius, velocity = (particles[name] for name in ("position", "radius", "velocity"))
-    return divide(ranks, position, radius, skins.reach(radius, velocity), skins.radii, period, partition)
+    grains = Grains(
+        position,
+        radius,
+        system.reach_of(radius, velocity, position),
+        particles["cluster"],
+        particles.centres(),
+    )
+    return divide(ranks, grains, system.skins.radii, system.constants.shape, partition)
 
 
 def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: Any, ranks: int) -> Any:
@@ -188,7 +199,7 @@ def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: A
 
 
 def rank_among_others(
-    neighbours: Sequence[Particles], period: NDArray[np.float64], threads: int
+    neighbours: Sequence[OtherRank], period: NDArray[np.float64], threads: int
 ) -> AmongOthers:
     """Return the exchange of a rank whose neighbours are made up; see `decomposition.one_of_many.OneOfMany`."""
     from decomposition.one_of_many import OneOfMany

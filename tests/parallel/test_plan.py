@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rank_cases import owned_rows
+from clusters import crowd
+from moving_boxes import SHEAR, gas, moving_case
+from rank_cases import owned_rows, state
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
 from decomposition.partitioners import PARTITIONERS
-from decomposition.plan import divide
+from decomposition.plan import Grains, divide
 from pdem.benchmark.cases import Start
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
+from pdem.case.wall_files import read_walls
+from pdem.containers.box_shape import BoxShape
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.scaling.measure import rank_counts
 from pdem.scaling.plan import divide as divide_start
 from pdem.scaling.plan import facets_of, work_of
+from pdem.scaling.starts import simulation_of
 from pdem.simulation.simulation import Simulation
 
 SKIN = 1.1
@@ -48,8 +53,9 @@ def test_a_plan_is_what_the_ranks_count(ranks, seed, communicator):
     own = own[np.random.default_rng(seed).permutation(len(own))]  # a rank sorts its particles as it likes
     particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
     exchange.make_ghosts(particles, lambda some, *_: SKIN * some, radii)
-    period = np.where(periodic, 1.0, 0.0)
-    plan = divide(ranks, position, radius, SKIN * radius, radii, period, PARTITIONERS[method](lower, upper))
+    shape = BoxShape.upright(np.zeros(3), np.where(periodic, 1.0, 0.0))
+    grains = Grains.single(position, radius, SKIN * radius)
+    plan = divide(ranks, grains, radii, shape, PARTITIONERS[method](lower, upper))
     level = np.minimum(np.searchsorted(radii, particles.column("radius")), len(radii) - 1)
     held = [level[: particles.count], level[particles.count : particles.count + particles.ghosts]]
     owned, ghosts = (np.bincount(rows, minlength=len(radii)) for rows in held)
@@ -105,18 +111,48 @@ def test_ranks_reach_the_facets_that_are_planned(ranks, communicator):
     assert 0 < mine == planned[communicator.rank] < sheet.facet_count
 
 
+CASES = {
+    "spheres": lambda: Case.from_text(CASE),
+    "clusters": lambda: crowd("bisection"),
+    "clusters in slabs": lambda: crowd("slabs"),
+}
+
+
 @pytest.mark.ranks(2, 3, 8, slow=(4,), timeout=240)
-def test_a_run_begins_as_planned(ranks, communicator):
-    case = Case.from_text(CASE)
-    simulation = Simulation(case, communicator, threads=1)
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_begins_as_planned(ranks, name, communicator):
+    """Clusters are with the rank of their centre, whatever else their members are in, and are sent as one state."""
+    case = CASES[name]()
+    meshes = read_walls(case)
+    start = Start(case, meshes, particles=initial_particles(case, meshes))
+    require_as_planned(start, Simulation(case, communicator, threads=1), communicator)
+
+
+@pytest.mark.ranks(2, 3, timeout=300)
+def test_a_box_that_leans_is_planned_as_it_stands(ranks, communicator, shared_path):
+    case = None
+    if communicator.rank == 0:
+        case = moving_case(shared_path, gas(3, sizes=True), {"shear": SHEAR})
+    case = communicator.bcast(case)
+    first = Simulation(case, communicator, threads=1)
+    first.advance(320)
+    assert first.system.constants.shape.leans
+    middle = communicator.bcast(state(first))
+    begun = Simulation(case, communicator, threads=1, state=middle)
+    require_as_planned(Start(case, [], state=middle), begun, communicator)
+
+
+def require_as_planned(start, simulation, communicator):
+    """Require that a run has what a plan of its start says."""
     begun = rank_counts(simulation)
-    alone = Simulation(case, threads=1)
-    start = Start(case, [], particles=initial_particles(case, []))
-    plan = divide_start(alone, start, ranks)
+    neighbours = communicator.gather(len(simulation.system.exchange._neighbours))
     if communicator.rank:
         return
+    ranks = communicator.size
+    plan = divide_start(simulation_of(start, 1), start, ranks)
     assert begun["owned"] == plan.owned.tolist()
     assert begun["ghosts"] == plan.ghosts.tolist()
+    assert neighbours == plan.neighbours.tolist()
     assert plan.ghosts.sum() > 0
     for rank in range(ranks):
         traffic = plan.traffic(rank)._asdict()

@@ -6,19 +6,28 @@ import multiprocessing
 
 import numpy as np
 import pytest
+from clusters import crowd
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
 from pdem.benchmark.cases import Start
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
+from pdem.case.wall_files import read_walls
+from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.foundation.errors import InputError
+from pdem.scaling.plan import columns_of
 from pdem.scaling.predict import Network
-from pdem.scaling.rehearsal import Rehearsal, rehearse
+from pdem.scaling.rehearsal import Rehearsal, _with_clusters, rehearse
+from pdem.scaling.tiled_walls import walls_near
 from pdem.scaling.tiling import Tiling, copies_along
+from pdem.simulation.phases import Phases
 from pdem.simulation.ranks import partition_of
+from pdem.simulation.simulation import Simulation
+from pdem.simulation.state import initial_groups
+from pdem.simulation.step import rebuild_lists
 
 CASE = """
 time = {step = 1e-5, end = 1.0}
@@ -45,7 +54,7 @@ def start_of(largest=0.0015, periodic="[true, true, false]"):
 def test_a_tiling_is_the_whole_in_pieces():
     start = start_of()
     lower, length = np.zeros(3), np.array([0.05, 0.04, 0.05])
-    tiling = Tiling(start.particles, lower, length, (3, 2, 1))
+    tiling = Tiling(columns_of(start), lower, length, (3, 2, 1))
     whole, home = tiling.within(tiling.lower, tiling.upper, [False] * 3)
     assert len(whole["id"]) == tiling.count == 6 * len(start.particles["id"])
     assert len(np.unique(whole["id"])) == tiling.count
@@ -87,15 +96,53 @@ def test_made_ranks_own_copy_and_send_what_real_ones_do(ranks, largest, communic
     exchange.make_ghosts(particles, lambda radius, velocity, _: skins.reach(radius, velocity), skins.radii)
     parts = partition_of(start.case, whole["position"], tiling.lower, tiling.upper, ranks)
     timed = rehearsal.rank(tiling, parts, exchange.rank, skins)
+    require_as_made(timed, particles, exchange.traffic())
+
+
+def require_as_made(timed, particles, traffic):
+    """Require that a rank that is made has what a real one has, but for a few copies."""
     timed.time(1)
     made = timed.cost()
     assert made.owned == particles.count
     assert made.ghosts == pytest.approx(particles.ghosts, rel=0.05)
-    traffic = exchange.traffic()
     assert made.traffic.sent == pytest.approx(traffic.sent, rel=0.05)
     assert made.traffic.received == pytest.approx(traffic.received, rel=0.05)
     assert made.traffic.sends == traffic.sends
     assert made.traffic.receives == traffic.receives
+
+
+@pytest.mark.ranks(2, 3, slow=(4,), timeout=400)
+@pytest.mark.parametrize("method", ["bisection", "slabs"])
+def test_made_ranks_have_the_clusters_of_real_ones(ranks, method, communicator):
+    """Members and states, against a run of the large system, whose clusters span cuts and periodic sides."""
+    case = crowd(method)
+    meshes = read_walls(case)
+    start = Start(case, meshes, initial_particles(case, meshes))
+    rehearsal = Rehearsal("case", start, 1, 1, 0)
+    tiling = rehearsal.tiling(6.0 * len(start.particles["id"]))
+    assert tiling.tiles == 6
+    large = rehearsal._case_of(tiling)
+    whole = _with_clusters(tiling, rehearsal._particles_in(tiling, tiling.lower, tiling.upper))
+    assert len(whole["id"]) == tiling.count
+    state = dict(initial_groups(whole, Alone()))
+    skins = rehearsal.skins()
+    simulation = Simulation(large, communicator, threads=1, state=state if communicator.rank == 0 else None)
+    system = simulation.system
+    system.skins.fraction, system.skins.speeds = skins.fraction, skins.speeds
+    rebuild_lists(system, (system.pair_records(), system.wall_records()), Phases())
+    timed = rehearsal.rank(tiling, system.exchange._parts, communicator.rank, skins)
+    copies = system.clusters.table.ghosts
+    assert copies > 0
+    assert timed._system.clusters.table.count == system.clusters.table.count
+    assert timed._system.clusters.table.ghosts == pytest.approx(copies, rel=0.05)
+    number, made = system.clusters.table.number, timed._system.clusters.table
+    both = np.intersect1d(number, made.number)
+    np.testing.assert_allclose(
+        made.states[made.rows_of(both)],
+        system.clusters.table.states[system.clusters.table.rows_of(both)],
+        atol=1e-12,
+    )
+    require_as_made(timed, system.particles, system.exchange.traffic())
 
 
 @pytest.mark.parametrize("beside", [0, 1])
@@ -127,7 +174,7 @@ def test_a_billion_particles_are_rehearsed_without_them():
     assert row["neighbours"] >= 2
 
 
-def test_a_case_without_a_periodic_axis_or_particles_cannot_be_laid_side_by_side():
+def test_cases_of_which_copies_are_no_larger_system_are_refused():
     with pytest.raises(InputError, match="no axis of its domain is periodic"):
         Rehearsal("case", start_of(periodic="[false, false, false]"), 1, 1, 0)
     start = start_of()
@@ -136,14 +183,67 @@ def test_a_case_without_a_periodic_axis_or_particles_cannot_be_laid_side_by_side
         Rehearsal("case", Start(start.case, [], empty), 1, 1, 0)
 
 
-def test_walls_are_copied_with_their_tiles():
-    from pdem.scaling.rehearsal import _copied
+def with_wall(wall, periodic="[true, true, false]"):
+    text = CASE.replace("MAX", "0.0015").replace("PERIODIC", periodic)
+    case = Case.from_text(
+        text
+        + f"[materials.steel]\n[interactions.grain-steel]\nfriction = 0.1\nrestitution = 0.5\n[[walls]]\n{wall}"
+    )
+    meshes = read_walls(case)
+    return Start(case, meshes, initial_particles(start_of().case))
 
-    square = [[0.01, 0.01, 0.0], [0.02, 0.01, 0.0], [0.02, 0.02, 0.0], [0.01, 0.02, 0.0]]
-    shifts = [np.array([0.05 * i, 0.0, 0.0]) for i in range(3)]
-    box = np.zeros(3), np.array([0.05, 0.04, 0.05])
-    copies = _copied(Mesh(square, [[0, 1, 2, 3]]), shifts, *box)
-    assert copies.facet_count == 3
-    assert copies.vertices[:, 0].max() == pytest.approx(0.12)
-    floor = Mesh(np.array(square) * [100.0, 1.0, 1.0], [[0, 1, 2, 3]])
-    assert _copied(floor, shifts, *box).facet_count == 1
+
+FLOOR = 'shape = "plane"\nmaterial = "steel"\npoint = [0, 0, 0]\nnormal = [0, 0, 1]\n'
+SERVO = "servo = {axis = [0, 0, 1], force = -1.0, largest_rate = 0.1}"
+DRUM = """shape = "cylinder"
+material = "steel"
+centre = [0.025, 0.02, 0.025]
+axis = [1, 0, 0]
+length = 0.054
+radius = 0.1
+caps = "none"
+"""
+
+
+@pytest.mark.parametrize(
+    ("wall", "periodic", "reason"),
+    [
+        (
+            FLOOR + "servo = {axis = [0, 0, 1], force = -1.0, largest_rate = 0.1}",
+            "[true, true, false]",
+            "is moved by its load",
+        ),
+        (DRUM + "rotation = {axis = [1, 0, 0], rate = 1.0}", "[true, true, false]", "turns about an axis"),
+        (DRUM + "rotation = {axis = [1, 0, 0], rate = 1.0}", "[true, false, false]", None),
+        (DRUM + "translation = {velocity = [0, 1.0, 0]}", "[true, true, false]", "moves along y, where"),
+        (FLOOR + "translation = {velocity = [0, 1.0, 0]}", "[true, true, false]", None),
+        (FLOOR + "translation = {velocity = [0, 0, -0.1]}", "[true, true, false]", None),
+    ],
+)
+def test_walls_that_each_copy_would_move_by_itself_are_refused(wall, periodic, reason):
+    start = with_wall(wall, periodic)
+    if reason is None:
+        assert Rehearsal("case", start, 1, 1, 0).periodic[0]
+        return
+    with pytest.raises(InputError, match=rf"walls\[0\] {reason}"):
+        Rehearsal("case", start, 1, 1, 0)
+
+
+def test_walls_are_copied_with_their_tiles_or_go_on():
+    """A sheet within the box, a floor without ends, and a drum that reaches beyond the sides by a radius."""
+    sheet = Mesh([[0.01, 0.01, 0.0], [0.02, 0.01, 0.0], [0.02, 0.02, 0.0], [0.01, 0.02, 0.0]], [[0, 1, 2, 3]])
+    floor, drum = with_wall(FLOOR), with_wall(DRUM)
+    tiling = Tiling(columns_of(floor), np.zeros(3), np.array([0.05, 0.04, 0.05]), (6, 5, 1))
+    low, high, periodic = np.array([0.04, 0.04, 0.0]), np.array([0.16, 0.05, 0.05]), [True, True, False]
+    (copies,) = walls_near(drum.case, [sheet], tiling, low, high, periodic)
+    assert copies.facet_count == 4
+    assert np.unique(copies.vertices[:, 0]).tolist() == pytest.approx(
+        [0.01, 0.02, 0.06, 0.07, 0.11, 0.12, 0.16, 0.17]
+    )
+    (whole,) = walls_near(floor.case, floor.meshes, tiling, low, high, periodic)
+    assert whole.facet_count == 1
+    assert (whole.vertices.min(axis=0)[:2] < low[:2]).all()
+    assert (whole.vertices.max(axis=0)[:2] > high[:2]).all()
+    (tube,) = walls_near(drum.case, drum.meshes, tiling, low, high, periodic)
+    assert tube.facet_count == drum.meshes[0].facet_count
+    assert (tube.vertices[:, 0].min(), tube.vertices[:, 0].max()) == pytest.approx((-0.002, 0.202))

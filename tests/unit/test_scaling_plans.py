@@ -10,10 +10,11 @@ from click.testing import CliRunner
 
 from decomposition.bisection import cut
 from decomposition.layers import extents_of_levels, may_meet, with_levels_below
-from decomposition.plan import _candidates, divide, extents_by_rank
+from decomposition.plan import Grains, _candidates, divide, extents_by_rank
 from decomposition.repeats import Repeats
 from pdem.benchmark.cases import Start
 from pdem.cli import main
+from pdem.containers.box_shape import BoxShape
 from pdem.foundation.errors import InputError
 from pdem.scaling.plan import plan
 from pdem.scaling.predict import Costs, Network, WorkCounts, predict
@@ -30,7 +31,10 @@ def cloud(seed, count):
 
 
 def divided(ranks, position, radius, **options):
-    return divide(ranks, position, radius, 1.2 * radius, radius.max(keepdims=True), np.zeros(3), **options)
+    grains = Grains.single(position, radius, 1.2 * radius)
+    return divide(
+        ranks, grains, radius.max(keepdims=True), BoxShape.upright(np.zeros(3), np.zeros(3)), **options
+    )
 
 
 def near_pairs(position, radius):
@@ -86,7 +90,7 @@ def test_ranks_that_may_meet_are_found(seed):
     near = np.array([may_meet(one, extents[:, -1], Repeats.upright(period)) for one in extents[:, -1]])
     np.fill_diagonal(near, False)
     found = np.zeros_like(near)
-    found[_candidates(extents[:, -1], period)] = True
+    found[_candidates(extents[:, -1], BoxShape.upright(np.zeros(3), period))] = True
     assert not np.any(near & ~found)
     assert not np.any(np.diag(found))
 

@@ -1,0 +1,81 @@
+"""What cannot be rehearsed: cases of which copies side by side are no larger system, and what no one rank can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.deformation import deforms
+from pdem.case.flat_walls import PlaneWall
+from pdem.case.messages import shown_key
+from pdem.case.wall_motions import motion_of
+from pdem.foundation.errors import InputError
+from pdem.motion.motions import Shift, Turn
+from pdem.simulation.carried_liquid import carries_liquid
+from pdem.simulation.setup import constants_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.model import Case
+
+_ROUNDING = 1e-9
+_INSTEAD = "measure it by pdem scaling run"
+
+
+def require_rehearsable(name: str, case: Case, particles: int) -> None:
+    """Require that a rehearsal of a case shows what a run on many ranks would take.
+
+    Parameters
+    ----------
+    name : str
+        Of the case, for messages.
+    case : Case
+        The small system.
+    particles : int
+        That it begins with.
+
+    Raises
+    ------
+    InputError
+        With the first reason why it does not.
+    """
+    for reason in _reasons(case, particles):
+        raise InputError(f"{name}: {reason}")
+
+
+def _reasons(case: Case, particles: int) -> Iterator[str]:
+    if deforms(case):
+        yield f"its box deforms, which a rehearsal does not; {_INSTEAD}"
+    if not any(case.domain.periodic):
+        yield (
+            "no axis of its domain is periodic; a rehearsal lays copies of a case side by side: make the axis along "
+            "which the large system is longer periodic"
+        )
+    if not particles:
+        yield "has no particles at its beginning; rehearse a checkpoint of its run instead"
+    if carries_liquid(constants_of(case)):
+        yield f"its particles carry liquid, of which all ranks are asked in each step; {_INSTEAD}"
+    for number, wall in enumerate(case.walls):
+        name = shown_key(["walls", number])
+        if wall.servo is not None or wall.body is not None:
+            yield f"{name} is moved by its load, which is that on all ranks; {_INSTEAD}"
+        for motion in _own_motions(case, wall):
+            yield f"{name} {motion}, which each of its copies would have to do by itself; {_INSTEAD}"
+
+
+def _own_motions(case: Case, wall: Any) -> Iterator[str]:
+    """Yield how a wall moves where its copies along periodic axes would not move as one."""
+    periodic, copied = np.array(case.domain.periodic), np.array(case.domain.periodic)
+    if isinstance(wall, PlaneWall) and wall.size is None:
+        copied &= np.array(wall.normal) != 0.0  # along the others it goes on
+    for part in motion_of(wall, case.motions, case.directory).parts:
+        if isinstance(part, Turn):
+            direction = np.abs(part.axis) / np.linalg.norm(part.axis)
+            if part.angle.largest_rate and (periodic & (direction < 1.0 - _ROUNDING)).any():
+                yield "turns about an axis that is not that of all periodic sides"
+        elif isinstance(part, Shift):
+            moves = copied & np.array([course.largest_rate > 0.0 for course in part.courses])
+            if moves.any():
+                yield f"moves along {'xyz'[int(np.argmax(moves))]}, where the box is periodic"
