@@ -18,9 +18,8 @@ from decomposition.ghosts import Ghosts, append_ghosts
 from decomposition.group import RankGroup
 from decomposition.layers import extents_of_levels, levels_of, with_levels_below
 from decomposition.migration import migrate
-from decomposition.neighbours import agree_on_space, find_neighbours
+from decomposition.neighbours import Neighbourhood
 from decomposition.partitioners import PARTITIONERS
-from decomposition.repeats import Repeats
 from pdem.containers.box_shape import BoxShape
 
 if TYPE_CHECKING:
@@ -68,6 +67,7 @@ class RankExchange(RankGroup):
         super().__init__(world)
         self._partition = PARTITIONERS[method](lower, upper)
         self._parts: Parts = self._partition(np.zeros((0, 3)), self.size)
+        self._neighbourhood = Neighbourhood(self._messages, self._communicator, self.rank)
         self.reshape(BoxShape.upright(np.asarray(lower), np.where(periodic, np.subtract(upper, lower), 0.0)))
         self._ghosts = Ghosts(self._communicator)
         self._cluster_ghosts: ClusterGhosts | None = None
@@ -76,7 +76,8 @@ class RankExchange(RankGroup):
 
     def reshape(self, shape: BoxShape) -> None:
         """Take note that the box has another shape from now on."""
-        self._shape, self._repeats = shape, Repeats.of(shape)
+        self._shape = shape
+        self._neighbourhood.reshape(shape)
 
     def divide(self, position: NDArray[np.float64]) -> None:
         """Cut space into parts with equal numbers of the particles of all ranks. Collective."""
@@ -97,7 +98,9 @@ class RankExchange(RankGroup):
         lower, period = self._shape.lower, self._shape.period
         periodic = np.tile(period > 0.0, 2)
         whole[periodic] = np.concatenate((lower, lower + period))[periodic]
-        return self._parts.near_each(np.column_stack((position, position, reach)), whole, self._repeats)
+        return self._parts.near_each(
+            np.column_stack((position, position, reach)), whole, self._neighbourhood.repeats
+        )
 
     def rebalance(
         self,
@@ -150,10 +153,9 @@ class RankExchange(RankGroup):
         level = levels_of(particles.radius, radii)
         each = extents_of_levels(position, sizes.reach_of_owned(particles), level, len(radii))
         extents = with_levels_below(each)
-        space = agree_on_space(self._communicator, extents, largest_overhang(clusters), self._repeats)
-        neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each, extents)
+        neighbours, theirs = self._neighbourhood.find(self._parts, each, extents, largest_overhang(clusters))
         self._neighbours = neighbours
-        copier = Copier(self._messages, particles, sizes, extents, self._repeats)
+        copier = Copier(self._messages, particles, sizes, extents, self._neighbourhood.repeats)
         self._connect(neighbours, copier.exchange(neighbours, theirs), particles, clusters)
         self._balance.end()
 

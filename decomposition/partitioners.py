@@ -32,6 +32,10 @@ class Parts(Protocol):
         """Return the part (n,) in which each of the positions (n, 3) lies; every place is in one."""
         ...
 
+    def box(self, part: int, whole: Floats) -> Floats:
+        """Return the lowest and highest coordinates (6,) [m] of a part of a whole (6,) [m]."""
+        ...
+
     def near(self, boxes: Floats, whole: Floats, repeats: Repeats) -> NDArray[np.int64]:
         """Return the parts, rising, that come within some distance of any of these boxes, and few others.
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pdem.simulation.collision_energies import CollisionEnergies
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
+    from pdem.simulation.ranks import communicator
     from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
     from pdem.sweeps.calibration import calibrate
@@ -84,6 +85,7 @@ _HOMES = {
     "calibrate": "pdem.sweeps.calibration",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
+    "communicator": "pdem.simulation.ranks",
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
@@ -130,6 +132,7 @@ __all__ = [
     "calibrate",
     "cell_sizes",
     "coarse_grain",
+    "communicator",
     "contact_law",
     "every",
     "find_pairs",

@@ -37,8 +37,10 @@ BANDWIDTH = 1e9
 PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
 """Parts of a predicted step, means over the ranks."""
 _EXTENT_BYTES = 56
-_NEIGHBOUR_MESSAGES = 3  # of a detection: extents, copies, particles that leave
-_AGREEMENTS = 6  # of a detection: all-reduces and barriers, see `RankExchange`
+MESSAGES = 4
+"""Of a detection to each neighbour: extents, copies, how many particles leave, these."""
+AGREEMENTS = 4
+"""All-reduces of a detection, see `decomposition.exchange`."""
 
 
 @dataclass(frozen=True)
@@ -202,8 +204,8 @@ def _lists_and_agreement(division: Division, costs: Costs, network: Network) -> 
         return 0.0, 0.0
     agree = network.latency * math.ceil(math.log2(division.ranks))
     extents = _EXTENT_BYTES * division.owned.shape[1] / network.bandwidth
-    each = costs.neighbour + _NEIGHBOUR_MESSAGES * network.latency + extents
-    return costs.detections * (each * int(division.neighbours.max()) + _AGREEMENTS * agree), agree
+    each = costs.neighbour + MESSAGES * network.latency + extents
+    return costs.detections * (each * int(division.neighbours.max()) + AGREEMENTS * agree), agree
 
 
 def summary(division: Division, work: WorkCounts) -> dict[str, Any]:

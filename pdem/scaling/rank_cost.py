@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pdem.scaling.predict import MESSAGES
 from pdem.simulation import step as time_step
 from pdem.simulation.phases import Phases
 from pdem.simulation.same_lists import advance_with_same_lists
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import AmongOthers, Traffic
     from pdem.scaling.predict import Network
     from pdem.simulation.system import System
-
-MESSAGES = 3
-"""Messages of a detection to each neighbour: extents, copies, particles that leave."""
 
 _LEAD = 20
 """Steps before others are timed, in which processes that share memory come to have their own."""

@@ -24,6 +24,7 @@ from pdem.containers.particles import Particles
 from pdem.foundation.errors import InputError
 from pdem.particles.shapes import shape_arrays
 from pdem.scaling.plan import columns_of
+from pdem.scaling.predict import AGREEMENTS
 from pdem.scaling.rank_cost import TimedRank
 from pdem.scaling.rehearsal_limits import require_rehearsable
 from pdem.scaling.tiled_walls import walls_near
@@ -63,9 +64,6 @@ SAMPLES = 48
 
 ROUNDS = 5
 """In which ranks are timed in turn, so that what else the machine does meets all of them; medians count."""
-
-AGREEMENTS = 6
-"""All-reduces and barriers of a detection."""
 
 CONTINUED = ("counters", STAGES, INSERTIONS, WAITING)
 """Groups of a checkpoint from which the ranks go on."""

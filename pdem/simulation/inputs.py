@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from pdem.foundation.arguments import instance_of, shown, whole_number
 from pdem.foundation.errors import CheckpointError, InputError, LaunchError, PdemError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.simulation.ranks import launch_layout
 from pdem.simulation.state import ORDER, StatePart
 
 if TYPE_CHECKING:
@@ -45,6 +47,24 @@ def check_arguments(comm: Any, threads: Any, state: Any, meshes: Any) -> None:
         raise InputError("state has no 'particles'; give what a checkpoint holds")
     for mesh in meshes or ():
         instance_of("a mesh", mesh, Mesh, "read one: Mesh.read(path)")
+
+
+def warn_of_processes_beside(communicator: Any) -> None:
+    """Warn if a launcher has started several processes, and a simulation is given to each of them alone.
+
+    Warns
+    -----
+    RuntimeWarning
+        By the second of these processes: all of them would write into one folder.
+    """
+    rank, ranks, _ = launch_layout()
+    if communicator is None and rank == 1:
+        warnings.warn(
+            f"{ranks} processes have been started, and each runs this simulation for itself; to run it on all of "
+            "them, give it their communicator: pdem.Simulation(case, pdem.communicator())",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def checkpoint_at(path: str | Path, over: Group | None = None) -> Checkpoint:

@@ -60,6 +60,11 @@ def communicator(threads: int | None = None) -> Any:
     ----------
     threads : int, optional
         Threads per rank, if the user sets them; ranks wait for messages accordingly.
+
+    Raises
+    ------
+    LaunchError
+        If the launcher belongs to another MPI than the one that is loaded, or there is none.
     """
     from decomposition.mpi import start_world
 

@@ -31,7 +31,7 @@ from pdem.simulation.contact_forces import compute_contact_forces
 from pdem.simulation.driven_walls import driven_reports
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
-from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
+from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at, warn_of_processes_beside
 from pdem.simulation.insertions import InsertionControl
 from pdem.simulation.own_forces import forces_of_run
 from pdem.simulation.phases import Phases
@@ -68,7 +68,7 @@ class Simulation(Scripting):
     case : Case
         The case to simulate.
     comm : mpi4py communicator, optional
-        The ranks that share the work; None for this process alone.
+        The ranks that share the work, `pdem.communicator` for all of them; None for this process alone.
     threads : int, optional
         Threads per rank; by default cores / ranks of the node.
     state : mapping, optional
@@ -87,6 +87,11 @@ class Simulation(Scripting):
         If the particles or walls of the case cannot be made or read, on all ranks.
     InputError
         If an argument is of the wrong type, threads are fewer than 1, or `particles` are invalid.
+
+    Warns
+    -----
+    RuntimeWarning
+        If a launcher has started several processes, and `comm` is not given.
 
     Examples
     --------
@@ -108,6 +113,7 @@ class Simulation(Scripting):
     ) -> None:
         self.case = instance_of("case", case, Case, "read one: Case.read(path)")
         check_arguments(comm, threads, state, meshes)
+        warn_of_processes_beside(comm)
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
         set_threads(exchange.threads, crowded=exchange.crowded)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
+from pdem.detection.facets_of_images import images_across_sides
 from pdem.foundation.kernels import plain, run_on, set_threads, threads
 from pdem.motion.integration import LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PARTICLE_TOO_FAST, raise_blow_up
@@ -288,8 +289,10 @@ def list_facets(system: System, wall_histories: Carried | None) -> None:
     system.wall_margin = float(system.skin.mean()) if moves and system.particles.count else 0.0
     walls.note_places()
     reaches = system.wall_reach() + system.wall_margin
+    travel = system.skin + system.wall_margin
+    images = images_across_sides(system.reference, travel, system.constants.shape)
     system.wall_contacts.take_candidates(
-        system.particles, system.reference, reaches, wall_histories, system.ended_energies
+        system.particles, system.reference, reaches, images, wall_histories, system.ended_energies
     )
 
 

@@ -23,6 +23,7 @@ from pdem.contact.walls.storage import WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table
 from pdem.detection.facets import FacetSearch
+from pdem.detection.facets_of_images import join_lists
 from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import plain, threads
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.detection.facet_tree import FacetTree
+    from pdem.detection.facets_of_images import Images
     from pdem.foundation.kernel_calls import Call
     from pdem.motion.walls import MovingWalls
 
@@ -101,8 +103,8 @@ class WallContacts(WallReadings):
         self._start, self._end = np.zeros(near + 1, np.int64), np.empty(near, np.int64)
 
     def take_candidates(
-        self, particles: Particles, reference: NDArray[np.float64], reaches: NDArray[np.float64], carried: Carried,
-        ended: ExactSums,
+        self, particles: Particles, reference: NDArray[np.float64], reaches: NDArray[np.float64], images: Images,
+        carried: Carried, ended: ExactSums,
     ) -> None:  # fmt: skip
         """List the facets within reach of each owned particle; contacts go on as carried.
 
@@ -112,12 +114,14 @@ class WallContacts(WallReadings):
             Owned ones are counted.
         reference, reaches : (n, 3) and (n,) arrays
             Where the particles were when their skins were new, and radius plus skin [m].
+        images : Images
+            Where particles may come out across periodic sides.
         carried : Carried
             Contacts of the last evaluation.
         ended : ExactSums
             Takes the energies of those that have no candidates any more.
         """
-        found = self._facets_near(reference, reaches)
+        found = self._facets_near_images(reference, reaches, images)
         self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
         self._reserve()
@@ -125,6 +129,18 @@ class WallContacts(WallReadings):
         self.total[:] = 0.0
         self._adopt(carried, ended)
         self.measured = False
+
+    def _facets_near_images(
+        self, reference: NDArray[np.float64], reaches: NDArray[np.float64], images: Images
+    ) -> Rows:
+        """Return the facets near particles and their images, as those of the particles."""
+        if len(images.rows) == 0:
+            return self._facets_near(reference, reaches)
+        places = np.concatenate((reference, images.places))
+        start, facets = self._facets_near(places, np.concatenate((reaches, reaches[images.rows])))
+        joined = np.empty(len(reaches) + 1, np.int64), np.empty(len(facets), np.int64)
+        join_lists(images.rows, start, facets, *joined)
+        return joined[0], joined[1][: joined[0][-1]]
 
     def _facets_near(self, reference: NDArray[np.float64], reaches: NDArray[np.float64]) -> Rows:
         walls, tree = self.walls, self._search.facet_tree

@@ -1,0 +1,101 @@
+"""Facets near particles that may cross a periodic side before lists are made anew.
+
+Walls are not repeated across periodic sides. A particle that crosses one is from then on beside other facets, those on
+the opposite side of the box, and lists have to hold these as well: a crossing does not make lists stale.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.foundation.kernels import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.box_shape import BoxShape
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+class Images(NamedTuple):
+    """Images of particles.
+
+    Attributes
+    ----------
+    rows : (m,) int64 array
+        Of which particle each one is, rising.
+    places : (m, 3) array
+        Where they are [m].
+    """
+
+    rows: Integers
+    places: Floats
+
+
+def images_across_sides(places: Floats, travel: Floats, box: BoxShape) -> Images:
+    """Return where particles may come out that cross periodic sides.
+
+    Parameters
+    ----------
+    places : (n, 3) array
+        Of the particles, in the box [m].
+    travel : (n,) array
+        How far each may travel [m].
+    box : BoxShape
+        The box.
+    """
+    rows, found = np.arange(len(places)), places
+    for axis, vector in enumerate(box.vectors):
+        if box.period[axis] <= 0.0:
+            continue
+        above = found[:, axis] - box.lower[axis]
+        crossing = above < travel[rows], box.period[axis] - above <= travel[rows]
+        beyond = found[crossing[0]] + vector, found[crossing[1]] - vector
+        rows = np.concatenate((rows, *(rows[one] for one in crossing)))
+        found = np.concatenate((found, *beyond))
+    order = np.argsort(rows[len(places) :], kind="stable") + len(places)
+    return Images(rows[order], found[order])
+
+
+@kernel
+def join_lists(
+    rows: Integers, start: Integers, facets: Integers, joined_start: Integers, joined: Integers
+) -> None:
+    """Join the facets of particles with those of their images, each facet once.
+
+    Parameters
+    ----------
+    rows : (m,) array
+        Particle of each image, rising.
+    start, facets : (n + m + 1,) and (k,) arrays
+        Facets of the particles and behind them of the images, rising for each.
+    joined_start, joined : (n + 1,) and (k,) arrays
+        Written: those of the particles, rising for each.
+    """
+    count, image, total = len(joined_start) - 1, 0, 0
+    for p in range(count):
+        joined_start[p] = total
+        for place in range(start[p], start[p + 1]):
+            joined[total] = facets[place]
+            total += 1
+        while image < len(rows) and rows[image] == p:
+            for place in range(start[count + image], start[count + image + 1]):
+                total += _insert(facets[place], joined, joined_start[p], total)
+            image += 1
+    joined_start[count] = total
+
+
+@kernel
+def _insert(facet: int, joined: Integers, first: int, end: int) -> int:
+    """Put a facet into the rising ones in ``joined[first:end]``; return 1, or 0 if it is there already."""
+    at = first + np.searchsorted(joined[first:end], facet)
+    if at < end and joined[at] == facet:
+        return 0
+    for place in range(end, at, -1):
+        joined[place] = joined[place - 1]
+    joined[at] = facet
+    return 1
