@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.deformation import AXES, deformation_in, deformations, deforms
+from pdem.case.deformation_rules import contacts_may_pull
 from pdem.case.findings import Finding
 from pdem.case.shapes import has_clusters
 from pdem.case.timestep import contact_force
@@ -48,6 +49,7 @@ def deformation_findings(case: Case, particles: Population, step: float) -> Iter
     yield from _too_small(case, particles, lengths)
     yield from _too_dense(case, particles, lengths)
     yield from _too_much_stress(case, particles)
+    yield from _too_much_shear(case)
     yield from _too_fast(case, particles, step)
 
 
@@ -102,7 +104,7 @@ def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Itera
 
 def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
     """Warn of stresses that contacts do not bear at the largest overlap, of grains of the mean of both radii."""
-    wanted = max((stress for _, one in deformations(case) for stress in one.stresses), default=0.0)
+    wanted = max((abs(stress) for _, one in deformations(case) for stress in one.stresses), default=0.0)
     if not particles.count or wanted <= 0.0 or has_clusters(case):
         return
     radius, materials = float(particles.radii.mean()), sorted({group.material for group in case.particles})
@@ -123,6 +125,30 @@ def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
             f"wants a stress of {wanted:.3g} {unit}, and grains of the case bear at most about {borne:.3g} {unit} "
             f"before they overlap by more than limits.largest_overlap ({case.limits.largest_overlap:g} of the radius), "
             "which stops the run: want less, or give stiffer grains"
+        )
+        yield Finding("warning", "deformation", text)
+
+
+def _too_much_shear(case: Case) -> Iterator[Finding]:
+    """Warn of shear stresses above the pressure across the layers, which no flow of grains bears without adhesion.
+
+    Where only pushes act no principal stress is a tension: the square of the shear stress is at most the product of
+    the pressures along both axes, which hardly differ in shear (da Cruz et al. 2005).
+    """
+    if contacts_may_pull(case):
+        return
+    for where, one in deformations(case):
+        if one.shear is None or one.shear.stress is None:
+            continue
+        across = one.axes.get(one.shear.gradient_along)
+        pressure = one.mean_stress if across is None else across.stress
+        if pressure is None or abs(one.shear.stress) <= pressure:
+            continue
+        stage = "" if where[0] == "domain" else f" of stage {case.stages[int(where[1])].name}"
+        text = (
+            f"the shear stress{stage}, {one.shear.stress:.3g}, is larger than the pressure of {pressure:.3g} across "
+            "the layers: grains without adhesion bear less, so that the box shears ever faster, up to largest_rate, "
+            "and never gets there; want less, or give a shear rate"
         )
         yield Finding("warning", "deformation", text)
 

@@ -78,7 +78,7 @@ def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iter
             text = "has no axis left that may strain for it: give it one, or leave this out"
             yield Problem((*where, "mean_stress"), text)
     for key, stress in wanted.items():
-        if stress < 0.0 and not _pulls(case):
+        if stress < 0.0 and not contacts_may_pull(case):
             text = "is a tension, which grains without adhesion cannot bear: pressure is positive; give another one"
             yield Problem((*where, *key), f"{text}, or adhesion")
     if deformation.stresses and not any(deformation.stresses) and deformation.largest_rate is None:
@@ -90,7 +90,7 @@ def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iter
         )
 
 
-def _pulls(case: CaseData) -> bool:
+def contacts_may_pull(case: CaseData) -> bool:
     """Return whether contacts of a case may pull."""
     for one in case.interactions.values():
         model = LAWS.get(one.law)

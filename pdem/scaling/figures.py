@@ -121,7 +121,8 @@ def evidence_figure(
             if rows:
                 ranks = [row["ranks"] for row in rows]
                 values = [100.0 * row["efficiency"] for row in rows]
-                axes.plot(ranks, values, "--", marker=marker, label=f"predicted: {name}")
+                kind = "weak" if (document or {}).get("weak") else "strong"
+                axes.plot(ranks, values, "--", marker=marker, label=f"predicted: {name}, {kind} scaling")
                 ticks |= set(ranks)
         axes.axhline(100.0, color="black", lw=0.8)
         _format_axes(axes, "efficiency [%]", sorted(ticks))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.foundation.errors import InputError
 from pdem.foundation.memory import BYTES_PER_PARTICLE
@@ -51,6 +51,15 @@ class Request:
         return self.ranks * self.threads
 
 
+class _Known(NamedTuple):
+    """Ranks, the time of a particle and step on a core [s], particles of a rank, and what they are known by."""
+
+    ranks: int
+    seconds: float
+    each: float
+    name: str
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What a folder holds about scaling.
@@ -85,38 +94,59 @@ class Evidence:
             )
         return found
 
-    def core_seconds(self, ranks: int, threads: int) -> tuple[float, str]:
-        """Return the time of a particle and step on one core, at so many ranks [s], and where it is from.
+    def core_seconds(self, request: Request) -> tuple[float, str]:
+        """Return the time of a particle and step on one core [s], and where it is from.
+
+        Of what is known of nearly so many ranks, that with the most similar number of particles on each counts.
 
         Raises
         ------
         InputError
             If nothing that is known comes near that number of ranks.
         """
+        ranks, threads, each = request.ranks, request.threads, request.particles / request.ranks
         known = [*self._measured(threads), *self._of_rows(self.rehearsal, threads, "rehearsal"),
                  *self._of_rows(self.plan, threads, "plan")]  # fmt: skip
         if not known:
             raise InputError(
                 f"nothing is known of ranks with {threads} threads; give --threads of what was measured"
             )
-        nearest = min(known, key=lambda one: abs(math.log(one[0] / ranks)))
-        if abs(math.log2(nearest[0] / ranks)) > 1.0:
+        near = [one for one in known if abs(math.log2(one.ranks / ranks)) <= 1.0]
+        if not near:
+            nearest = min(known, key=lambda one: abs(math.log(one.ranks / ranks)))
             raise InputError(
-                f"nothing is known of {ranks} ranks, the nearest is {nearest[0]}; pdem scaling rehearse CASE "
-                f"--ranks {ranks} finds out"
+                f"nothing is known of {ranks} ranks, the nearest is {nearest.ranks}; pdem scaling rehearse CASE "
+                f"--ranks {ranks} --particles-per-rank {each:.0f} finds out"
             )
-        return nearest[1], f"{nearest[2]} of {counted(nearest[0], 'rank')}"
+        unlike = [max(abs(math.log2(one.each / each)) - 1.0, 0.0) for one in near]  # a factor of two is not
+        found = near[min(range(len(near)), key=lambda k: (unlike[k], abs(math.log(near[k].ranks / ranks))))]
+        source = f"{found.name} of {counted(found.ranks, 'rank')} with {quantity(round(found.each))} particles each"
+        if abs(math.log2(found.each / each)) > 1.0:
+            source += (
+                f", not the {quantity(round(each))} of this request: pdem scaling rehearse CASE --ranks {ranks} "
+                f"--particles-per-rank {each:.0f} gives a time for these"
+            )
+        return found.seconds, source
 
-    def _measured(self, threads: int) -> list[tuple[int, float, str]]:
+    def _measured(self, threads: int) -> list[_Known]:
         points = [] if self.results is None else self.results.points
-        return [(one.ranks, one.cores / one.rate, "measurement") for one in points if one.threads == threads]
+        return [
+            _Known(one.ranks, one.cores / one.rate, max(one.particles, 1) / one.ranks, "measurement")
+            for one in points
+            if one.threads == threads
+        ]
 
     @staticmethod
-    def _of_rows(document: Mapping[str, Any] | None, threads: int, name: str) -> list[tuple[int, float, str]]:
+    def _of_rows(document: Mapping[str, Any] | None, threads: int, name: str) -> list[_Known]:
         if document is None or document["threads"] != threads:
             return []
         return [
-            (row["ranks"], row["seconds_per_step"] * row["ranks"] * threads / row["particles"], name)
+            _Known(
+                row["ranks"],
+                row["seconds_per_step"] * row["ranks"] * threads / row["particles"],
+                row["particles"] / row["ranks"],
+                name,
+            )
             for row in document["rows"]
             if "seconds_per_step" in row and row.get("particles")
         ]
@@ -145,7 +175,7 @@ def proposal_sections(
 
 
 def _asked_for(case: Case, meshes: Sequence[Mesh], request: Request, evidence: Evidence) -> Section:
-    each, source = evidence.core_seconds(request.ranks, request.threads)
+    each, source = evidence.core_seconds(request)
     steps = round(case.time.end / case.resolved_step())
     core_seconds = each * request.particles * steps
     wall, disk = core_seconds / request.cores, disk_needs(case, request.particles, meshes)
@@ -186,7 +216,7 @@ def _case_section(case: Case, meshes: Sequence[Mesh], request: Request) -> Secti
     rows = [
         ["title", case.title or case.source],
         ["particles", f"{request.particles:,}"],
-        ["domain", f"{sides} m, periodic: {', '.join(map(str, domain.periodic)).lower()}"],
+        ["domain in the case file", f"{sides} m, periodic: {', '.join(map(str, domain.periodic)).lower()}"],
         ["contact laws", ", ".join(laws)],
         ["walls", f"{len(case.walls)} with {sum(mesh.facet_count for mesh in meshes):,} facets"],
         ["time step", f"{case.resolved_step():.4g} s"],

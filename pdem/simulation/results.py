@@ -58,6 +58,14 @@ class SeriesTable:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the columns, so that ``dict(series)`` and ``in`` work as those of tables of pandas do."""
+        return iter(self.names)
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the columns: with them ``dict(series)`` has the columns."""
+        return self.names
+
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.names:
             raise InputError(f"the series has no column {name!r}; {name_hint(name, list(self.names))}")

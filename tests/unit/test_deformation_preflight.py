@@ -65,3 +65,21 @@ def test_stresses_that_no_contacts_bear(key):
     (text,) = warnings(key.format(1.01 * borne))
     assert f"at most about {borne:.3g} Pa" in text
     assert "limits.largest_overlap (0.5 of the radius)" in text
+
+
+def test_stresses_of_shear_against_both_senses_count():
+    """A shear stress is as large the other way."""
+    key = "shear = {{velocity_along = 'x', gradient_along = 'z', stress = {}}}"
+    (one,), (other,) = warnings(key.format(1e7)), warnings(key.format(-1e7))
+    assert one == other
+    assert "limits.largest_overlap" in one
+
+
+@pytest.mark.parametrize("pressure", ["z = {stress = 100.0}", "mean_stress = 100.0"])
+def test_shear_stresses_that_no_flow_bears(pressure):
+    shear = "\nshear = {{velocity_along = 'x', gradient_along = 'z', stress = {}}}"
+    assert not warnings(pressure + shear.format(-50.0))
+    for stress in (120.0, -120.0):
+        (text,) = warnings(pressure + shear.format(stress))
+        assert f"the shear stress, {stress:.3g}, is larger than the pressure of 100 across the layers" in text
+    assert not warnings("x = {stress = 100.0}" + shear.format(120.0))

@@ -52,6 +52,20 @@ def test_core_hours_are_those_of_the_steps(folder):
     assert float(half["core hours of a run"].replace(",", "")) == pytest.approx(hours / 2.0, rel=1e-3)
 
 
+def test_ranks_with_as_many_particles_count_and_others_are_told(folder):
+    """Ranks with few particles spend their time on messages: not what a request with many is to be judged by."""
+    document = json.loads((folder / "rehearsal.json").read_text())
+    few = {**document["rows"][0], "particles": 50 * 1024, "seconds_per_step": 1e-4}
+    other = {**document["rows"][0], "ranks": 1200, "particles": 15_000 * 1200}
+    (folder / "rehearsal.json").write_text(json.dumps({**document, "rows": [few, other]}))
+    _, sections = asked_for(folder)
+    assert "by the rehearsal of 1 200 ranks with 15 thousand particles each; neither" in sections[0].text
+    (folder / "rehearsal.json").write_text(json.dumps({**document, "rows": [few]}))
+    _, sections = asked_for(folder)
+    assert "1 024 ranks with 50 particles each, not the 15 thousand of this request" in sections[0].text
+    assert "pdem scaling rehearse CASE --ranks 1024 --particles-per-rank 15000 gives" in sections[0].text
+
+
 def test_ranks_of_which_nothing_is_known_are_refused(folder, tmp_path_factory):
     with pytest.raises(
         InputError, match="nothing is known of 16 ranks, the nearest is 1024; pdem scaling rehearse"
