@@ -30,7 +30,7 @@ SMALLER = {
             "particles.0.velocity={random=1.0, seed=1}",
         ),
     ),
-    "hopper": (120, ("particles.0.fill.count=250",)),
+    "hopper": (200, ("particles.0.fill.count=250",)),
 }  # fmt: skip
 """Of each example: steps, and what makes it smaller still and no less lively."""
 
