@@ -95,9 +95,7 @@ class RankExchange(RankGroup):
         ends = np.concatenate((-position, position), axis=1) + reach[:, None]
         whole = ends.max(axis=0, initial=-np.inf)
         whole[:3] *= -1.0
-        lower, period = self._shape.lower, self._shape.period
-        periodic = np.tile(period > 0.0, 2)
-        whole[periodic] = np.concatenate((lower, lower + period))[periodic]
+        whole = self._shape.extended(whole)
         return self._parts.near_each(
             np.column_stack((position, position, reach)), whole, self._neighbourhood.repeats
         )

@@ -135,7 +135,7 @@ class Neighbourhood:
         extents : (k, L, `EXTENT`) array
             Of their particles of each level and all below.
         """
-        mine = _Bounds(each, self._whole(extents[-1]), extents[:, 6], overhang)
+        mine = _Bounds(each, self._shape.extended(extents[-1, :6]), extents[:, 6], overhang)
         known = self._parts is parts and self._bounds is not None and self._bounds.hold(mine)
         everyone, any_unknown = self._agree(mine, not known)
         if any_unknown:
@@ -146,12 +146,6 @@ class Neighbourhood:
         theirs = theirs.reshape(-1, *extents.shape)
         near = may_meet(extents[-1], theirs[:, -1], self.repeats)
         return self._met[near], theirs[near]
-
-    def _whole(self, extent: Floats) -> Floats:
-        """Return lowest and highest coordinates of the particles of this rank, along periodic axes those of the box."""
-        lower, period = self._shape.lower, self._shape.period
-        box = np.concatenate((lower, lower + period))
-        return np.where(np.tile(period > 0.0, 2), box, extent[:6])
 
     def _agree(self, mine: _Bounds, is_unknown: bool) -> tuple[_Bounds, bool]:
         """Return the bounds of all ranks, the boxes those of this one, and whether any does not know who matters."""

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import tomli_w
 from clusters import TETRAPOD
+from everything import LAW as LINEAR
 
 import pdem
 
 STEP = 2e-5
 STEPS = 300
 HALF, HEIGHT = 0.008, 0.016
-LINEAR = {"law": "linear", "normal_stiffness": 200.0, "friction": 0.5, "restitution": 0.5}
 ROLLING = {"friction": 0.5, "restitution": 0.4, "rolling": {"model": "spring", "friction": 0.2}}
 WET = {
     **ROLLING,

@@ -49,6 +49,12 @@ class BoxShape(NamedTuple):
         """Whether images across the gradient axis are beside where they would be."""
         return self.gradient != UPRIGHT
 
+    def extended(self, extent: Floats) -> Floats:
+        """Return lowest and highest coordinates (6,), along periodic axes those of the box [m]."""
+        box = np.concatenate((self.lower, self.lower + self.period))
+        found: Floats = np.where(np.tile(self.period > 0.0, 2), box, extent)
+        return found
+
     def nearest(self, way: Floats) -> Floats:
         """Return the shortest of the ways (n, 3) between all images of two places [m]."""
         shortest = way

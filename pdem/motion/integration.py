@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FINE, STALE, LOST = range(3)
-"""What `drift` returns: lists still hold; a particle has used up its skin; one has left the box; from `LOST` on,
+"""What `drift` returns: lists still hold; a particle has used up its skin; from `LOST` on,
 `LOST` + the row of a particle that moved more than its radius in one step or is not at a finite place."""
 
 PLACE, SIZE, SPEED, INVERSE_MASS, SPIN, MATERIAL = 0, 3, 4, 7, 8, 11
