@@ -30,6 +30,11 @@ def deforms(case: CaseData) -> bool:
     return bool(deformations(case))
 
 
+def strains(case: CaseData) -> bool:
+    """Return whether the lengths of the box of a case ever change."""
+    return any(bool(one.axes) or one.mean_stress is not None for _, one in deformations(case))
+
+
 def deformation_in(case: CaseData, stage: int) -> Deformation:
     """Return the deformation of a stage, which that of an earlier one may be."""
     found = case.domain.deformation

@@ -150,9 +150,6 @@ def _others(case: CaseData) -> Iterator[Problem]:
                 "counts what passes a plane, and images of a box that shears are not behind it; give a region"
             )
             yield Problem(("sensors", index), text)
-    for index in range(len(case.fields)):
-        text = "is on a grid that stays where it is, and the box deforms; leave it out: the series has stress"
-        yield Problem(("fields", index), text)
     for index in range(len(case.insertions)):
         text = "cannot be together with a box that deforms: regions and faces stay where they are; fill it before"
         yield Problem(("insertions", index), text)

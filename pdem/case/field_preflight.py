@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.deformation import strains
 from pdem.case.findings import Finding
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Findi
         size = np.subtract(one.upper, one.lower)[:axes] / one.cells[:axes]
         every, samples = one.steps(step)
         text = f"{'x'.join(map(str, one.cells))} cells of {' x '.join(f'{x:.3g}' for x in size)} m, means of "
-        yield Finding("info", subject, f"{text}{samples} samples every {samples * every * step:.4g} s")
+        follow = "; they follow the box" if strains(case) else ""
+        yield Finding("info", subject, f"{text}{samples} samples every {samples * every * step:.4g} s{follow}")
         if one.interval < step:
             text = f"every = {one.interval:g} s is shorter than the time step {step:.4g} s; lengthen it, or average"
             yield Finding("warning", subject, text)

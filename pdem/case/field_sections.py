@@ -23,7 +23,8 @@ class GridFields(Section):
     name : str
         Part of the name of the file.
     lower, upper : tuple of 3 float
-        Corners of the grid, in m; by default those of the domain. To have all of what is near walls, let it reach
+        Corners of the grid, in m; by default those of the domain. In a box that deforms they are those at time 0, and
+        the grid follows the lengths of the box. To have all of what is near walls, let it reach
         beyond them by three widths.
     cells : tuple of 3 int
         Number of equal cells along x, y and z; in 2D one along z.

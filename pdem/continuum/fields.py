@@ -114,12 +114,19 @@ class ContinuumFields:
         parts = {name: _columns_of(grid, one) for name, one in zip(materials, sums, strict=False)}
         return cls(grid, _columns_of(grid, sums.sum(axis=0)), parts)
 
+    def on(self, grid: Grid) -> ContinuumFields:
+        """Return the same fields on cells that are elsewhere by now, as many."""
+        if grid is self.grid:
+            return self
+        parts = {name: one.columns for name, one in self.materials.items()}
+        return ContinuumFields(grid, self.columns, parts)
+
     @classmethod
     def mean(cls, fields: Sequence[ContinuumFields], weights: Sequence[float]) -> ContinuumFields:
-        """Return the mean of fields on one grid by weights that add up to 1."""
+        """Return the mean of fields by weights that add up to 1, on the grid of the last."""
         names = fields[0].materials
         parts = {name: _mean([one.materials[name].columns for one in fields], weights) for name in names}
-        return cls(fields[0].grid, _mean([one.columns for one in fields], weights), parts)
+        return cls(fields[-1].grid, _mean([one.columns for one in fields], weights), parts)
 
     def __repr__(self) -> str:
         """Return the number of cells."""

@@ -266,13 +266,15 @@ def _longest(actions: Sequence[Actions]) -> float:
 
 def _spreading(grid: Grid, period: Floats, actions: Sequence[Actions]) -> Spreading:
     """Return a grid as kernels take it for the Gaussian, for these ways."""
-    longest = 0.0 if np.all((period == 0.0) | _fills(grid, period)) else _longest(actions)
-    images = images_along(np.where(_fills(grid, period), 0.0, period), grid, longest + float(grid.size.max()))
+    longest = 0.0 if np.all((period == 0.0) | fills_period(grid, period)) else _longest(actions)
+    images = images_along(
+        np.where(fills_period(grid, period), 0.0, period), grid, longest + float(grid.size.max())
+    )
     lists = (one.tolist() for one in (grid.lower, grid.size, grid.cells, period, images))
     return _prepared(*(tuple(one) for one in lists), grid.width, grid.dimension)
 
 
-def _fills(grid: Grid, period: Floats) -> NDArray[np.bool_]:
+def fills_period(grid: Grid, period: Floats) -> NDArray[np.bool_]:
     """Return along which axes a grid is as long as the periodic box."""
     found: NDArray[np.bool_] = np.abs(grid.cells * grid.size - period) <= _FILLS * period
     return found
@@ -283,7 +285,7 @@ def _prepared(
     lower: _Three, size: _Three, cells: _Three, period: _Three, images: _Three, width: float, dimension: int
 ) -> Spreading:
     grid = Grid(np.array(lower), np.array(size), np.array(cells), width, GAUSSIAN, dimension)
-    fills = _fills(grid, np.array(period))
+    fills = fills_period(grid, np.array(period))
     # a single cell that fills the box has all of everything
     inverse = np.where(fills & (grid.cells == 1), 0.0, grid.inverse)
     shares = shares_of(np.where(inverse > 0.0, grid.ratios, np.inf))

@@ -20,21 +20,29 @@ tenth of the stress is missing. The largest rate unless given is that of an iner
 grains; in two dimensions P is a force per length and rho a mass per area.
 
 A dashpot alone would hold ``rate / gain`` too much where the bed gives way at some rate all the time. So the box goes
-on at ``mean rate + gain s`` with a slow integral of what is missing,
+on at ``gain s + G I`` with a slow integral of what is missing, a stress,
 
-    mean rate(n+1) = mean rate(n) + a G s(n),
+    I(n+1) = I(n) + a s(n).
 
-clipped to the largest rate. Together ``(z-1)^2 + gain (T M + C (z-1) / z) (z - 1 + a) = 0``: the limit becomes
+Together, with G = gain, ``(z-1)^2 + gain (T M + C (z-1) / z) (z - 1 + a) = 0``: the limit becomes
 ``gain (T M + 2 C) < 2 / (1 - a/2)``, and the approach is without ringing while ``a < gain T M / 4``. The integral takes
 the time of a strain of `SLOWNESS` at the largest rate or at that of `INERTIAL_NUMBER`, whichever is slower: ten times
 ``d sqrt(rho / P)``, in which grains rearrange, a hundred looks at least. Since a gas has a modulus of at least its
-pressure, and its gain is not limited, ``gain T M / a`` is then 1 at least. G is the gain for the mean resistance over
-that time, because the present gain is small while the bed is stiff: with that the mean of ``gain s`` would vanish, and
-that of s would not.
+pressure, and its gain is not limited, ``gain T M / a`` is then 1 at least.
 
-While, by the mean over that time, a bed carries less than half of what is wanted, or the error asks for the largest
-rate, this is an approach, and not integrated. So a loose bed that jams after a long compression finds a mean rate of 0,
-and its stress does not shoot over more than without an integral.
+G is the gain for that slower rate and for the present resistance ``T M + 2 C``, or for the mean of that over the time
+of the integral where it is larger: with the present one alone a bed that is struck would be moved mainly between the
+blows. Whatever G is, I stays the same only while s vanishes on average. Since I is a stress, a bed that has got stiff
+holds no more than I too much, where a rate from looser times would go on.
+
+I does not wind up. By itself it asks for the largest rate at most. The mean error over that time, with the gain for
+the mean resistance, asks for some rate as well; where that is more than half of a limit, less is left for I, and
+nothing at the limit: the slower rate, or `TOLD` times those at which the box is told to strain or shear, where these
+are larger. For what gives way follows what the box is told, and what is beyond is an approach: a loose bed offers
+little resistance. When it jams, after a compression however long, I is next to nothing, and its stress does not shoot
+over. A stiff bed that flows offers its resistance all the time, and I grows until the stress is the wanted one,
+however little of it the bed holds at first. If without an integral that is a part h of what is wanted, it takes 1 / h
+times as long.
 """
 
 from __future__ import annotations
@@ -59,6 +67,9 @@ INERTIAL_NUMBER = 0.01
 
 SLOWNESS = 0.1
 """Strain at the largest rate, or that of `INERTIAL_NUMBER`, in the time of the integral."""
+
+TOLD = 2.0
+"""Times the rates at which the box is told to strain or shear: faster than that nothing gives way."""
 
 FASTEST = 0.01
 """Largest part of the time of the integral that passes between two looks."""
@@ -144,20 +155,20 @@ class Memory(NamedTuple):
     ----------
     stress : tuple of 5 float
         Means over the time of the integral [Pa].
-    rate : tuple of 5 float
-        Mean rates, positive where they add to what is wanted [1/s]; 0 of what is not driven.
+    lacking : tuple of 5 float
+        Integrals of what is missing, positive where more is wanted [Pa]; 0 of what is not driven.
     resistance : float
         Mean of ``T M + 2 C`` over that time [Pa s].
     """
 
     stress: tuple[float, ...] = (0.0,) * (MEAN + 1)
-    rate: tuple[float, ...] = (0.0,) * (MEAN + 1)
+    lacking: tuple[float, ...] = (0.0,) * (MEAN + 1)
     resistance: float = 0.0
 
     def towards(self, stress: Sequence[float], resistance: float, part: float) -> Memory:
         """Return it after a look, which takes a part of the time of the integral."""
         means = tuple(old + part * (new - old) for old, new in zip(self.stress, stress, strict=True))
-        return Memory(means, self.rate, self.resistance + part * (resistance - self.resistance))
+        return Memory(means, self.lacking, self.resistance + part * (resistance - self.resistance))
 
 
 class _Look(NamedTuple):
@@ -170,20 +181,23 @@ class _Look(NamedTuple):
     part: float
 
     def answer(self, place: int, wanted: float) -> tuple[float, float]:
-        """Return the rate until the next look, positive where it adds to the stress, and the mean rate from then on.
+        """Return the rate until the next look, positive where it adds to the stress, and the integral from then on.
 
-        The mean rate [1/s] counts in the direction of what is wanted, a tension or a pressure.
+        The integral [Pa] counts in the direction of what is wanted, a tension or a pressure.
         """
         largest, sign = self.targets.largest_rate, math.copysign(1.0, wanted)
         unit = abs(wanted) or _reference(self.targets.stresses)
         missing = abs(wanted) - sign * self.stress[place]
-        before = self.memory.rate[place]
-        rate = _clipped(before + _gain(largest / unit, self.resistance) * missing, largest)
-        slow = _gain(self.targets.pace / unit, self.memory.resistance)
-        lasting = abs(wanted) - sign * self.memory.stress[place]
-        if wanted == 0.0 or lasting > 0.5 * unit or abs(lasting) * slow > self.targets.pace:
+        before, mean = self.memory.lacking[place], self.memory.resistance
+        slow = _gain(self.targets.pace / unit, max(self.resistance, mean))
+        rate = _clipped(slow * before + _gain(largest / unit, self.resistance) * missing, largest)
+        if wanted == 0.0 or self.part == 0.0:
             return sign * rate, before
-        return sign * rate, _clipped(before + self.part * slow * missing, largest)
+        limit = max(self.targets.pace, TOLD * self.targets.rates.fastest)
+        asked = _gain(limit / unit, mean) * (abs(wanted) - sign * self.memory.stress[place]) / limit
+        most = largest / _gain(self.targets.pace / unit, mean)
+        least, most = -most * _within(2.0 + 2.0 * asked), most * _within(2.0 - 2.0 * asked)
+        return sign * rate, min(max(before + self.part * missing, least), most)
 
 
 def chosen_rates(
@@ -206,7 +220,7 @@ def chosen_rates(
             strain[axis] = -loading
     if targets.shear is not None:
         shear, kept[3] = look.answer(3, targets.shear)
-    return Rates((strain[0], strain[1], strain[2]), shear), memory._replace(rate=tuple(kept))
+    return Rates((strain[0], strain[1], strain[2]), shear), memory._replace(lacking=tuple(kept))
 
 
 def _gain(rate: float, resistance: float) -> float:
@@ -217,6 +231,10 @@ def _gain(rate: float, resistance: float) -> float:
 
 def _clipped(rate: float, largest: float) -> float:
     return min(max(rate, -largest), largest)
+
+
+def _within(part: float) -> float:
+    return min(max(part, 0.0), 1.0)
 
 
 def _reference(stresses: Sequence[float]) -> float:

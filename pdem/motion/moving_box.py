@@ -44,6 +44,11 @@ class Rates(NamedTuple):
         """Whether period vectors grow at constant speeds: nothing but a shear."""
         return not any(self.strain)
 
+    @property
+    def fastest(self) -> float:
+        """The largest of these rates [1/s]."""
+        return max(abs(self.shear), *(abs(one) for one in self.strain))
+
 
 REST = Rates()
 

@@ -46,6 +46,7 @@ _ROWS = 64
 _BYTES_PER_STEP = 1 << 14
 _DIRECTIONS = np.eye(3).reshape(-1)
 _NUMBERS = {"Values": np.float64, "StepNumbers": np.int64, "Samples": np.int64}
+_PLACES = "Lower", "Size"
 _log = logging.getLogger("pdem")
 
 
@@ -126,8 +127,9 @@ class ImageSeries:
         """Do nothing: the file is closed after each write."""
 
     def write(
-        self, time: float, step: int, columns: Mapping[str, NDArray[np.float64]], samples: int = 1
-    ) -> None:
+        self, time: float, step: int, columns: Mapping[str, NDArray[np.float64]], samples: int = 1,
+        lattice: Lattice | None = None,
+    ) -> None:  # fmt: skip
         """Append the fields at `time` (s); those of this or a later step are replaced.
 
         Parameters
@@ -140,6 +142,9 @@ class ImageSeries:
             Every field by name.
         samples : int
             Of how many states they are the mean.
+        lattice : Lattice, optional
+            Where the cells are at this time, if that changes; the format has one place for all times, and programs show
+            them there.
 
         Raises
         ------
@@ -160,18 +165,20 @@ class ImageSeries:
                 self._create()
             with open_hdf5(self.path, "r+") as file:
                 _cut(file[ROOT], step)
-                self._append(file[ROOT], {"Values": time, "StepNumbers": step, "Samples": samples}, columns)
+                now = self.lattice if lattice is None else lattice
+                numbers = {"Values": time, "StepNumbers": step, "Samples": samples}
+                self._append(file[ROOT], numbers | {"Lower": now.lower, "Size": now.size}, columns)
 
     def _append(
-        self, root: h5py.Group, numbers: Mapping[str, float], columns: Mapping[str, NDArray[np.float64]]
+        self, root: h5py.Group, numbers: Mapping[str, Any], columns: Mapping[str, NDArray[np.float64]]
     ) -> None:
         steps = root["Steps"]
         row = int(steps.attrs["NSteps"])
         for field in self.fields:
             _append_row(root["CellData"][field.name], _in_file(columns[field.name]))
             _append_row(steps["CellDataOffsets"][field.name], row)
-        for name, value in numbers.items():
-            _append_row(steps[name], value)
+        for name in numbers.keys() & steps.keys():  # files of earlier versions have less
+            _append_row(steps[name], numbers[name])
         root.file.flush()
         steps.attrs["NSteps"] = np.int64(row + 1)
 
@@ -189,6 +196,8 @@ class ImageSeries:
             steps.attrs["NSteps"] = np.int64(0)
             for name, kind in _NUMBERS.items():
                 create_growing_dataset(steps, name, (), kind, _ROWS)
+            for name in _PLACES:
+                create_growing_dataset(steps, name, (3,), np.float64, _ROWS).attrs["unit"] = "m"
             steps["Values"].attrs["unit"] = "s"
             root.create_group("CellData")
             for field in self.fields:
@@ -294,7 +303,12 @@ def read_image(path: Path, index: int = -1) -> Image:
 def _image_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) -> Image:
     steps = root["Steps"]
     cells = tuple(root.attrs["WholeExtent"][1::2].tolist())
-    lattice = Lattice(cells, tuple(root.attrs["Origin"].tolist()), tuple(root.attrs["Spacing"].tolist()))
+    places = (
+        [steps[name][index] for name in _PLACES]
+        if "Size" in steps
+        else [root.attrs["Origin"], root.attrs["Spacing"]]
+    )
+    lattice = Lattice(cells, *(tuple(place.tolist()) for place in places))
     columns = {name: data[index] for name, data in root["CellData"].items()}
     columns = {name: data.transpose(2, 1, 0, *range(3, data.ndim)) for name, data in columns.items()}
     numbers = {name: steps[name][index] for name in _NUMBERS}

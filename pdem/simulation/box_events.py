@@ -121,7 +121,7 @@ def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
         "step": state.step, "lengths": state.lengths, "speeds": state.speeds, "offset": state.offset,
         "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": box.begin,
         "looked": box.looked, "changes": wanted is not None, "wanted": _row(wanted or REST),
-        "grain": drive.grain, "mean_stress": drive.memory.stress, "mean_rate": drive.memory.rate,
+        "grain": drive.grain, "mean_stress": drive.memory.stress, "lacking": drive.memory.lacking,
         "mean_resistance": drive.memory.resistance,
     }  # fmt: skip
     return {BOX: {name: np.array([value]) for name, value in columns.items()}}
@@ -137,9 +137,10 @@ def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -
     box.wanted = _rates(stored["wanted"]) if stored["changes"] else None
     diameter, density = stored["grain"].tolist()
     system.box_drive.grain = diameter, density
-    if "mean_stress" in stored:  # earlier versions kept nothing from look to look
-        means = tuple(stored["mean_stress"].tolist()), tuple(stored["mean_rate"].tolist())
-        system.box_drive.memory = Memory(*means, float(stored["mean_resistance"]))
+    if "mean_stress" in stored:  # earlier versions kept less from look to look, or nothing
+        means = tuple(stored["mean_stress"].tolist())
+        lacking = tuple(stored["lacking"].tolist()) if "lacking" in stored else Memory().lacking
+        system.box_drive.memory = Memory(means, lacking, float(stored["mean_resistance"]))
     box.adopt(
         BoxState(
             int(stored["step"]), stored["lengths"].tolist(), stored["speeds"].tolist(), float(stored["offset"]),

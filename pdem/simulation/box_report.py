@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BOX_FIELDS = (
     Field("box_corner", np.float64, (3,), "m", "lowest corner of the box"),
     Field("box_vectors", np.float64, (3,), "m", "period vectors of the box, of open axes its sides"),
+    Field("box_speeds", np.float64, (3,), "m/s", "how fast the period vectors grow"),
 )
 """Tables that snapshots of a box that deforms have besides particles."""
 
@@ -50,4 +51,5 @@ def box_tables(system: System) -> dict[str, NDArray[Any]]:
         return {}
     shape, lengths = box.shape(system.step), box.at(system.step).lengths
     vectors = np.where((shape.period > 0.0)[:, None], shape.vectors, np.diag(lengths))
-    return {"box_corner": shape.lower[None], "box_vectors": vectors}
+    speeds = box.image_velocities(system.step)
+    return {"box_corner": shape.lower[None], "box_vectors": vectors, "box_speeds": speeds}

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.deformation import deforms
+from pdem.case.deformation import shear_axes
+from pdem.containers.box_shape import BoxShape
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import REACH, grid_of
+from pdem.continuum.moving_box import Frame, MovingImages
 from pdem.continuum.spreading import SUMS
 from pdem.continuum.sums import Matter, actions_of_contacts, field_sums
 from pdem.foundation.arguments import shown
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.schema import CaseData
-    from pdem.case.sections import Domain
     from pdem.continuum.grid import Grid
     from pdem.continuum.sums import Actions
     from pdem.simulation.results import Snapshot
@@ -57,7 +58,8 @@ def coarse_grain(
     cells : 3 int
         Number of cells along x, y and z; in 2D one along z.
     lower, upper : 3 float, optional
-        Corners of the grid [m]; by default those of the domain. What phi spreads beyond is not there: for sums of all,
+        Corners of the grid [m]; by default those of the domain, or of the box of the first snapshot where that deforms;
+        the grid then follows the box. What phi spreads beyond is not there: for sums of all,
         the grid reaches beyond the particles by three widths.
     width : float, optional
         Standard deviation of the Gaussian, which is cut at three widths, or half of the distance from which on Lucy's
@@ -84,13 +86,16 @@ def coarse_grain(
     _check(several, contacts, material)
     case = several[0].case
     wide = _width_of(several[0], width)
-    grid = checked_grid(case, cells, (lower, upper), wide, kernel, by)
+    frame = _frame_of(several[0])
+    grid = checked_grid(case, frame, cells, (lower, upper), wide, kernel, by)
     names = list(case.materials) if by is not None or material is not None else []
     total = np.zeros((max(len(names), 1), grid.total, SUMS))
     for snapshot in several:
         _check_contacts(snapshot, contacts)
-        total += _sums(snapshot, snapshot.contacts if contacts is None else contacts, grid, len(names))
-    fields = ContinuumFields.of_sums(grid, total / len(several), names)
+        own = frame.follow(grid, _frame_of(snapshot))
+        found = _sums(snapshot, snapshot.contacts if contacts is None else contacts, own, len(names))
+        total += found * (grid.volume / own.volume)
+    fields = ContinuumFields.of_sums(grid, total / len(several), names).on(own)
     return fields if material is None else fields.materials[material]
 
 
@@ -118,9 +123,15 @@ def _width_of(snapshot: Snapshot, width: float | None) -> float:
 
 
 def checked_grid(
-    case: CaseData, cells: Any, corners: tuple[Any, Any], width: Any, kernel: str, by: str | None
+    case: CaseData,
+    frame: Frame,
+    cells: Any,
+    corners: tuple[Any, Any],
+    width: Any,
+    kernel: str,
+    by: str | None,
 ) -> Grid:
-    """Return a grid of so many cells between two corners [m], None for those of the domain of a case.
+    """Return a grid of so many cells between two corners [m], None for those of the frame.
 
     Raises
     ------
@@ -128,10 +139,6 @@ def checked_grid(
         If it is not possible.
     """
     domain = case.domain
-    if deforms(case):
-        raise InputError(
-            "the box of this case deforms, and a grid stays where it is; the series has its stress"
-        )
     if by not in (None, "material"):
         raise InputError(f"by = {shown(by)} is no way to divide fields; give 'material' or leave it out")
     if kernel not in REACH:
@@ -139,7 +146,7 @@ def checked_grid(
     counts = np.asarray(cells)
     low, high = (
         np.asarray(given if given is not None else own, np.float64)
-        for given, own in zip(corners, (domain.lower, domain.upper), strict=True)
+        for given, own in zip(corners, frame, strict=True)
     )
     if counts.shape != (3,) or counts.dtype.kind not in "iu" or counts.min() < 1:
         raise InputError(f"cells are {shown(cells)}; give three whole numbers of at least 1")
@@ -151,7 +158,7 @@ def checked_grid(
         raise InputError(f"cells are {shown(cells)}; a case in 2D has one along z")
     if not (isinstance(width, (int, float)) and 0.0 < width < np.inf):
         raise InputError(f"width is {shown(width)}; give a positive number in m")
-    period = period_of(domain)
+    period = np.where(domain.periodic, frame.upper - frame.lower, 0.0)
     if np.any((period > 0.0) & (high - low > period * (1.0 + 1e-9))):
         raise InputError(
             f"the grid from {shown(low.tolist())} to {shown(high.tolist())} is longer than the periodic box; what is "
@@ -160,15 +167,29 @@ def checked_grid(
     return grid_of((low, high), counts.tolist(), width, kernel, domain.dimension)
 
 
-def period_of(domain: Domain) -> Floats:
-    """Return the lengths (3,) of the box along its periodic axes, 0 along others [m]."""
-    return np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
+def _frame_of(snapshot: Snapshot) -> Frame:
+    """Return the corners of the box of a snapshot, those of the domain where it does not deform."""
+    if snapshot.box_speeds is None:
+        return Frame(np.array(snapshot.case.domain.lower), np.array(snapshot.case.domain.upper))
+    lower, vectors = snapshot.box
+    return Frame.of_lengths(lower, np.diag(vectors))
+
+
+def _images_of(snapshot: Snapshot) -> MovingImages:
+    """Return the box of a snapshot, and how its images move."""
+    case, (lower, vectors), speeds = snapshot.case, snapshot.box, snapshot.box_speeds
+    period = np.where(case.domain.periodic, np.diag(vectors), 0.0)
+    axes = shear_axes(case)
+    if speeds is None or axes is None:
+        return MovingImages(BoxShape.upright(lower, period), np.zeros((3, 3)) if speeds is None else speeds)
+    return MovingImages(BoxShape(lower, period, axes[1], axes[0], vectors[axes[1]]), speeds)
 
 
 def _sums(snapshot: Snapshot, contacts: Contacts, grid: Grid, materials: int) -> Floats:
     """Return the sums (classes, cells, SUMS) of one snapshot; with 0 materials there is one class."""
     matter, actions = _matter_of(snapshot), _actions_of(contacts, split=materials > 0)
-    return field_sums(grid, period_of(snapshot.case.domain), max(materials, 1), matter, actions)
+    period, matter, actions = _images_of(snapshot).repeated(grid, matter, actions)
+    return field_sums(grid, period, max(materials, 1), matter, actions)
 
 
 def _matter_of(snapshot: Snapshot) -> Matter:

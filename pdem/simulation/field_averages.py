@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.continuum.grid import Grid
 
     Floats = NDArray[np.float64]
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
@@ -55,8 +56,8 @@ class FieldAverage:
     ----------
     name : str
         From the case.
-    grid : Grid
-        The cells.
+    grid, now : Grid
+        The cells, as the case has them and at the last sample: in a box that deforms they follow it.
     materials : list of str
         Those of which there are parts, none if there are not.
     interval, window : int
@@ -64,7 +65,7 @@ class FieldAverage:
     samples, last : int
         Samples that have been added up, and step of the last one.
     sums : (classes, cells, SUMS) array
-        What has been added up.
+        What has been added up; of cells that have become larger or smaller in proportion to what they were.
     finished : FinishedFields or None
         The last ones.
     """
@@ -74,6 +75,7 @@ class FieldAverage:
         self.name, self.key = section.name, name_key(section.name)
         corners = section.lower, section.upper
         self.grid = grid_of(corners, section.cells, section.width, section.kernel, case.domain.dimension)
+        self.now = self.grid
         self.materials = list(case.materials) if section.by == "material" else []
         self.interval, samples = section.steps(step)
         self.window = self.interval * samples
@@ -91,11 +93,14 @@ class FieldAverage:
         """The mean of the samples so far, or what was written last if there is none since."""
         if self.samples == 0 and self.finished is not None:
             return self.finished.fields
-        return ContinuumFields.of_sums(self.grid, self.sums / max(self.samples, 1), self.materials)
+        means = self.sums / max(self.samples, 1)
+        return ContinuumFields.of_sums(self.grid, means, self.materials).on(self.now)
 
-    def add(self, sums: Floats, step: int) -> None:
-        """Add a sample; at the end of a window the mean is finished."""
-        self.sums += sums
+    def add(self, sums: Floats, step: int, now: Grid) -> None:
+        """Add a sample over the cells as they are now; at the end of a window the mean is finished."""
+        ratio = self.grid.volume / now.volume
+        self.sums += sums if ratio == 1.0 else ratio * sums
+        self.now = now
         self.samples, self.last = self.samples + 1, step
         if step % self.window == 0:
             self.finished = FinishedFields(step, self.samples, self.present)
@@ -141,6 +146,8 @@ def average_groups(averages: FieldAverages) -> dict[str, dict[str, NDArray[Any]]
             "key": np.array([one.key for one in averages.averages], np.int64),
             "samples": np.array([one.samples for one in averages.averages], np.int64),
             "last": np.array([one.last for one in averages.averages], np.int64),
+            "lower": np.array([one.now.lower for one in averages.averages]),
+            "size": np.array([one.now.size for one in averages.averages]),
         },
         CELLS: {
             "key": np.repeat(np.array([one.key for one in begun], np.int64), [len(row) for row in rows]),
@@ -162,4 +169,6 @@ def load_averages(averages: FieldAverages, step: int, groups: Groups) -> None:
         if len(mine) == len(one.sums) * one.grid.total:
             one.sums[:] = cells["sums"][mine].reshape(one.sums.shape)
             one.samples = int(stored["samples"][row[0]])
+            if "size" in stored:  # earlier versions had none, and no boxes that deform
+                one.now = one.grid._replace(lower=stored["lower"][row[0]], size=stored["size"][row[0]])
     averages.plan()

@@ -52,7 +52,9 @@ class FieldFiles:
             done = one.finished
             if done is not None and done.step == self._system.step and one.name in self._files:
                 time = self._system.time_of(done.step)
-                self._files[one.name].write(time, done.step, done.fields.named, done.samples)
+                self._files[one.name].write(
+                    time, done.step, done.fields.named, done.samples, lattice_of(done.fields.grid)
+                )
 
 
 def lattice_of(grid: Grid) -> Lattice:

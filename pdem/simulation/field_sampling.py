@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.continuum.moving_box import Frame, MovingImages
 from pdem.continuum.sums import Matter, actions_of_contacts, field_sums, ways_of
 from pdem.simulation.acting_contacts import acting_on_walls, acting_parts, counted_ways
 from pdem.simulation.bodies import bodies_of, sizes_of
@@ -29,8 +30,27 @@ def sample_fields(system: System) -> None:
     present = {split: _present(system, split=split) for split in {len(one.materials) > 0 for one in due}}
     for one in due:
         split = len(one.materials) > 0
-        one.add(present_sums(system, one.grid, len(one.materials), present[split]), system.step)
+        grid = followed(system, one.grid)
+        one.add(present_sums(system, grid, len(one.materials), present[split]), system.step, grid)
     averages.plan()
+
+
+def followed(system: System, grid: Grid) -> Grid:
+    """Return a grid that was given in the box of time 0, in the present box if it deforms."""
+    box = system.moving_box
+    if box is None:
+        return grid
+    begin = Frame.of_lengths(box.centre - 0.5 * box.begin, box.begin)
+    return begin.follow(grid, present_frame(system))
+
+
+def present_frame(system: System) -> Frame:
+    """Return the corners of the box at the present step, along open axes those of the domain."""
+    domain, box = system.case.domain, system.moving_box
+    if box is None:
+        return Frame(np.array(domain.lower), np.array(domain.upper))
+    lengths = np.array(box.at(system.step).lengths)
+    return Frame.of_lengths(box.centre - 0.5 * lengths, lengths)
 
 
 def present_sums(system: System, grid: Grid, materials: int, present: Present | None = None) -> Floats:
@@ -49,7 +69,11 @@ def present_sums(system: System, grid: Grid, materials: int, present: Present | 
     """
     matter, actions = present or _present(system, split=materials > 0)
     classes, rooms = max(materials, 1), system.field_averages.rooms
-    return field_sums(grid, system.constants.period, classes, matter, actions, system.exchange, rooms)
+    period, box = system.constants.period, system.moving_box
+    if box is not None:
+        images = MovingImages(box.shape(system.step), box.image_velocities(system.step))
+        period, matter, actions = images.repeated(grid, matter, actions)
+    return field_sums(grid, period, classes, matter, actions, system.exchange, rooms)
 
 
 def _present(system: System, *, split: bool) -> Present:

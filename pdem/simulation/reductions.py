@@ -16,7 +16,7 @@ from pdem.simulation.bodies import sphere_masses
 from pdem.simulation.coarse_graining import checked_grid
 from pdem.simulation.collision_energies import collisions_of
 from pdem.simulation.contact_columns import gathered_contacts
-from pdem.simulation.field_sampling import present_sums
+from pdem.simulation.field_sampling import present_frame, present_sums
 from pdem.simulation.stress import stress_of
 
 if TYPE_CHECKING:
@@ -263,7 +263,8 @@ class Reductions:
         system = self.system
         corners, names = (lower, upper), list(system.case.materials)
         grid = on_each_rank(
-            system.exchange, lambda: checked_grid(system.case, cells, corners, width, kernel, by)
+            system.exchange,
+            lambda: checked_grid(system.case, present_frame(system), cells, corners, width, kernel, by),
         )
         sums = present_sums(system, grid, len(names) if by else 0)
         return ContinuumFields.of_sums(grid, sums, names if by else ())

@@ -167,6 +167,17 @@ class Snapshot:
         domain = self.case.domain
         return np.array(domain.lower), np.diag(np.subtract(domain.upper, domain.lower))
 
+    @property
+    def box_speeds(self) -> NDArray[np.float64] | None:
+        """How fast the period vectors grow, one in each row (3, 3) [m/s]; None where the box does not deform."""
+        found: NDArray[np.float64] | None = self._tables.get("box_speeds")
+        if found is None and "box_corner" in self._tables:
+            raise InputError(
+                f"{self._results.folder}: was written by an earlier version, which did not say how fast the box "
+                "deforms; run the case again for fields"
+            )
+        return found
+
     def __len__(self) -> int:
         return len(self.columns["position"])
 

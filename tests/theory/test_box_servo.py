@@ -11,7 +11,7 @@ from moving_boxes import PERIOD, ROUGH, SMOOTH, STEP, gas, moving_case
 from cases import Grains, state_of
 from pdem.foundation.errors import CaseError
 from pdem.motion.box_servo import EAGERNESS, MEAN, SHARE, SLOWNESS, Measured, Memory, Targets, chosen_rates
-from pdem.motion.moving_box import EVERY, REST
+from pdem.motion.moving_box import EVERY, REST, Rates
 from pdem.simulation.box_stress import measured_stress
 from pdem.simulation.simulation import Simulation
 
@@ -85,7 +85,8 @@ def test_a_bed_that_gives_way_all_the_time_has_its_stress_in_the_end(rate, wante
     droop = abs(rate) * max(resistance / SHARE, abs(wanted) / EAGERNESS / PACE)
     assert np.abs(seen - wanted)[:100].max() == pytest.approx(droop, rel=0.2)  # that of a dashpot
     assert seen[-1] == pytest.approx(wanted, rel=1e-3)
-    assert memory.rate[3 if targets.shear else 0] == pytest.approx(-rate, rel=1e-3)
+    gain = min(EAGERNESS * PACE / abs(wanted), SHARE / resistance)
+    assert gain * memory.lacking[3 if targets.shear else 0] == pytest.approx(-rate, rel=1e-3)
     assert (np.sign(seen - wanted)[10:] == np.sign(seen - wanted)[10]).mean() > 0.95  # it does not ring
 
 
@@ -113,27 +114,76 @@ def test_a_loose_bed_that_jams_after_a_long_compression_does_not_shoot_over():
     seen, memory = held(begin + 3000, lambda _: 0.0, stiff=stiff, first=0.0)
     assert seen[begin - 1] < 1e-3
     assert seen.max() < 1.01 * WANTED
-    assert abs(memory.rate[0]) < 1e-3 * PACE
+    assert abs(memory.lacking[0]) < 1e-3 * WANTED
     assert seen[-1] == pytest.approx(WANTED, rel=1e-3)
+
+
+def compacted(resistance, loose, pace=PACE):
+    """Return the stress of a loose bed that is pressed for ten times the time of the integral and jams at once.
+
+    Of the jammed bed there is the stress, over the wanted one, that it gets in a look at the largest rate; of the loose
+    one the part of the resistance it has while its blows carry a twentieth of what is wanted.
+    """
+    targets = PRESSED._replace(pace=pace)
+    modulus, strain, memory, seen = resistance * WANTED / PACE / INTERVAL, -1.0, Memory(), []
+    for _ in range(round(12 * TIME / INTERVAL)):
+        stress = modulus * strain if strain > 0.0 else 0.05 * WANTED
+        stiff = modulus if strain > 0.0 else loose * modulus
+        rates, memory = answers(targets, [stress, 0.0, 0.0, 0.0], memory, INTERVAL / EVERY, stiff)
+        strain -= INTERVAL * rates.strain[0]
+        seen.append(stress)
+    return np.array(seen) / WANTED
+
+
+@pytest.mark.parametrize("resistance", [0.3, 3.0, 30.0])
+@pytest.mark.parametrize("loose", [1e-3, 0.01])
+def test_what_jams_does_not_shoot_over_more_than_without_an_integral(resistance, loose):
+    with_integral, without = compacted(resistance, loose), compacted(resistance, loose, pace=0.0)
+    assert without.max() > 0.99
+    assert with_integral.max() < 1.01 * without.max()
+    assert with_integral[-1] == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize("resistance", [10.0, 100.0, 300.0])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_stiff_bed_that_flows_has_its_shear_stress(resistance, sign):
+    """Elastic, and viscous from a rate on: a dashpot alone has a thirteenth of the stress where it is stiffest."""
+    wanted, rest = 10.0 * sign, Rates((-0.5, 0.0, 0.0))
+    targets = Targets(rest, axes=((1, WANTED),), shear=wanted, largest_rate=3.0, pace=0.2)
+    modulus = resistance / INTERVAL
+    held = []
+    for one in (targets._replace(pace=0.0), targets):
+        stress, memory, seen = 0.0, Memory(), []
+        for _ in range(round(40 * SLOWNESS / 0.2 / INTERVAL)):
+            rates, memory = answers(one, [250.0, WANTED, WANTED, stress], memory, INTERVAL / EVERY, modulus)
+            # the rate of flow is 0.2 / s at the wanted stress
+            stress += resistance * (rates.shear - 0.02 * stress) / (1.0 + 0.02 * resistance)
+            seen.append(stress)
+        held.append(seen[-1] / wanted)
+    part = 1.0 / (1.0 + 0.02 * resistance / SHARE)
+    assert held[0] == pytest.approx(part, rel=0.01)
+    assert held[1] == pytest.approx(
+        1.0 - (1.0 - part) * math.exp(-40.0 * part), abs=0.01
+    )  # 1 / part times as long
 
 
 def test_a_bed_that_was_giving_way_and_falls_apart_is_closed():
     looks = round(5 * TIME / INTERVAL)
     _, memory = held(looks, lambda _: 0.8)
-    assert memory.rate[0] < -0.7
+    assert memory.lacking[0] < -0.7 * INTERVAL * MODULUS / SHARE
     rates, _ = answers(PRESSED, [0.0] * 4, memory, INTERVAL / EVERY, 0.0)
     assert rates.strain[0] == -PACE
 
 
-def test_what_is_not_driven_any_more_has_no_mean_rate():
-    memory = Memory((WANTED,) * 5, (0.1, 0.2, 0.3, 0.4, 0.5), 1.0)
+def test_of_what_is_not_driven_any_more_nothing_is_kept():
+    memory = Memory((WANTED,) * 5, (1.0, 2.0, 3.0, 4.0, 5.0), 1.0)
     mean = Targets(REST, mean=WANTED, free=(0, 1), shear=20.0, largest_rate=PACE, pace=PACE)
     rates, memory = answers(mean, [WANTED, WANTED, WANTED, 20.0], memory)
-    assert memory.rate == pytest.approx((0.0, 0.0, 0.0, 0.4, 0.5))
-    assert rates.strain == (-0.5, -0.5, 0.0)
-    assert rates.shear == pytest.approx(0.4)
+    assert memory.lacking == pytest.approx((0.0, 0.0, 0.0, 4.0, 5.0))
+    assert rates.strain == pytest.approx((-0.5, -0.5, 0.0))  # 10 pace / wanted times what is lacking
+    assert rates.shear == pytest.approx(2.0 * 0.5)  # at most the largest rate
     _, memory = answers(PRESSED, [WANTED] * 4, memory)
-    assert memory.rate[MEAN] == memory.rate[3] == 0.0
+    assert memory.lacking[MEAN] == memory.lacking[3] == 0.0
 
 
 def lattice(overlap):
@@ -286,6 +336,32 @@ def test_a_bed_is_sheared_under_a_constant_pressure(tmp_path):
         one.advance(33)
     np.testing.assert_array_equal(run.gather()["position"], again.gather()["position"])
     assert run.system.moving_box.state == again.system.moving_box.state
+
+
+def test_a_stiff_bed_that_strains_as_told_has_its_shear_stress(tmp_path):
+    """Hard grains at a rate that they have to yield to; without an integral a tenth of the shear stress is held."""
+    materials = {"grain": {"density": 1000.0, "youngs_modulus": 1e8, "poisson_ratio": 0.2}, "steel": {}}
+    pressed = {"mean_stress": 2000.0, "largest_rate": 10.0}
+    sheared = {"velocity_along": "x", "gradient_along": "y", "stress": -300.0}
+    flowing = {
+        "x": {"strain_rate": -1.0}, "y": {"stress": 2000.0}, "z": {"stress": 2000.0}, "shear": sheared,
+        "largest_rate": 3.0,
+    }  # fmt: skip
+    stages = [
+        {"name": "press", "until": {"quantity": "pressure", "above": 1800.0}, "deformation": pressed},
+        {"name": "flow", "deformation": flowing},
+    ]
+    options = {"law": ROUGH, "materials": materials, "step": "auto", "more": {"stages": stages}}
+    run = Simulation(moving_case(tmp_path, gas(3, speed=0.1), None, **options))
+    run.advance(30000)
+    tensors = []
+    for _ in range(600):
+        run.advance(50)
+        tensors.append(run.stress().total)
+    mean = np.mean(tensors[-300:], axis=0)
+    assert run.system.stages.states[0].outcome == 2
+    assert -mean[0, 1] == pytest.approx(-300.0, rel=0.2)
+    np.testing.assert_allclose(np.diag(mean)[1:], 2000.0, rtol=0.15)
 
 
 @pytest.mark.parametrize(

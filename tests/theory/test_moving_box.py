@@ -364,11 +364,6 @@ def test_a_compression_beyond_reason_stops_the_run(tmp_path):
         ),
         ({"mean_stress": 10.0}, {"gravity": [0.0, 0.0, -9.81]}, "the box deforms along z, where"),
         ({"x": {"strain": 1.0}}, {}, "strain_rate"),
-        (
-            {"x": {"strain_rate": 1.0}},
-            {"more": {"fields": [{"name": "bed", "cells": [2, 2, 2], "width": 0.01, "every": 0.1}]}},
-            "is on a grid that stays where it is",
-        ),
     ],
 )
 def test_what_cannot_deform_is_refused(tmp_path, deformation, options, match):
@@ -380,8 +375,6 @@ def test_particles_cannot_be_inserted_into_a_box_that_deforms(tmp_path):
     run = Simulation(moving_case(tmp_path, gas(1), {"shear": SHEAR}))
     with pytest.raises(InputError, match="cannot be inserted into a box that deforms"):
         run.insert([[0.0, 0.0, 0.0]], R, "grain")
-    with pytest.raises(InputError, match="the box of this case deforms, and a grid stays where it is"):
-        run.coarse_grain(cells=(2, 2, 2), width=0.02)
 
 
 def test_written_positions_are_wrapped_with_the_velocity_of_their_image(tmp_path):
