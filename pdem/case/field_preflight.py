@@ -25,7 +25,9 @@ def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Findi
         every, samples = one.steps(step)
         text = f"{'x'.join(map(str, one.cells))} cells of {' x '.join(f'{x:.3g}' for x in size)} m, means of "
         follow = "; they follow the box" if strains(case) else ""
-        yield Finding("info", subject, f"{text}{samples} samples every {samples * every * step:.4g} s{follow}")
+        yield Finding(
+            "info", subject, f"{text}{samples} samples every {samples * every * step:.4g} s{follow}"
+        )
         if one.interval < step:
             text = f"every = {one.interval:g} s is shorter than the time step {step:.4g} s; lengthen it, or average"
             yield Finding("warning", subject, text)

@@ -8,7 +8,7 @@ actions of their own. Each has the share in the grid that what it is an image of
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -79,16 +79,24 @@ class MovingImages(NamedTuple):
         )
         there = [np.flatnonzero((first <= turn * length) & (turn * length <= last)) for turn in turns]
         parts = [self._moved(items, rows, axis, turn) for turn, rows in zip(turns, there, strict=True)]
-        return type(items)(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        made: Any = type(items)
+        found: Items = made(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return found
 
     def _moved(self, items: Items, rows: NDArray[np.int64], axis: int, turn: int) -> Items:
         """Return some items as images, so many period vectors away."""
-        some = type(items)(*(column[rows] for column in items))
-        way = turn * self.shape.vectors[axis]
+        made: Any = type(items)
+        some, way = made(*(column[rows] for column in items)), turn * self.shape.vectors[axis]
         if isinstance(some, Matter):
-            place = self._beside(some.position + way, axis)
-            return some._replace(position=place, velocity=some.velocity + turn * self.speeds[axis])
-        return some._replace(begin=self._beside(some.begin + way, axis))
+            place, velocity = (
+                self._beside(some.position + way, axis),
+                some.velocity + turn * self.speeds[axis],
+            )
+            some = some._replace(position=place, velocity=velocity)
+        else:
+            some = some._replace(begin=self._beside(some.begin + way, axis))
+        moved: Items = some
+        return moved
 
     def _beside(self, place: Floats, axis: int) -> Floats:
         """Return places after a way across the layers, along the velocity in the box again [m]."""

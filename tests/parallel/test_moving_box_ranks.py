@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from moving_boxes import MIXED, SHEAR, gas, isotropic, moving_case
+from moving_boxes import MIXED, SHEAR, STEP, gas, isotropic, moving_case
 from rank_cases import communicator, compare, require_same_bits, state
 
 import pdem
@@ -54,6 +54,48 @@ def test_a_restart_in_mid_shear_on_another_number_of_ranks(ranks, shared_path):
             alone.advance(steps)
             require_same_bits(state(alone), through)
     patient_barrier(comm)
+
+
+FIELDS = {
+    "fields": [
+        {"name": "all", "cells": [3, 4, 2], "width": 0.01, "every": 6 * STEP, "average": 120 * STEP},
+        {
+            "name": "part", "lower": [0.0, 0.02, 0.0], "upper": [0.1, 0.15, 0.1], "cells": [2, 3, 1], "width": 0.01,
+            "kernel": "lucy", "by": "material", "every": 8 * STEP, "average": 120 * STEP,
+        },
+    ]
+}  # fmt: skip
+
+
+@pytest.mark.ranks(1, 3, timeout=400)
+@pytest.mark.parametrize("deformation", ["shear", "mixed"])
+def test_fields_have_the_same_bits(ranks, deformation, shared_path):
+    """Of boxes that lean and strain, over ranks and threads, and after a restart in the middle of a mean."""
+    comm = communicator()
+    case = shared_case(comm, shared_path, DEFORMATIONS[deformation], "bisection", **FIELDS)
+    shared = pdem.Simulation(case, comm)
+    shared.advance(205)
+    middle = comm.bcast(state(shared))
+    shared.advance(34)
+    again = pdem.Simulation(case, comm, state=middle, threads=2)
+    again.advance(34)
+    found = [_columns(one) for one in (shared, again)]
+    require_same_bits(*found)
+    if comm.rank == 0:
+        alone = pdem.Simulation(case, threads=2)
+        alone.advance(239)
+        require_same_bits(found[0], _columns(alone))
+        assert middle["field_averages"]["samples"].min() > 5
+        assert np.abs(found[0]["all"]["contact_stress"]).max() > 10.0
+    patient_barrier(comm)
+
+
+def _columns(run):
+    """Return all columns and places of cells of all fields, and those of the present state. Collective."""
+    fields = dict(run.fields) | {"now": run.coarse_grain(cells=(2, 2, 3), width=0.008)}
+    return {
+        name: {**one.named, "lower": one.grid.lower, "size": one.grid.size} for name, one in fields.items()
+    }
 
 
 CLUSTERS = {

@@ -339,7 +339,7 @@ def test_a_bed_is_sheared_under_a_constant_pressure(tmp_path):
 
 
 def test_a_stiff_bed_that_strains_as_told_has_its_shear_stress(tmp_path):
-    """Hard grains at a rate that they have to yield to; without an integral a tenth of the shear stress is held."""
+    """Hard grains at a rate that they have to yield to: it varies by a half, and is right on average."""
     materials = {"grain": {"density": 1000.0, "youngs_modulus": 1e8, "poisson_ratio": 0.2}, "steel": {}}
     pressed = {"mean_stress": 2000.0, "largest_rate": 10.0}
     sheared = {"velocity_along": "x", "gradient_along": "y", "stress": -300.0}
@@ -353,12 +353,12 @@ def test_a_stiff_bed_that_strains_as_told_has_its_shear_stress(tmp_path):
     ]
     options = {"law": ROUGH, "materials": materials, "step": "auto", "more": {"stages": stages}}
     run = Simulation(moving_case(tmp_path, gas(3, speed=0.1), None, **options))
-    run.advance(30000)
+    run.advance(42000)
     tensors = []
-    for _ in range(600):
+    for _ in range(400):
         run.advance(50)
         tensors.append(run.stress().total)
-    mean = np.mean(tensors[-300:], axis=0)
+    mean = np.mean(tensors, axis=0)
     assert run.system.stages.states[0].outcome == 2
     assert -mean[0, 1] == pytest.approx(-300.0, rel=0.2)
     np.testing.assert_allclose(np.diag(mean)[1:], 2000.0, rtol=0.15)
