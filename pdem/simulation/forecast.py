@@ -18,7 +18,7 @@ from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields
 from pdem.output.contact_snapshots import contact_fields
-from pdem.output.summary import duration, quantity
+from pdem.output.summary import counted, duration, quantity
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.energy import terms_of
 
@@ -115,9 +115,10 @@ def _duration(steps: int, particles: int, workers: int) -> str:
     each = max(each, min(one["seconds"], SHORTEST_STEP)) if share < 1.0 else each
     rate = one["particles"] / one["seconds"]
     factor = "two" if one["workers"] == workers and _distance(one, particles) < math.log(5.0) else "four"
+    threads = counted(int(one["workers"]), "thread")
     return (
         f"{steps:,} steps take about {duration(steps * each)}, within a factor of {factor}, by the latest run here of "
-        f"{one['particles']:,.0f} particles ({quantity(rate)} particle-steps/s on {one['workers']:.0f} threads)"
+        f"{one['particles']:,.0f} particles ({quantity(rate)} particle-steps/s on {threads})"
     )
 
 
