@@ -57,13 +57,14 @@ def bench(
     1,002,528 triangles, 2 GB); both take some minutes. models: what each model of rolling, twisting, adhesion and
     plastic contacts costs per contact above elastic spheres with friction; it compiles a law for each at first.
     clusters-2, -4 and -8: a rotating drum with 20,000 rigid clusters of so many spheres. polydisperse-bed-10:
-    19,849 spheres of ratio 10 that have come to rest under gravity, which takes a minute.
+    19,849 spheres of ratio 10 that have come to rest under gravity, which takes a minute. bladed-drum: 30,000
+    spheres that four helical blades of a fast drum throw about, 2,472 triangles; its start takes a minute or two.
 
     Of dense beds it also shows what the machine could do at most, by loops that only move or only compute numbers.
 
     --peer lammps: LAMMPS beside it, by the same law and by its fastest one, with the fastest of several settings
-    of its neighbour lists; where a case has what LAMMPS has. --peer liggghts: the same with LIGGGHTS, which puts
-    clusters in at random places and lets them fall. On one rank and one thread.
+    of its neighbour lists; where a case has what LAMMPS has. --peer liggghts: the same with LIGGGHTS, also for meshed
+    walls; it puts clusters in at random places and lets them fall. On one rank and one thread.
     """
     own_threads = 1 if peer is not None and threads is None else threads
     options = _BenchOptions(names, steps, peer, file, keep, against)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
+from pdem.benchmark.lammps.walls import wall_of
 from pdem.case.shapes import shapes_of
-from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
 from pdem.simulation.setup import constants_of
 
@@ -19,17 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.benchmark.cases import Start
+    from pdem.benchmark.lammps.walls import Drum, Floor, MeshedWall
     from pdem.case.model import Case
-    from pdem.case.walls import Wall
     from pdem.contact.law.parts import ResistancePart
     from pdem.particles.shapes import ClusterShape
 
     Floats = NDArray[np.float64]
-
-
-_WALLS = (
-    "peers are given no walls but one floor, or one drum about x; meshes and other motions are beyond them"
-)
 
 
 class SpringSlider(NamedTuple):
@@ -78,23 +73,6 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Floor:
-    """A fixed horizontal plane below all particles: its height [m] and the law of its contacts."""
-
-    height: float
-    law: Law
-
-
-@dataclass(frozen=True)
-class Drum:
-    """A cylinder about the axis x, which turns about it: radius [m], rate [rad/s], and the law of its contacts."""
-
-    radius: float
-    rate: float
-    law: Law
-
-
-@dataclass(frozen=True)
 class Problem:
     """Spheres of one material, single or in rigid clusters, in a box at time 0.
 
@@ -108,7 +86,7 @@ class Problem:
         Time step [s].
     law : Law
         Law between spheres.
-    wall : Floor, Drum or None
+    wall : Floor, Drum, MeshedWall or None
         The only wall.
     particles : dict of ndarray
         ``id``, ``radius`` [m], ``mass`` [kg], ``position``, ``velocity``, ``angular_velocity``, ``cluster``: 0, or the
@@ -126,7 +104,7 @@ class Problem:
     gravity: Floats
     step: float
     law: Law
-    wall: Floor | Drum | None
+    wall: Floor | Drum | MeshedWall | None
     particles: dict[str, NDArray[Any]]
     density: float
     template: Floats | None
@@ -159,7 +137,7 @@ def problem_of(start: Start) -> Problem:
     Raises
     ------
     SkipCase
-        If it has more than spheres of one material, single or in clusters, Hertz and Mindlin, and a floor or drum.
+        If it has more than spheres of one material, single or in clusters, Hertz and Mindlin, and at most one wall.
     """
     case, constants = start.case, constants_of(start.case)
     columns = start.particles if start.state is None else start.state["particles"]
@@ -181,9 +159,16 @@ def problem_of(start: Start) -> Problem:
         np.array(case.domain.lower, np.float64), np.array(case.domain.upper, np.float64),
         case.domain.periodic, constants.gravity, constants.step,
         _law(constants.law, constants.table[grain * count + grain]),
-        _wall(start, grain, constants.law, constants.table), particles,
+        wall_of(start, _law_of_wall(start, grain), constants.step) if start.meshes else None, particles,
         float(constants.density[grain]), _template(case),
     )  # fmt: skip
+
+
+def _law_of_wall(start: Start, grain: int) -> Law:
+    """Return the law of contacts with the first wall."""
+    case, constants = start.case, constants_of(start.case)
+    row = grain * len(constants.density) + case.material_index(case.walls[0].material)
+    return _law(constants.law, constants.table[row])
 
 
 def _images(particles: dict[str, NDArray[Any]], period: Floats) -> NDArray[np.int64]:
@@ -240,38 +225,3 @@ def _resistance(part: ResistancePart, values: Mapping[str, float]) -> SpringSlid
             "peers are given rolling and twisting sds with stiffness and damping, and Marshall's twisting"
         )
     return SpringSlider(*(values[f"{prefix}.{name}"] for name in ("stiffness", "damping", "friction")))
-
-
-def _wall(start: Start, grain: int, law: ContactLaw, table: Floats) -> Floor | Drum | None:
-    if not start.meshes:
-        return None
-    case, count = start.case, len(start.case.materials)
-    if len(case.walls) > 1:
-        raise SkipCase(_WALLS)
-    own = _law(law, table[grain * count + case.material_index(case.walls[0].material)])
-    heights = np.unique(start.meshes[0].vertices[:, 2])
-    motion = motion_of(case.walls[0], case.motions, case.directory)
-    if len(heights) == 1 and not (motion.moves or _is_driven(case.walls[0])):
-        return Floor(float(heights[0]), own)
-    return Drum(*_drum(start), own)
-
-
-def _is_driven(wall: Wall) -> bool:
-    return bool(wall.servo or wall.body or wall.surface)
-
-
-def _drum(start: Start) -> tuple[float, float]:
-    """Return radius [m] and rate [rad/s] of a tube about the axis x that turns about it at a constant rate.
-
-    Raises
-    ------
-    SkipCase
-        If the wall is something else.
-    """
-    wall, vertices = start.case.walls[0], start.meshes[0].vertices
-    rotation = start.case.motions[wall.on].rotation if wall.on in start.case.motions else None
-    radius = np.hypot(vertices[:, 1], vertices[:, 2])
-    about_x = rotation is not None and tuple(rotation.axis) == (1.0, 0.0, 0.0) and not any(rotation.centre)
-    if rotation is None or not about_x or _is_driven(wall) or np.ptp(radius) > 1e-9 * radius.max():
-        raise SkipCase(_WALLS)
-    return float(radius.max()), float(rotation.rate)
