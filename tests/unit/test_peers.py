@@ -22,7 +22,8 @@ from pdem.benchmark.lammps.commands import (
     commands_before,
     restitution_of,
 )
-from pdem.benchmark.lammps.problem import Law, problem_of
+from pdem.benchmark.lammps.laws import Law
+from pdem.benchmark.lammps.problem import problem_of
 from pdem.cli import main
 from pdem.contact.law.restitution import damping_factor
 from pdem.foundation.errors import InputError

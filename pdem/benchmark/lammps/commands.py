@@ -34,11 +34,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.problem import SpringSlider
+from pdem.benchmark.lammps.laws import SpringSlider
 from pdem.benchmark.lammps.walls import Floor, MeshedWall
 
 if TYPE_CHECKING:
-    from pdem.benchmark.lammps.problem import Law, Problem
+    from pdem.benchmark.lammps.laws import Law
+    from pdem.benchmark.lammps.problem import Problem
 
 STYLES = ("granular", "gran/hertz/history")
 """The same law as that of pdem, and the fastest style."""

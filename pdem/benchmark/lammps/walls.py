@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.benchmark.cases import Start
-    from pdem.benchmark.lammps.problem import Law
+    from pdem.benchmark.lammps.laws import Law
     from pdem.case.walls import Wall
     from pdem.motion.motions import Motion
 
