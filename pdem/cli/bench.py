@@ -61,14 +61,16 @@ def bench(
     a plate of 1,002,528 triangles, 2 GB), which take some minutes each; models (the cost per contact of each model of
     rolling, twisting, adhesion and plastic contacts beyond elastic spheres with friction; compiles each law first);
     clusters-2, -4 and -8 (a rotating drum with 20,000 rigid clusters of 2, 4 or 8 spheres); polydisperse-bed-10 (19,849
-    spheres of size ratio 10 at rest under gravity, which first have to settle for a minute).
+    spheres of size ratio 10 at rest under gravity, which first have to settle for a minute); bladed-drum (30,000 spheres
+    that four helical blades of a fast drum throw about, 2,472 triangles; its start takes a minute or two).
 
     For dense beds the command also shows the limits of the machine, measured by loops that only move or only compute
     numbers.
 
     --peer lammps runs LAMMPS from the same state, with the same contact law and with its fastest one, and with the
     fastest of several settings of its neighbour lists, if LAMMPS can run the case. --peer liggghts does the same with
-    LIGGGHTS, which inserts clusters at random places and lets them fall. Both use one rank and one thread.
+    LIGGGHTS, also for meshed walls; it inserts clusters at random places and lets them fall. Both use one rank and one
+    thread.
     """
     own_threads = 1 if peer is not None and threads is None else threads
     options = _BenchOptions(names, steps, peer, file, keep, against)

@@ -40,6 +40,9 @@ SHORTEST_STEP = 1e-4
 CONTACTS_PER_PARTICLE = 3.0
 """Pair contacts over particles, as in a loose bed; checkpoints have their histories."""
 
+SHORTEST_RECORD = 1.0
+"""Time of the steps of a run above which its speed is stored [s]: the first steps load kernels and try out settings."""
+
 _FILE = "speeds.json"
 _MOST_RECORDS = 40
 _SIMILAR = math.log(1.3)
@@ -71,10 +74,11 @@ def forecast(
 def record_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
     """Store the speed of a run in the kernel cache, for later forecasts; a folder without write access is no error.
 
-    A run slower than a similar one before it may have shared the machine with other programs: its time counts up to
-    `_SLOWER` times that of the other one, so that forecasts follow a machine that has become slow within a few runs.
+    Runs shorter than `SHORTEST_RECORD` are not stored. A run slower than a similar one before it may have shared the
+    machine with other programs: its time counts up to `_SLOWER` times that of the other one, so that forecasts follow a
+    machine that has become slow within a few runs.
     """
-    if particles < 1 or steps < 1 or seconds <= 0.0:
+    if particles < 1 or steps < 1 or seconds < SHORTEST_RECORD:
         return
     records = _recorded_speeds()
     similar = [one for one in records if one["workers"] == workers and _distance(one, particles) <= _SIMILAR]
