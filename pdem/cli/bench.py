@@ -61,8 +61,8 @@ def bench(
     a plate of 1,002,528 triangles, 2 GB), which take some minutes each; models (the cost per contact of each model of
     rolling, twisting, adhesion and plastic contacts beyond elastic spheres with friction; compiles each law first);
     clusters-2, -4 and -8 (a rotating drum with 20,000 rigid clusters of 2, 4 or 8 spheres); polydisperse-bed-10 (19,849
-    spheres of size ratio 10 at rest under gravity, which first have to settle for a minute); bladed-drum (30,000 spheres
-    that four helical blades of a fast drum throw about, 2,472 triangles; its start takes a minute or two).
+    spheres of size ratio 10 at rest under gravity, which first have to settle for a minute); bladed-drum (30,000
+    spheres that four helical blades of a fast drum throw about, 2,472 triangles; its start takes a minute or two).
 
     For dense beds the command also shows the limits of the machine, measured by loops that only move or only compute
     numbers.
