@@ -59,8 +59,8 @@ class CaseData(Section):
     materials : dict of str to Material
         Materials by name; their order gives the index of a material in snapshots.
     interactions : dict of str to Interaction
-        By ``"a-b"``; `interaction` finds one for two materials in either order. ``default`` of a file stands for all
-        pairs that it does not name, which are here with their names.
+        Contact laws of two materials by ``"a-b"``, in either order. In a file ``default`` stands for all pairs that the
+        file does not name; a case that has been read holds them by their names.
     particles : tuple of ParticleGroup
         The groups of particles at time 0; ids run from one group to the next.
     shapes : dict of str to Shape
