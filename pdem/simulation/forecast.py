@@ -18,7 +18,7 @@ from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields
 from pdem.output.contact_snapshots import contact_fields
-from pdem.output.summary import duration, quantity
+from pdem.output.summary import counted, duration, quantity
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.energy import terms_of
 
@@ -39,6 +39,9 @@ SHORTEST_STEP = 1e-4
 
 CONTACTS_PER_PARTICLE = 3.0
 """Pair contacts over particles, as in a loose bed; checkpoints have their histories."""
+
+SHORTEST_RECORD = 1.0
+"""Time of the steps of a run above which its speed is stored [s]: the first steps load kernels and try out settings."""
 
 _FILE = "speeds.json"
 _MOST_RECORDS = 40
@@ -71,10 +74,11 @@ def forecast(
 def record_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
     """Store the speed of a run in the kernel cache, for later forecasts; a folder without write access is no error.
 
-    A run slower than a similar one before it may have shared the machine with other programs: its time counts up to
-    `_SLOWER` times that of the other one, so that forecasts follow a machine that has become slow within a few runs.
+    Runs shorter than `SHORTEST_RECORD` are not stored. A run slower than a similar one before it may have shared the
+    machine with other programs: its time counts up to `_SLOWER` times that of the other one, so that forecasts follow a
+    machine that has become slow within a few runs.
     """
-    if particles < 1 or steps < 1 or seconds <= 0.0:
+    if particles < 1 or steps < 1 or seconds < SHORTEST_RECORD:
         return
     records = _recorded_speeds()
     similar = [one for one in records if one["workers"] == workers and _distance(one, particles) <= _SIMILAR]
@@ -115,9 +119,10 @@ def _duration(steps: int, particles: int, workers: int) -> str:
     each = max(each, min(one["seconds"], SHORTEST_STEP)) if share < 1.0 else each
     rate = one["particles"] / one["seconds"]
     factor = "two" if one["workers"] == workers and _distance(one, particles) < math.log(5.0) else "four"
+    threads = counted(int(one["workers"]), "thread")
     return (
         f"{steps:,} steps take about {duration(steps * each)}, within a factor of {factor}, by the latest run here of "
-        f"{one['particles']:,.0f} particles ({quantity(rate)} particle-steps/s on {one['workers']:.0f} threads)"
+        f"{one['particles']:,.0f} particles ({quantity(rate)} particle-steps/s on {threads})"
     )
 
 

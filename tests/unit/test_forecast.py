@@ -55,7 +55,7 @@ def test_the_nearest_run_is_what_counts(folder):
 
 def test_a_newer_run_of_the_same_kind_replaces_the_older(folder):
     record_speed(1000, 500, 1.0, 1)
-    record_speed(1100, 500, 0.5, 1)
+    record_speed(1100, 1000, 1.0, 1)
     record_speed(1000, 500, 9.0, 2)
     assert (
         "take about 00:10, within a factor of two, by the latest run here of 1,100"
@@ -86,7 +86,7 @@ def test_a_spoilt_file_is_as_none(folder, content):
 
 
 def test_what_says_nothing_is_not_kept(folder):
-    for nothing in ((0, 10, 1.0), (10, 0, 1.0), (10, 10, 0.0)):
+    for nothing in ((0, 10, 1.0), (10, 0, 1.0), (10, 10, 0.0), (10, 1000, 0.9)):
         record_speed(*nothing, 1)
     assert not (folder / "speeds.json").exists()
 
