@@ -29,7 +29,7 @@ class GivenMass(Section):
     Attributes
     ----------
     volume : float
-        In m^3; times the density of the material it is the mass.
+        Volume in m^3; the mass is this times the density of the material.
     centre : vector
         Centre of mass in m, in the coordinates of the spheres after `scale`.
     inertia : tuple of 6 float
@@ -71,8 +71,8 @@ class Shape(Section):
     error : float
         With a mesh: spheres are added until the inertia is within this fraction of the mesh's.
     mass_properties : {"union", "sum", "file", "mesh"} or GivenMass
-        Whose volume, centre and inertia count: of the union of the spheres; of all spheres, overlaps as often as they
-        are covered; of what a ``.clu`` file says; of the mesh; or given ones.
+        Which volume, centre and inertia are used: those of the union of the spheres; of the sum of all spheres,
+        in which overlaps count several times; of a ``.clu`` file; of the mesh; or given values.
     """
 
     spheres: Annotated[tuple[_Sphere, ...], Field(strict=False, min_length=1)] | None = None
@@ -89,9 +89,9 @@ class Turn(Section):
     Attributes
     ----------
     axis : vector
-        Of any length but 0.
+        Axis of the rotation, a vector of any length but 0.
     angle : float
-        In degrees.
+        Angle of the rotation in degrees.
     """
 
     branch: ClassVar[str] = f"{BRANCH}turn"
@@ -105,7 +105,7 @@ class RandomTurn(Section):
     Attributes
     ----------
     random : int
-        The seed.
+        Seed of the random orientations.
     """
 
     branch: ClassVar[str] = f"{BRANCH}seed"

@@ -15,11 +15,11 @@ class Wear(Section):
     Attributes
     ----------
     model : {"archard", "finnie"}
-        By sliding, ``coefficient * normal force * way``; or by impacts, ``coefficient * m v**2 * f(angle)``, with
-        Finnie's function of the angle.
+        Model of wear. By sliding: ``coefficient * normal force * sliding distance``; or by impacts:
+        ``coefficient * m v**2 * f(angle)``, with Finnie's function of the angle.
     coefficient : float
-        In 1/Pa. Archard: the wear coefficient over the hardness of the wall, K / H. Finnie: the part of the particles
-        that cuts, over four times the plastic flow pressure, c / (4 p).
+        Coefficient in 1/Pa. Archard: the wear coefficient over the hardness of the wall, K / H. Finnie: the
+        fraction of the particles that cut, over four times the plastic flow pressure, c / (4 p).
     """
 
     model: Literal["archard", "finnie"]
@@ -34,11 +34,11 @@ class CollisionEnergies(Section):
     Attributes
     ----------
     lowest, highest : float
-        Energies, in J, between which bins have ends; what is outside is counted in one bin on each side.
+        Smallest and largest energy of the bins, in J; collisions outside are counted in one bin on each side.
     per_decade : int
-        Bins in a factor of ten.
+        Number of bins per factor of ten.
     sizes : tuple of float
-        Radii, in m, rising: particles are counted by classes of size between these as well.
+        Radii in increasing order, in m: collisions are counted by size classes between these as well.
     """
 
     lowest: Positive = 1e-12
