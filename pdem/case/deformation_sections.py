@@ -10,7 +10,7 @@ AxisName = Literal["x", "y", "z"]
 
 
 class AxisDeformation(Section):
-    """``x``, ``y``, ``z`` of a deformation: what the box does along this axis. Exactly one of both is given.
+    """``x``, ``y``, ``z`` of a deformation: strain rate or stress along this axis; exactly one of both is given.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ class LoadTable(Section):
 
 
 class Servo(Section):
-    """``[walls.servo]``: the wall moves until the particles load it as wanted; see `pdem.motion.servo`.
+    """``[walls.servo]``: the wall moves until the particles load it with a given value; see `pdem.motion.servo`.
 
     Exactly one of the four loads is given. With a force the wall moves along the axis, with a torque it turns about it.
     The load is that of the particles *on the wall*, along the axis, as in ``wall_loads`` and the series: a piston whose

@@ -127,7 +127,7 @@ InsertionVelocity = Annotated[
 
 
 class Insertion(Section):
-    """``[[insertions]]``: particles of one material that come in while the case runs.
+    """``[[insertions]]``: particles of one material that are inserted during the run.
 
     They come in at events, `every` so often, at random places that are free of particles and walls. What does not fit
     waits for the next event, in the order of its number.

@@ -136,7 +136,7 @@ class Decomposition(Section):
 
 
 class Limits(Section):
-    """``[limits]``: a run stops beyond them, because its results would mean nothing.
+    """``[limits]``: limits beyond which a run stops, because its results would be meaningless.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Limits(Section):
 
 
 class Perturbation(Section):
-    """``[perturbation]``: radii are a trifle smaller, so that repetitions of a run show what of its results is chance.
+    """``[perturbation]``: slightly smaller radii, so that repetitions of a run show which results are due to chance.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ def names_mesh(file: str, most_spheres: int | None) -> bool:
 
 
 class GivenMass(Section):
-    """Volume, centre of mass and inertia of a shape as they are known from elsewhere.
+    """Volume, centre of mass and inertia of a shape from another source.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Shape(Section):
 
 
 class Turn(Section):
-    """Each turned by `angle` degrees about `axis`.
+    """All particles rotated by ``angle`` degrees about ``axis``.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Turn(Section):
 
 
 class RandomTurn(Section):
-    """Turned at random by another seed than that of the fill.
+    """Random orientations from another seed than that of the fill.
 
     Attributes
     ----------

@@ -73,7 +73,7 @@ else:  # a key may be a word that Python keeps for itself
 
 
 class WallChange(Section):
-    """What happens to a wall at the begin of a stage: exactly one of `remove` and `add`.
+    """What happens to a wall at the beginning of a stage: exactly one of `remove` and `add`.
 
     Attributes
     ----------

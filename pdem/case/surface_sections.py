@@ -67,7 +67,7 @@ class SurfaceRotationTable(Axis):
 
 
 class Surface(Section):
-    """``[walls.surface]``: the surface moves, the geometry stays: a belt, a turning table.
+    """``[walls.surface]``: the surface moves and the geometry stays, as with a conveyor belt or a turntable.
 
     Particles that touch it feel its velocity, which is added to that of the wall's own motion. Where the surface is not
     along the velocity, this is turned into the surface and keeps its length: a belt runs round its ends. Where it is at

@@ -56,7 +56,7 @@ class Wall(MovingFrame):
 
 
 class MeshWall(Wall):
-    """A wall by a mesh in a file, ``shape = "mesh"``, which may be left out; all other shapes need none.
+    """A wall from a mesh file, ``shape = "mesh"``, which may be left out.
 
     Attributes
     ----------

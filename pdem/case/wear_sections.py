@@ -10,7 +10,7 @@ from pdem.case.base import Positive, Section
 
 
 class Wear(Section):
-    """``wear``: what particles take off a wall, as a depth by facet in ``walls.vtkhdf``. The mesh stays as it is.
+    """``wear``: depth of wear of each facet, in ``walls.vtkhdf``. The mesh keeps its shape.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Wear(Section):
 
 
 class CollisionEnergies(Section):
-    """``collision_energies``: numbers of collisions by the energy they lose, in ``collisions.csv``.
+    """``collision_energies``: numbers of collisions by the energy that they lose, in ``collisions.csv``.
 
     They are counted by pair of materials, for walls apart, and by normal, tangential and total loss.
 

@@ -115,7 +115,7 @@ class Power(Window):
 
 
 class ColumnOfSeries(Window):
-    """``kind = "column"``: a number of a column of the series.
+    """``kind = "column"``: a statistic of a column of the series.
 
     Attributes
     ----------

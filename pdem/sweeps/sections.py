@@ -22,7 +22,7 @@ MOST_RUNS = 100_000
 
 
 class Varied(Section):
-    """``[vary.NAME]``: what is varied, by values or within a range.
+    """``[vary.NAME]``: a quantity that is varied, by values or within a range.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class RunsPlan(Section):
 
 
 class SweepPlan(RunsPlan):
-    """A sweep: one case at many points of a design, and what is measured.
+    """A sweep: runs of one case at many points of a design, and their measures.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Target(Section):
 
 
 class CalibrationPlan(RunsPlan):
-    """A calibration: values of a case with which what is measured comes nearest to targets.
+    """A calibration: values of a case for which measures come nearest to targets.
 
     Attributes
     ----------
