@@ -35,6 +35,11 @@ class Balance:
         self._begun: float | None = None
         self.cost = 0.0
 
+    @property
+    def may_cut(self) -> bool:
+        """Whether space may be cut anew at all: else nobody asks what imbalance costs."""
+        return self._policy != "never"
+
     def since(self, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the times spent on each kind of work since the last call [s]."""
         spent = np.zeros(len(seconds)) if self._before is None else seconds - self._before

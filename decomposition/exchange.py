@@ -107,10 +107,9 @@ class RankExchange(RankGroup):
         counts: Callable[[], NDArray[np.float64]],
     ) -> bool:
         """Cut anew if the imbalance has cost more than that would; return whether that was done."""
-        since = self._balance.since(seconds)
-        total, most = np.empty_like(since), np.empty(2)
-        self._communicator.Allreduce(since, total, self._mpi.SUM)
-        self._communicator.Allreduce(np.array([since.sum(), self._balance.cost]), most, self._mpi.MAX)
+        if not self._balance.may_cut:
+            return False
+        total, most = self._totals(self._balance.since(seconds))
         if not self._balance.is_due(float(most[0] - total.sum() / self.size), float(most[1])):
             return False
         self._balance.begin()
@@ -120,6 +119,19 @@ class RankExchange(RankGroup):
         work = held @ (total / np.maximum(all_counts, 1.0))
         self._parts = self._partition(position, self.size, work, self._parts, over=self)
         return True
+
+    def _totals(self, since: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the times of all ranks for each kind of work, and the longest time and cost of cutting of any [s].
+
+        A sum and a maximum are two all-reduces, which are on their way together.
+        """
+        total, mine, most = np.empty_like(since), np.array([since.sum(), self._balance.cost]), np.empty(2)
+        begun = [
+            self._communicator.Iallreduce(since, total, self._mpi.SUM),
+            self._communicator.Iallreduce(mine, most, self._mpi.MAX),
+        ]
+        self._mpi.Request.Waitall(begun)
+        return total, most
 
     def migrate(
         self,

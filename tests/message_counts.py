@@ -29,9 +29,9 @@ NARROW, WIDE = 0.04, 3.0
 """Diameters of small and of large particles, over the edge of a rank's box."""
 CASES = ("boxes", "thick slabs", "thin slabs", "few large")
 COLLECTIVE = {
-    "Allreduce", "Ibarrier", "Barrier", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Gather", "Gatherv",
-    "Scatter", "Scatterv", "Bcast", "Reduce_scatter", "Exscan", "Scan", "allgather", "allreduce", "alltoall", "bcast",
-    "gather", "scatter", "exscan", "Split", "Dup",
+    "Allreduce", "Iallreduce", "Ibarrier", "Barrier", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Gather",
+    "Gatherv", "Scatter", "Scatterv", "Bcast", "Reduce_scatter", "Exscan", "Scan", "allgather", "allreduce", "alltoall",
+    "bcast", "gather", "scatter", "exscan", "Split", "Dup",
 }  # fmt: skip
 
 

@@ -124,6 +124,26 @@ def compare(case, steps, **options):
     return shared
 
 
+def compare_restart(case, steps, rest, **options):
+    """Run on all ranks, and go on alone after some steps: at the end of the rest the states must have the same bits.
+
+    Returns the states at which the other run begins and at the end, on rank 0; None on others.
+    """
+    comm = communicator()
+    shared = pdem.Simulation(case, comm, **options)
+    shared.advance(steps)
+    middle = state(shared)
+    shared.advance(rest)
+    end = state(shared)
+    if comm.rank == 0:
+        alone = pdem.Simulation(case, None, state=middle, **options)
+        require_same_bits(state(alone), middle)
+        alone.advance(rest)
+        require_same_bits(state(alone), end)
+    patient_barrier(comm)
+    return (middle, end) if comm.rank == 0 else None
+
+
 def divided(text, method, balance="auto"):
     """Return a case whose particles are divided like this."""
     return pdem.Case.from_text(f'{text}\n[decomposition]\nmethod = "{method}"\nbalance = "{balance}"\n')

@@ -11,6 +11,7 @@ import numpy as np
 import tomli_w
 
 from pdem.benchmark import polydisperse
+from pdem.benchmark.bladed_drum import bladed_drum
 from pdem.benchmark.cluster_cases import SIZES, drum_of_clusters
 from pdem.benchmark.wall_cases import hopper, mesh_of_a_million
 from pdem.case.given_particles import CheckedParticles
@@ -35,6 +36,8 @@ SETTLING_STEPS = 4000
 FLOWING_STEPS = 6400
 """Steps until grains flow out of the hopper and come in again at the top."""
 PLATE_STEPS, DRUM_STEPS = 1600, 2400
+THROWING_STEPS = 12000
+"""Steps until the blades of the drum throw grains: a quarter of a turn."""
 COARSE_PLATE = 177
 """Squares along a side of the coarse plate on which the bed of ``mesh-million`` settles."""
 TILES = (4, 3)
@@ -227,6 +230,10 @@ def _hopper(communicator: Any, threads: int) -> Start:
     return _state_after_steps(_with_mesh(*hopper()), FLOWING_STEPS, communicator, threads)[0]
 
 
+def _bladed_drum(communicator: Any, threads: int) -> Start:
+    return _state_after_steps(_with_mesh(*bladed_drum()), THROWING_STEPS, communicator, threads)[0]
+
+
 def _mesh_million(communicator: Any, threads: int) -> Start:
     """Return a bed on a fine plate, without its contacts with the coarse one."""
     coarse = _with_mesh(*mesh_of_a_million(COARSE_PLATE))
@@ -363,6 +370,7 @@ CASES = (
     BenchCase("polydisperse-bed-10", _polydisperse_bed, only_named=True),
     BenchCase("mixer", _mixer),
     BenchCase("hopper", _hopper),
+    BenchCase("bladed-drum", _bladed_drum, 4e7, only_named=True),
     BenchCase("dense-bed-1m", _largest_bed, 1e8, only_named=True, warm_up_steps=100),
     *(
         BenchCase(f"clusters-{members}", _drum(members), 6e7 / members, only_named=True, warm_up_steps=200)

@@ -216,7 +216,8 @@ def wall_findings(case: Case, particles: Population, meshes: Sequence[Mesh]) -> 
         at = np.flatnonzero((relative == worst) & (particles["id"] == row.number))
         where = particles.over.first(int(facet[at[0]]) if len(at) else None)
         level = level_of(worst, OVERLAP_WARNING, case.limits.largest_overlap)
-        text = f"{number} particles overlap it, at most {share(worst)} of the radius "
+        verb = "overlaps" if number == 1 else "overlap"
+        text = f"{counted(number, 'particle')} {verb} it, at most {share(worst)} of the radius "
         text += f"(particle {row.number}, facet {where})"
         if level != "info":
             text += "; move them, or let their fill avoid walls"

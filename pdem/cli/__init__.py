@@ -81,12 +81,13 @@ def main() -> None:
     A first run:
 
     \b
-      pdem new silo             write a commented example
-      pdem run silo.toml        run it; `mpirun -n 4 pdem run silo.toml` is the same run on four ranks
+      pdem new silo             write an example case with comments
+      pdem run silo.toml        run it; on four ranks: mpirun -n 4 pdem run silo.toml
       pdem render results/silo  draw its last state
 
-    Exit codes: 0 done, 1 unexpected error (of compare: different; of verify: off), 2 wrong input,
-    3 the simulation blew up, 99 stopped by a signal with the state in a checkpoint, or before the first step.
+    Exit codes: 0 done; 1 unexpected error, or the result of a comparison is negative (compare, verify, replay,
+    attest, sweep, calibrate); 2 wrong input; 3 the simulation blew up; 99 stopped by a signal with the state in a
+    checkpoint, or before the first step.
     """  # noqa: D301 - click's mark for lines that stay as they are is the character itself
 
 

@@ -14,34 +14,38 @@ from pdem.cli.result_paths import require_results
 _FAILED = 1
 
 
-@click.command(short_help="Prove a run by random intervals, and sign it off in a small file.")
+@click.command(short_help="Compute random intervals again, and write a file by which others can check a run.")
 @click.argument("target", metavar="OUTPUT|FILE", type=click.Path())
-@click.option("--verify", is_flag=True, help="FILE was written by pdem attest: check it.")
-@click.option("-o", "--output", type=click.Path(), help="The file; attest.json in the folder unless given.")
+@click.option("--verify", is_flag=True, help="Check FILE, which pdem attest has written.")
+@click.option(
+    "-o", "--output", type=click.Path(), help="File to write; by default attest.json in the folder."
+)
 @click.option(
     "--intervals",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How many are computed again.",
+    help="Number of intervals to compute again.",
 )
 @click.option(
-    "--inputs", type=click.Path(), help="For --verify: folder to which names in the case are relative."
+    "--inputs",
+    type=click.Path(),
+    help="With --verify: folder to which the file names in the case are relative.",
 )
 @click.option(
     "--observer",
     "observers",
     multiple=True,
     metavar="FILE.py:NAME",
-    help="That wrote to particles; repeatable.",
+    help="An observer of the run that changed particles; may be repeated.",
 )
 @threads_option
 def attest(target: str, threads: int | None, **given: Any) -> int:
-    """Run a random interval of a finished run again; if it is the same, bit for bit, write a file that says so.
+    """Compute a random interval of a finished run again; if it is the same, bit for bit, write a file that says so.
 
-    The file has the case, digests of inputs, states and results, versions and processor, and goes beside a paper's
-    data. With --verify it is checked: files beside it, and an interval that is computed again. Exit code 1 if it does
-    not hold.
+    The file contains the case, digests of inputs, states and results, versions and processor type. Publish it
+    together with the data of a paper. --verify checks such a file: the files beside it, and an interval that is
+    computed again. The exit code is 1 if the check fails.
     """
     if given["verify"] and given["output"]:
         raise click.UsageError("--output is for writing an attestation: leave out --verify")

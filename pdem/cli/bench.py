@@ -17,24 +17,28 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Measure the speed of this machine.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--steps", type=click.IntRange(min=1), help="Steps to measure; by default about a few seconds.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    help="Number of steps to measure; by default as many as take a few seconds.",
+)
 @click.option(
     "--peer",
     type=click.Choice(["lammps", "liggghts"]),
-    help="Also run this code from the same start, part by part in alternation, one core each.",
+    help="Also run this code from the same state, in alternation, on one core each.",
 )
 @click.option("--json", "file", type=click.Path(), help="Also write everything to this file.")
 @click.option(
     "--keep",
     metavar="FOLDER",
     type=click.Path(file_okay=False),
-    help="Also write it to a new file of this folder, and compare as --against does.",
+    help="Also write the results to a new file in this folder, and compare as --against does.",
 )
 @click.option(
     "--against",
     metavar="FOLDER",
     type=click.Path(exists=True, file_okay=False),
-    help="Compare with the newest results kept there from a machine of this type, on as many ranks and threads.",
+    help="Compare with the newest results in this folder of the same type of machine, ranks and threads.",
 )
 @threads_option
 def bench(
@@ -46,24 +50,27 @@ def bench(
     against: str | None,
     threads: int | None,
 ) -> int:
-    """Measure particle-steps per second, phase by phase, on fixed cases; all but the largest unless named.
+    """Measure particle-steps per second, phase by phase, in fixed cases; without NAME in the first group of them.
 
-    dense-bed (8,192 particles of one size under gravity), dense-bed-100k, polydisperse-10 and -50 (ratio of
-    the largest to the smallest radius), mixer (where its settled bed is on disk), hopper (8,000 particles that
-    run out of a neck and come back from above): under mpirun on all ranks.
-    detection: the making of lists alone, for several methods, numbers of particles and size ratios, on one rank.
+    These cases run under mpirun on all ranks: dense-bed (8,192 particles of one size under gravity), dense-bed-100k,
+    polydisperse-10 and -50 (ratio of the largest to the smallest radius), mixer (if its settled bed is on disk), hopper
+    (8,000 particles that run out of a neck and come back from above). The case detection measures the making of
+    neighbour lists alone, for several methods, numbers of particles and size ratios, on one rank.
 
-    Only when named: dense-bed-1m (983,040 particles, 2 GB) and mesh-million (10,000 particles on a plate of
-    1,002,528 triangles, 2 GB); both take some minutes. models: what each model of rolling, twisting, adhesion and
-    plastic contacts costs per contact above elastic spheres with friction; it compiles a law for each at first.
-    clusters-2, -4 and -8: a rotating drum with 20,000 rigid clusters of so many spheres. polydisperse-bed-10:
-    19,849 spheres of ratio 10 that have come to rest under gravity, which takes a minute.
+    These cases run only if they are named: dense-bed-1m (983,040 particles, 2 GB) and mesh-million (10,000 particles on
+    a plate of 1,002,528 triangles, 2 GB), which take some minutes each; models (the cost per contact of each model of
+    rolling, twisting, adhesion and plastic contacts beyond elastic spheres with friction; compiles each law first);
+    clusters-2, -4 and -8 (a rotating drum with 20,000 rigid clusters of 2, 4 or 8 spheres); polydisperse-bed-10 (19,849
+    spheres of size ratio 10 at rest under gravity, which first have to settle for a minute); bladed-drum (30,000
+    spheres that four helical blades of a fast drum throw about, 2,472 triangles; its start takes a minute or two).
 
-    Of dense beds it also shows what the machine could do at most, by loops that only move or only compute numbers.
+    For dense beds the command also shows the limits of the machine, measured by loops that only move or only compute
+    numbers.
 
-    --peer lammps: LAMMPS beside it, by the same law and by its fastest one, with the fastest of several settings
-    of its neighbour lists; where a case has what LAMMPS has. --peer liggghts: the same with LIGGGHTS, which puts
-    clusters in at random places and lets them fall. On one rank and one thread.
+    --peer lammps runs LAMMPS from the same state, with the same contact law and with its fastest one, and with the
+    fastest of several settings of its neighbour lists, if LAMMPS can run the case. --peer liggghts does the same with
+    LIGGGHTS, also for meshed walls; it inserts clusters at random places and lets them fall. Both use one rank and one
+    thread.
     """
     own_threads = 1 if peer is not None and threads is None else threads
     options = _BenchOptions(names, steps, peer, file, keep, against)

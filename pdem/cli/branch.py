@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@click.command(short_help="Run the rest of a case from a stage on with other values.")
+@click.command(short_help="Compute the rest of a run from a stage on with other values.")
 @click.argument("folder", type=click.Path())
-@click.option("--at", required=True, metavar="STAGE", help="The first stage that may be another.")
-@click.option("-o", "--output", type=click.Path(), help="New folder; by default OUTPUT-STAGE beside the run.")
+@click.option("--at", required=True, metavar="STAGE", help="Name of the first stage that may differ.")
+@click.option("-o", "--output", type=click.Path(), help="New folder; by default FOLDER-STAGE beside the run.")
 @settings_option
 @threads_option
 @quiet_option
@@ -37,10 +37,10 @@ def branch(
     threads: int | None,
     quiet: bool,
 ) -> int:
-    """Run the rest of a finished run's case from a stage on, with what --set changes, in a new folder.
+    """Compute the rest of a finished run from a stage on, with values changed by --set, in a new folder.
 
-    It begins with the state in which that stage began, on any number of ranks, and has the bits of a run of the changed
-    case from its begin: --set may change what acts from this stage on, and nothing that acts before.
+    The branch begins with the state in which that stage began, on any number of ranks, and has the bits of a complete
+    run of the changed case. --set may change only values that act from this stage on.
     """
 
     def plan() -> Any:

@@ -18,14 +18,21 @@ _NOT_CONVERGED = 1
 
 @click.command(short_help="Find values of a case that fit measurements.")
 @click.argument("target", metavar="FILE|FOLDER", type=click.Path())
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Runs at a time.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of runs at the same time.",
+)
 @threads_option
 @quiet_option
 def calibrate(target: str, jobs: int, threads: int | None, quiet: bool) -> int:
-    """Find values of a case with which what is measured comes nearest to targets, by least squares.
+    """Find the values of a case for which measures come nearest to given targets, by least squares.
 
-    FILE names case, ranges, measures and targets (pdem new sliding_calibration, pdem explain calibrate). With the
-    folder of a calibration it goes on. Runs that are there are not run again. Exit code 1 if it has not converged.
+    FILE names the case, ranges of values, measures and targets (pdem new sliding_calibration, pdem explain calibrate).
+    FOLDER is that of an earlier calibration, which is continued. Runs that exist are not repeated. The exit code
+    is 1 if the calibration has not converged.
     """
     return collective(partial(_calibrate, target, jobs, threads, quiet), threads)
 

@@ -30,7 +30,7 @@ _WRONG_INPUT = 2
     "--report",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Write the report on the contact laws there: laws.md, laws.json, laws.png.",
+    help="Write the report on the contact laws to this folder: laws.md, laws.json, laws.png.",
 )
 @threads_option
 def check(
@@ -38,7 +38,7 @@ def check(
 ) -> int:
     """Check a case without running it: time step, particles, walls, contact laws, units, duration, memory, disk.
 
-    Exit code 2 if the case cannot run.
+    The exit code is 2 if the case cannot run.
     """
 
     def work() -> int:

@@ -27,7 +27,7 @@ def settings_option(command: Command) -> Command:
         "settings",
         metavar="KEY=VALUE",
         multiple=True,
-        help="Change a value of the case, as --set time.end=0.5; may be repeated.",
+        help="Change a value of the case, for example --set time.end=0.5; may be repeated.",
     )(command)
 
 
@@ -36,14 +36,14 @@ def threads_option(command: Command) -> Command:
     return click.option(
         "--threads",
         type=click.IntRange(min=1),
-        help="Threads per rank; by default PDEM_THREADS, or else cores / ranks of the node.",
+        help="Threads per rank; default: PDEM_THREADS, or else the cores of the node divided by its ranks.",
     )(command)
 
 
 def quiet_option(command: Command) -> Command:
     """Add ``--quiet``."""
     return click.option(
-        "-q", "--quiet", is_flag=True, help="No progress line, warnings or report; the log has them all."
+        "-q", "--quiet", is_flag=True, help="Show no progress, warnings or report; the log contains them all."
     )(command)
 
 
@@ -60,13 +60,13 @@ def trace_options(command: Command) -> Command:
         type=click.IntRange(min=1),
         default=200,
         show_default=True,
-        help="Steps that the trace shows, from the first of this run on.",
+        help="Number of steps in the trace, from the first step of this run on.",
     )
     file = click.option(
         "--trace",
         metavar="FILE",
         type=click.Path(),
-        help="Write when every rank did what, as JSON for Perfetto or chrome://tracing.",
+        help="Record what every rank did when, as JSON for Perfetto or chrome://tracing.",
     )
     return file(steps(command))
 

@@ -12,14 +12,16 @@ from pdem.cli.observer_files import observer_of
 from pdem.cli.result_paths import require_results
 
 
-@click.command(short_help="Do two runs or files hold the same bits, and if not, since when?")
+@click.command(short_help="Compare two runs or files bit by bit; find where they begin to differ.")
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path(), required=False)
-@click.option("--time", type=float, help="Which snapshot, by its simulated time in s; the last unless given.")
+@click.option(
+    "--time", type=float, help="Simulated time of the snapshots to compare, in s; by default the last."
+)
 @click.option(
     "--first",
     is_flag=True,
-    help="Of two output folders: the first step, particle, contact and column at which the runs differ.",
+    help="Find the first step, particle, contact and column at which the runs of two output folders differ.",
 )
 @click.option(
     "--observer",
@@ -27,30 +29,29 @@ from pdem.cli.result_paths import require_results
     type=(click.Choice(["a", "b"], case_sensitive=False), str),
     metavar="a|b FILE.py:NAME",
     multiple=True,
-    help="For --first: an observer that wrote to the particles of one of the runs; repeatable.",
+    help="With --first: an observer that changed the particles of run a or b; may be repeated.",
 )
 @click.option(
     "--perturb",
     type=float,
     metavar="FRACTION",
-    help="Of one folder or case: how fast it forgets that radii were smaller by this fraction, such as 1e-12.",
+    help="Measure how fast a run of one case or folder separates from one with radii smaller by this fraction, "
+    "such as 1e-12.",
 )
-@click.option("--from", "begin", type=float, help="For --perturb: since when, in s.")
-@click.option("--to", "end", type=float, help="For --perturb: until when, in s.")
-@click.option(
-    "-o", "--output", type=click.Path(), help="For --perturb: a table (.csv) or a picture to write."
-)
+@click.option("--from", "begin", type=float, help="With --perturb: begin of the comparison, in s.")
+@click.option("--to", "end", type=float, help="With --perturb: end of the comparison, in s.")
+@click.option("-o", "--output", type=click.Path(), help="With --perturb: table (.csv) or picture to write.")
 @threads_option
 def compare(a: str, b: str | None, threads: int | None, **given: Any) -> int:
-    """Compare two checkpoints or snapshot files; of a folder, its newest checkpoint.
+    """Compare two checkpoints or snapshot files, or the newest checkpoints of two folders, bit by bit.
 
-    --first looks for the begin of the difference: between which recorded states it is, by digests; from the last one
-    that is the same both runs are computed again, on any number of ranks, down to the step, and the inputs of the first
-    contact that differs are shown side by side.
+    --first finds where two runs begin to differ. Digests show between which recorded states this is. From the last
+    state that is the same both runs are computed again, on any number of ranks, until the step is found, and the inputs
+    of the first contact that differs are shown side by side.
 
-    --perturb runs one case beside the same with radii that are a trifle smaller, and measures how they come apart.
+    --perturb runs one case twice, the second time with slightly smaller radii, and measures how fast the two separate.
 
-    Exit code 0 if they hold the same bits, 1 if not: then it says where and by how much.
+    The exit code is 0 if the bits are the same, and 1 if not; the command then says where they differ and by how much.
     """
     _check_options(b, given)
     if given["perturb"] is not None:

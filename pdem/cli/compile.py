@@ -9,13 +9,13 @@ import click
 from pdem.cli.common import collective, is_root, load_kernels, read_case, threads_option
 
 
-@click.command("compile", short_help="Build the kernels ahead of a run.")
+@click.command("compile", short_help="Compile the kernels ahead of a run.")
 @click.argument("case", required=False, type=click.Path())
 @threads_option
 def compile_kernels(case: str | None, threads: int | None) -> int:
-    """Build the kernels ahead of a run, once per machine and version; under mpirun on every node.
+    """Compile the kernels ahead of a run, once per machine and version; under mpirun on every node.
 
-    With CASE, those that its way of detection, its contact laws and its forces need.
+    With CASE, the kernels that its detection method, its contact laws and its forces need.
     """
     return collective(lambda communicator, own: _compile(communicator, own, case), threads)
 

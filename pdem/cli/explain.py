@@ -7,12 +7,12 @@ import click
 from pdem.cli.common import serial
 
 
-@click.command(short_help="Say what a key of the case file means.")
+@click.command(short_help="Explain a key of the case file.")
 @click.argument("key", required=False, default="")
 def explain(key: str) -> int:
-    """Say what a key of the case file means, its values, default and an example: pdem explain insertions.face.
+    """Explain a key of the case file: meaning, values, default and an example, as in pdem explain insertions.face.
 
-    Without KEY all sections. Keys of other files begin with their command: pdem explain sweep.vary.
+    Without KEY the command lists all sections. Keys of other files begin with their command: pdem explain sweep.vary.
     """
     return serial(lambda: _explain(key))
 

@@ -26,8 +26,8 @@ def laws_option(command: Command) -> Command:
     return click.option(
         "--laws/--no-laws",
         default=None,
-        help="Prove the contact laws on contacts made for that: all, or none; by default those with functions of "
-        "your own, which takes some seconds each, and up to a minute once to compile.",
+        help="Test all contact laws before the run, or none. By default only laws with functions of your own are "
+        "tested, which takes some seconds each, and up to a minute once to compile.",
     )(command)
 
 

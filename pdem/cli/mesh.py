@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pdem.containers.mesh_report import MeshReport
 
 
-@click.command(short_help="Write the walls of a case to look at.")
+@click.command(short_help="Write the walls of a case into a file for ParaView.")
 @click.argument("case", type=click.Path())
 @settings_option
 @click.option(
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     "file",
     type=click.Path(),
     help="File to write: .vtk (ParaView, all walls with their numbers) or .stl (a solid for each wall); also .ply, "
-    ".obj, .msh, .vtu. By default the name of the case with -walls.vtk, in this folder.",
+    ".obj, .msh, .vtu. By default CASE-walls.vtk in this folder.",
 )
 @overwrite_option("Replace the file if it is there with other content.")
 def mesh(case: str, settings: tuple[str, ...], file: str | None, overwrite: bool) -> int:
-    """Write the walls of a case, as they are at time 0, into one file, and say what they are.
+    """Write the walls of a case, as they are at time 0, into one file, and print their areas and volumes.
 
-    Open it in ParaView and colour by `wall`: 0, 1, ... in the order of the case.
+    In ParaView colour the file by `wall`: 0, 1, ... in the order of the case.
     """
     return serial(lambda: _write(case, settings, file, overwrite))
 

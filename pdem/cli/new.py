@@ -7,12 +7,12 @@ import click
 from pdem.cli.common import serial
 
 
-@click.command(short_help="Write a commented example case.")
+@click.command(short_help="Write an example case with comments.")
 @click.argument("name", required=False)
 @click.option("--list", "listed", is_flag=True, help="Show the examples, by group.")
-@click.option("--folder", default=".", type=click.Path(), help="Where to write; this folder unless given.")
+@click.option("--folder", default=".", type=click.Path(), help="Folder to write to; by default this folder.")
 def new(name: str | None, listed: bool, folder: str) -> int:
-    """Write a commented example case and its meshes."""
+    """Write an example case with comments, and its meshes."""
     if not listed and name is None:
         raise click.UsageError("name an example, or show them with: pdem new --list")
     return serial(lambda: _print_examples() if listed or name is None else _write(name, folder))

@@ -13,26 +13,44 @@ from pdem.cli.result_paths import require_results
 _PIXELS = click.IntRange(16, 20000)
 
 
-@click.command(short_help="Draw a run: pictures and films.")
+@click.command(short_help="Draw pictures and films of a run.")
 @click.argument("source", metavar="OUTPUT", type=click.Path())
 @click.option(
     "-o",
     "--output",
     type=click.Path(),
-    help="File to write: .png for a picture, .gif or .mp4 for a film; picture.png in OUTPUT unless given.",
+    help="File to write: .png for a picture, .gif or .mp4 for a film; by default picture.png in OUTPUT.",
 )
-@click.option("--time", type=float, help="Which snapshot, by simulated time in s; the last unless given.")
-@click.option("--every", is_flag=True, help="A numbered picture of every snapshot.")
-@click.option("--view", help="three-quarter, isometric, front, side, top, or x,y,z towards the camera.")
-@click.option("--contacts", is_flag=True, help="Force chains in place of particles (output.contacts_every).")
-@click.option("--colour-by", help="speed, the default, or a field; of contacts normal_force, or a column.")
-@click.option("--colour-map", default="viridis", show_default=True, help="A colour map of matplotlib.")
+@click.option("--time", type=float, help="Simulated time of the snapshot, in s; by default the last.")
+@click.option("--every", is_flag=True, help="Draw a numbered picture of every snapshot.")
+@click.option(
+    "--view", help="three-quarter, isometric, front, side, top, or the direction x,y,z towards the camera."
+)
+@click.option(
+    "--contacts", is_flag=True, help="Draw force chains in place of particles (needs output.contacts_every)."
+)
+@click.option("--colour-by", help="Field to colour by; by default speed, for contacts normal_force.")
+@click.option("--colour-map", default="viridis", show_default=True, help="Colour map of matplotlib.")
 @click.option("--limits", type=(float, float), help="Values at the ends of the colour map.")
-@click.option("--size", type=(_PIXELS, _PIXELS), default=(1280, 960), show_default=True, help="In pixels.")
-@click.option("--wall-opacity", type=click.FloatRange(0.0, 1.0), default=0.15, show_default=True)
-@click.option("--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Of films, in 1/s.")
+@click.option(
+    "--size",
+    type=(_PIXELS, _PIXELS),
+    default=(1280, 960),
+    show_default=True,
+    help="Width and height in pixels.",
+)
+@click.option(
+    "--wall-opacity",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.15,
+    show_default=True,
+    help="0 is invisible, 1 is opaque.",
+)
+@click.option(
+    "--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Frames per second of films."
+)
 def render(source: str, output: str | None, rate: float, view: str | None, **options: Any) -> int:
-    """Draw a run: OUTPUT is its folder, a snapshot file or a checkpoint."""
+    """Draw a run. OUTPUT is its folder, a snapshot file or a checkpoint."""
     return serial(lambda: _render(source, output, _direction(view), frames_per_second=rate, **options))
 
 

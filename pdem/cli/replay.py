@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DIFFERENT = 1
 
 
-@click.command(short_help="Run an interval of a finished run again, with more output.")
+@click.command(short_help="Compute an interval of a finished run again, with more output.")
 @click.argument("folder", type=click.Path())
 @click.option("--from", "begin", type=float, help="First time of the output, in s.")
 @click.option("--to", "end", type=float, help="Last time of the output, in s.")
@@ -32,14 +32,14 @@ _DIFFERENT = 1
     "--blow-up",
     type=click.IntRange(min=1),
     metavar="STEPS",
-    help="In place of both: so many last steps of a run that blew up, and the contact that did it.",
+    help="In place of --from and --to: the last STEPS steps of a run that blew up, and the contact that caused it.",
 )
 @click.option(
-    "--fields-every", type=float, help="Interval of the snapshots, in s; by default that of the run."
+    "--fields-every", type=float, help="Interval of the snapshots, in s; by default that of the original run."
 )
 @click.option("--contacts", is_flag=True, help="Also write all contacts, at the times of the snapshots.")
 @click.option(
-    "-o", "--output", type=click.Path(), help="New folder; by default OUTPUT-replay beside the run."
+    "-o", "--output", type=click.Path(), help="New folder; by default FOLDER-replay beside the run."
 )
 @settings_option
 @threads_option
@@ -56,11 +56,12 @@ def replay(
     threads: int | None,
     quiet: bool,
 ) -> int:
-    """Run an interval of a finished run again, from the checkpoint before it, on any number of ranks.
+    """Compute an interval of a finished run again, from the checkpoint before it, on any number of ranks.
 
-    It goes on to the next state of which the run has a digest, and says whether it is the same motion, bit for bit.
-    --set may change outputs and sensors, nothing that changes the motion. Exit code 1 if the motion is another.
-    --blow-up 20 shows the end of a run that blew up: snapshots and contacts of each step, and the contact that did it.
+    The replay continues to the next state of which the run has a digest, and says whether the motion is the same, bit
+    for bit. --set may change outputs and sensors, but nothing that changes the motion. The exit code is 1 if the motion
+    differs. --blow-up 20 shows the end of a run that blew up: snapshots and contacts of each step, and the contact that
+    caused it.
     """
     from pdem.replays.replay import Request
 

@@ -10,16 +10,16 @@ from pdem.cli.common import serial
 from pdem.cli.result_paths import require_results
 
 
-@click.command(short_help="Plot columns of the series of a run.")
+@click.command(short_help="Plot columns of the time series of a run.")
 @click.argument("output", metavar="OUTPUT", type=click.Path())
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
-    "--with", "others", multiple=True, metavar="OUTPUT", help="Another run in the same plot; repeatable."
+    "--with", "others", multiple=True, metavar="OUTPUT", help="Another run in the same plot; may be repeated."
 )
-@click.option("-o", "--file", help="Picture to write (.png, .pdf, .svg); plot.png in OUTPUT unless given.")
+@click.option("-o", "--file", help="Picture to write (.png, .pdf, .svg); by default plot.png in OUTPUT.")
 @click.option("--list", "listed", is_flag=True, help="Show the columns with their units.")
 def plot(output: str, names: tuple[str, ...], others: tuple[str, ...], file: str | None, listed: bool) -> int:
-    """Plot columns of the series against time, those of one unit together: pdem plot OUTPUT 'gate_*' translation."""
+    """Plot columns of the time series, one panel for each unit: pdem plot OUTPUT 'gate_*' translation."""
     return serial(lambda: _list(output) if listed or not names else _plot((output, *others), names, file))
 
 
@@ -53,8 +53,8 @@ def _plot(outputs: tuple[str, ...], names: tuple[str, ...], file: str | None) ->
 @click.option(
     "--format", "kind", type=click.Choice(["extxyz", "csv", "vtu"]), default="extxyz", show_default=True
 )
-@click.option("--time", type=float, help="Which snapshot, by simulated time in s; all unless given.")
-@click.option("-o", "--folder", help="Where to write; export in OUTPUT unless given.")
+@click.option("--time", type=float, help="Simulated time of one snapshot, in s; by default all are written.")
+@click.option("-o", "--folder", help="Folder to write to; by default export in OUTPUT.")
 def export(output: str, kind: str, time: float | None, folder: str | None) -> int:
     """Write snapshots of particles for other programs: extended XYZ for OVITO, CSV, VTU."""
     return serial(lambda: _export(output, kind, time, folder))

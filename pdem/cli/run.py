@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     "--continue",
     "continue_run",
     is_flag=True,
-    help="Go on with the run that the output folder holds if it is of the same case; begin where there is none.",
+    help="Continue the run in the output folder if it is of the same case; start a new run if there is none.",
 )
-@overwrite_option("Begin anew and remove the run that the output folder holds.")
+@overwrite_option("Start a new run, and remove the run that the output folder holds.")
 @laws_option
 @threads_option
 @quiet_option
@@ -61,9 +61,9 @@ def run(
     trace: str | None,
     trace_steps: int,
 ) -> int:
-    """Run a case from its beginning; under mpirun on all its ranks, with the same results.
+    """Run a case from its beginning; under mpirun on all ranks, with the same results.
 
-    A folder that holds a run already is only written to with --continue or --overwrite.
+    If the output folder holds a run already, --continue or --overwrite has to be given.
     """
     if continue_run and overwrite:
         raise click.UsageError("--continue keeps the run in the folder and --overwrite removes it: give one")
@@ -79,10 +79,10 @@ def run(
     "--from",
     "stage",
     metavar="STAGE",
-    help="Repeat a stage of a folder's run: go on from the end of the one before.",
+    help="Repeat this stage: continue from the end of the stage before it.",
 )
 @settings_option
-@overwrite_option("Remove what the folder holds that is later than the checkpoint.")
+@overwrite_option("Remove results in the folder that are later than the checkpoint.")
 @laws_option
 @threads_option
 @quiet_option
@@ -100,7 +100,8 @@ def restart(
 ) -> int:
     """Continue a run, bit for bit, from a checkpoint or from the newest one in an output folder.
 
-    On any number of ranks; with --set time.end=... beyond its former end. It goes on in the folder of the checkpoint.
+    The number of ranks may differ. --set time.end=... continues beyond the former end. Results are written to the
+    folder of the checkpoint.
     """
     with _stop_flag() as flag:
         options = RunOptions(quiet, trace, trace_steps, flag, overwrite, laws)

@@ -4,82 +4,54 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pdem.cli.common import collective, echo_to_stderr, load_kernels, serial, settings_option, threads_option
+from pdem.cli.scaling_options import (
+    counts_option,
+    network_options,
+    number_option,
+    output_option,
+    plots_option,
+    warm_up_option,
+    weak_option,
+)  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pdem.benchmark.cases import Start
     from pdem.scaling.predict import Network
     from pdem.scaling.section import Section
 
-    Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-class Counts(click.ParamType):
-    """Whole numbers of at least 1, separated by commas; each once, in increasing order."""
-
-    name = "N,N,..."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, context: click.Context | None
-    ) -> tuple[int, ...]:
-        """Return the numbers."""
-        if isinstance(value, tuple):
-            return value
-        words = [word.strip() for word in str(value).split(",")]
-        for word in words:
-            if not (word.isascii() and word.isdigit() and int(word) >= 1):
-                self.fail(
-                    f"{word!r} in {value!r}: whole numbers of at least 1 are needed, as 1,2,4", param, context
-                )
-        return tuple(sorted({int(word) for word in words}))
-
-
-def _output_option(default: str | None, meaning: str) -> Any:
-    return click.option(
-        "--output", default=default, show_default=True, type=click.Path(path_type=Path), help=meaning
-    )
-
-
-def weak_option(command: Command) -> Command:
-    """Add ``--weak``."""
-    return click.option(
-        "--weak",
-        is_flag=True,
-        help="Enlarge the case with the ranks: one of pdem bench, or by --set 'domain.upper=[0.1, 0.1, {0.1*ranks}]'.",
-    )(command)
-
-
-@click.group(short_help="Measure, report and plan how a case scales.")
+@click.group(short_help="Measure, report and predict how a case scales.")
 def scaling() -> None:
-    """Measure how a case scales over ranks and threads, report it, and plan larger machines."""
+    """Measure how a case scales over ranks and threads, report it, and predict it for larger machines."""
 
 
-@scaling.command(short_help="Measure over ranks and threads.")
+@scaling.command(short_help="Measure the speed over ranks and threads.")
 @click.argument("case")
-@click.option("--ranks", type=Counts(), default="1,2,4", show_default=True, help="Numbers of ranks.")
-@click.option("--threads", type=Counts(), default="1", show_default=True, help="Threads of each rank.")
+@counts_option("--ranks", "1,2,4", "Numbers of ranks")
+@counts_option("--threads", "1", "Threads of each rank")
 @weak_option
-@click.option("--steps", type=click.IntRange(min=1), default=500, show_default=True, help="Steps to time.")
+@number_option("--steps", 1, 500, "Number of steps that are timed.")
+@warm_up_option(300)
+@number_option("--repeats", 1, 3, "How often every combination is measured, in turn.")
 @click.option(
-    "--warm-up", type=click.IntRange(min=0), default=300, show_default=True, help="Steps before, not timed."
+    "--launcher",
+    help="Command that starts ranks, for example 'srun -n {ranks}'; by default mpirun -n {ranks}.",
 )
-@click.option(
-    "--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Of everything, in turn."
-)
-@click.option("--launcher", help="How ranks are started, as 'srun -n {ranks}'; by default mpirun -n {ranks}.")
-@_output_option("results/scaling", "Folder for results.")
+@output_option("results/scaling", "Folder for results.")
 @settings_option
 def run(case: str, settings: tuple[str, ...], output: Path, **options: Any) -> int:
-    """Start a case on every combination of ranks and threads, several times in turn, and keep what was measured.
+    """Run a case on every combination of ranks and threads, several times in turn, and keep the measurements.
 
     CASE is a case file, a checkpoint or output folder, or a case of pdem bench. All runs begin from the same
-    checkpoint, which is kept in the folder. Results that are there already are kept: an interrupted series goes on.
+    checkpoint, which is kept in the folder. Existing results are kept, so that the same command continues an
+    interrupted series.
     """
     return serial(lambda: _run(case, settings, output, **options))
 
@@ -160,13 +132,13 @@ def measure(
     return collective(work, threads)
 
 
-@scaling.command(short_help="Tables and pictures of what was measured.")
+@scaling.command(short_help="Show the measurements as tables and pictures.")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--plots/--no-plots", default=True, help="Pictures need matplotlib.")
+@plots_option
 def report(folder: Path, plots: bool) -> int:
     """Print what pdem scaling run has measured; write report.html (one file) and report.md into the folder.
 
-    A plan in the same folder is drawn beside it; where there is only a plan, that is shown.
+    If the folder also contains a plan, it is shown beside the measurements; a plan alone is shown as well.
     """
     return serial(lambda: _report(folder, plots))
 
@@ -194,37 +166,30 @@ def _report(folder: Path, plots: bool) -> int:
 
 @scaling.command(short_help="Predict the time of a step on many ranks.")
 @click.argument("case")
-@click.option(
-    "--ranks", type=Counts(), default="16,256,4096,65536", show_default=True, help="Numbers of ranks."
-)
+@counts_option("--ranks", "16,256,4096,65536", "Numbers of ranks")
 @weak_option
-@click.option("--latency", type=click.FloatRange(min=0.0), help="Of a message [s]; by default 2e-6.")
-@click.option(
-    "--bandwidth", type=click.FloatRange(min=0.0, min_open=True), help="Of a rank [B/s]; by default 1e9."
+@network_options
+@number_option(
+    "--steps",
+    0,
+    500,
+    "Number of steps that are timed on one rank; with 0 only particles and bytes are counted.",
 )
-@click.option(
-    "--steps", type=click.IntRange(min=0), default=500, show_default=True,
-    help="Steps to time on one rank; 0 only counts.",
-)  # fmt: skip
-@click.option(
-    "--warm-up", type=click.IntRange(min=0), default=500, show_default=True, help="Steps before, not timed."
-)
-@click.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of each rank."
-)
-@click.option("--plots/--no-plots", default=True, help="Pictures need matplotlib.")
-@_output_option(None, "Folder for plan.json, plan.html and plan.md; by default only the tables are printed.")
+@warm_up_option(500)
+@number_option("--threads", 1, 1, "Threads of each rank.")
+@plots_option
+@output_option(None, "Folder for plan.json, plan.html and plan.md; by default only the tables are printed.")
 @settings_option
 def plan(
     case: str, settings: tuple[str, ...], output: Path | None, plots: bool, latency: float | None,
     bandwidth: float | None, **options: Any,
 ) -> int:  # fmt: skip
-    """Divide the particles of a case among any number of ranks, in this process alone, and predict a step's time.
+    """Divide the particles of a case among many ranks, within one process, and predict the time of a step.
 
-    Owned particles, copies, neighbours and bytes are those a run on so many ranks begins with. Times are measured on
-    one rank here and joined with the network that is given. With --weak the case is made as large as each number of
-    ranks makes it. Where --output holds measured runs of the case, their ranks are planned as well: pdem scaling
-    report then has predicted beside measured times.
+    Owned particles, copies (ghosts), neighbours and bytes are those with which a run on so many ranks begins. Computing
+    times are measured on one rank here, and combined with the given properties of the network. --weak enlarges the case
+    with the number of ranks. If the folder --output holds measured runs of the case, their numbers of ranks are planned
+    as well, so that pdem scaling report shows predicted beside measured times.
     """
 
     def work() -> int:
@@ -234,43 +199,41 @@ def plan(
     return serial(work)
 
 
-@scaling.command(short_help="Make and time some ranks of a run on very many.")
+@scaling.command(short_help="Make and time a few ranks of a very large run.")
 @click.argument("case")
-@click.option(
-    "--ranks", type=Counts(), default="64,1024,16384,65536", show_default=True, help="Numbers of ranks."
-)
+@counts_option("--ranks", "64,1024,16384,65536", "Numbers of ranks")
 @click.option(
     "--particles-per-rank",
     type=click.FloatRange(min=1.0),
-    help="Weak scaling: so many of each rank; else 15000.",
-)
-@click.option("--particles", type=click.FloatRange(min=1.0), help="Strong scaling: so many in all.")
-@click.option("--made", type=click.IntRange(min=2), default=3, show_default=True, help="Ranks that are made.")
-@click.option("--latency", type=click.FloatRange(min=0.0), help="Of a message [s]; by default 2e-6.")
-@click.option(
-    "--bandwidth", type=click.FloatRange(min=0.0, min_open=True), help="Of a rank [B/s]; by default 1e9."
-)
-@click.option("--steps", type=click.IntRange(min=1), default=200, show_default=True, help="Steps to time.")
-@click.option(
-    "--warm-up", type=click.IntRange(min=0), default=100, show_default=True, help="Steps before, not timed."
+    help="Weak scaling: number of particles of each rank; by default 15000.",
 )
 @click.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of each rank."
+    "--particles",
+    type=click.FloatRange(min=1.0),
+    help="Strong scaling: number of particles of all ranks together.",
 )
-@click.option(
-    "--beside", type=click.IntRange(min=0), default=0, show_default=True,
-    help="Processes that take the same steps meanwhile, as the other ranks of a node do.",
-)  # fmt: skip
-@_output_option(None, "Folder for rehearsal.json, .html and .md; by default only the table is printed.")
+@number_option("--made", 2, 3, "Number of ranks that are made.")
+@network_options
+@number_option("--steps", 1, 200, "Number of steps that are timed.")
+@warm_up_option(100)
+@number_option("--threads", 1, 1, "Threads of each rank.")
+@number_option(
+    "--beside",
+    0,
+    0,
+    "Number of processes that take the same steps at the same time, as the other ranks of a node would.",
+)
+@output_option(None, "Folder for rehearsal.json, .html and .md; by default only the table is printed.")
 @settings_option
 def rehearse(
     case: str, settings: tuple[str, ...], output: Path | None, latency: float | None, bandwidth: float | None,
     particles_per_rank: float | None, particles: float | None, ranks: Sequence[int], made: int, **options: Any,
 ) -> int:  # fmt: skip
-    """Lay copies of a periodic case side by side, as many as a run on so many ranks would have, and make a few ranks.
+    """Make and time a few ranks of a very large run, which consists of many copies of a periodic case side by side.
 
-    Nobody makes all particles: of some ranks their own and those around are made, with neighbours, ghosts and lists as
-    they would be; their steps are timed here, and messages added by the network that is given.
+    Only these ranks are made, not the whole run: their own particles and those around them, with neighbours, ghosts and
+    lists as in the whole run. Their steps are timed here, and the time of messages is added from the given properties
+    of the network.
     """
     if particles is not None and particles_per_rank is not None:
         raise click.UsageError(
@@ -300,23 +263,26 @@ def rehearse(
     return serial(work)
 
 
-@scaling.command(short_help="Write a page for a proposal for computing time.")
+@scaling.command(short_help="Write a page for an application for computing time.")
 @click.argument("case")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--ranks", type=click.IntRange(min=1), required=True, help="Ranks of a run.")
+@click.option("--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks of a run.")
+@number_option("--threads", 1, 1, "Threads of each rank.")
+@number_option("--runs", 1, 1, "Number of runs.")
 @click.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of each rank."
+    "--particles",
+    type=click.IntRange(min=1),
+    help="Number of particles of a run; by default that of the case.",
 )
-@click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="How many runs.")
-@click.option("--particles", type=click.IntRange(min=1), help="Of a run; by default those of the case.")
-@click.option("--plots/--no-plots", default=True, help="Pictures need matplotlib.")
+@plots_option
 @settings_option
 def proposal(
     case: str, folder: Path, settings: tuple[str, ...], plots: bool, particles: int | None, **numbers: int
 ) -> int:
     """Write proposal.html and proposal.md into a folder with measured runs, a plan or a rehearsal.
 
-    What the case needs on so many ranks, core hours, memory and storage, and the scaling that this follows from.
+    The page contains the core hours, memory and storage that the case needs on so many ranks, and the scaling from
+    which they follow.
     """
 
     def work() -> int:

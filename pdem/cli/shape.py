@@ -25,15 +25,17 @@ _ROWS = {
 }
 
 
-@click.command(short_help="Spheres for a shape, and its mass properties.")
+@click.command(short_help="Fill a shape with spheres, and show its mass properties.")
 @click.argument("file", type=click.Path())
-@click.option("--spheres", type=click.IntRange(min=1), help="Fill a closed mesh with at most so many.")
+@click.option(
+    "--spheres", type=click.IntRange(min=1), help="Fill a closed mesh with at most so many spheres."
+)
 @click.option(
     "--error",
     type=click.FloatRange(min=0.0),
     default=0.02,
     show_default=True,
-    help="Add no more spheres once the inertia is that near to the mesh's.",
+    help="Relative error of the inertia below which no more spheres are added.",
 )
 @click.option(
     "--scale",
@@ -46,17 +48,18 @@ _ROWS = {
     "-o",
     "--output",
     type=click.Path(),
-    help="Write the spheres as CSV: x, y, z, r in m about the centre of mass.",
+    help="Write the spheres to this CSV file: x, y, z, r in m about the centre of mass.",
 )
-@overwrite_option("Replace the file if it is there.")
+@overwrite_option("Replace the file if it exists.")
 def shape(
     file: str, spheres: int | None, error: float, scale: float, output: str | None, overwrite: bool
 ) -> int:  # fmt: skip
-    """Read the spheres of a shape, or fill a closed mesh with spheres, and say what the shape weighs.
+    """Read the spheres of a shape, or fill a closed mesh with spheres, and show the mass properties of the shape.
 
     FILE is a list of spheres (a line with x, y, z and radius for each; CSV with names; a cluster of Kratos, .clu;
-    points with radii, .vtk), or a closed mesh (STL, OBJ, PLY, VTK, Gmsh) together with --spheres. Mass properties
-    are shown for the union of the spheres, which pdem takes, beside their sum, the mesh, and what the file says.
+    points with radii, .vtk), or a closed mesh (STL, OBJ, PLY, VTK, Gmsh) together with --spheres. The mass
+    properties that pdem uses are those of the union of the spheres; those of their sum, of the mesh and of the
+    file are shown beside them.
     """
     return serial(lambda: _shape(Path(file), spheres, error, scale, output, overwrite))
 

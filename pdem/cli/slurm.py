@@ -15,23 +15,28 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Write a batch script for Slurm.")
 @click.argument("case", type=click.Path())
-@click.option("--nodes", default=1, show_default=True, help="Nodes.")
+@click.option("--nodes", default=1, show_default=True, help="Number of nodes.")
 @click.option(
-    "--tasks", required=True, type=int, help="Ranks, on all nodes together: a multiple of the nodes."
+    "--tasks", required=True, type=int, help="Number of ranks on all nodes together; a multiple of the nodes."
 )
-@click.option("--threads", default=1, show_default=True, help="Threads, and so cores, of each rank.")
-@click.option("--time", required=True, help="Time limit as Slurm reads it: 90 (minutes), 12:00:00, 2-00.")
+@click.option("--threads", default=1, show_default=True, help="Threads, and therefore cores, of each rank.")
+@click.option(
+    "--time", required=True, help="Time limit in the format of Slurm: 90 (minutes), 12:00:00, 2-00."
+)
 @click.option(
     "--kind",
     metavar="[mpi|hybrid|strong|weak|requeue]",
-    help="mpi or hybrid: a run, by default as --threads asks for. strong, weak: an array of jobs on 1, 2, 4 ... ranks. "
-    "requeue: as many jobs as it takes.",
+    help="mpi: a run with one thread per rank; hybrid: with several (the default follows from --threads). strong, "
+    "weak: an array of jobs on 1, 2, 4 ... ranks. requeue: a job that queues again until the run ends.",
 )
 @click.option(
-    "--warning", default=300, show_default=True, help="For requeue: seconds before the end for a checkpoint."
+    "--warning",
+    default=300,
+    show_default=True,
+    help="With requeue: seconds before the time limit at which the run is told to write a checkpoint.",
 )
 @settings_option
-@click.option("--output", "file", type=click.Path(), help="File to write; standard output unless given.")
+@click.option("--output", "file", type=click.Path(), help="File to write; by default standard output.")
 def slurm(
     case: str,
     nodes: int,
@@ -43,9 +48,9 @@ def slurm(
     settings: tuple[str, ...],
     file: str | None,
 ) -> int:
-    """Write a batch script that runs a case; needs no Slurm here.
+    """Write a batch script that runs a case; this works without Slurm.
 
-    For --kind weak a setting has the number of ranks in braces: --set 'domain.upper=[0.1, 0.1, {0.1*ranks}]'.
+    With --kind weak a setting may depend on the number of ranks: --set 'domain.upper=[0.1, 0.1, {0.1*ranks}]'.
     """
 
     def work() -> None:

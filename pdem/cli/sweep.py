@@ -30,56 +30,69 @@ Command = Any
 def design_options(command: Command) -> Command:
     """Add the options that describe what is varied and measured."""
     for option in (
-        click.option("--perturbation", type=float, help="Fraction by which radii of replicas are smaller; 1e-12."),
-        click.option("--replicas", type=int, help="Runs of each point, with radii that are a trifle smaller."),
+        click.option("--perturbation", type=float, help="Fraction by which replicas differ in radii; 1e-12."),
+        click.option("--replicas", type=int, help="Number of runs of each point, with slightly different radii."),
         click.option(
             "--measure", "measures", multiple=True, metavar="NAME=MEASURE",
-            help="What is measured: 'rate={kind=\"discharge-rate\", sensor=\"out\"}', or own=python:FILE.py:NAME.",
+            help="A measure: 'rate={kind=\"discharge-rate\", sensor=\"out\"}', or own=python:FILE.py:NAME.",
         ),
         click.option(
             "--vary", multiple=True, metavar="KEY=VALUES",
-            help="What is varied: KEY=[0.1, 0.2], or KEY={min=0.1, max=0.9}.",
+            help="A key and its values: KEY=[0.1, 0.2], or KEY={min=0.1, max=0.9}.",
         ),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
-@click.command(short_help="Run a case at many points of a design, and measure.")
+@click.command(short_help="Run a case with many combinations of values, and measure.")
 @click.argument("target", metavar="CASE|FILE|FOLDER", type=click.Path())
 @design_options
 @click.option(
-    "--design", type=click.Choice(["grid", "latin-hypercube", "sobol"]), help="Of ranges; grid unless given."
+    "--design",
+    type=click.Choice(["grid", "latin-hypercube", "sobol"]),
+    help="How points are chosen in ranges of values; by default grid.",
 )
-@click.option("--points", type=int, help="Of the last two designs.")
-@click.option("--seed", type=int, help="Of the last two designs.")
-@click.option("--at", metavar="STAGE", help="All runs share what comes before this stage.")
-@click.option(
-    "-o", "--folder", type=click.Path(), help="Where everything is written; OUTPUT-sweep unless given."
-)
+@click.option("--points", type=int, help="Number of points (latin-hypercube, sobol).")
+@click.option("--seed", type=int, help="Seed of the random numbers (latin-hypercube, sobol).")
+@click.option("--at", metavar="STAGE", help="Require that all runs share the time before this stage.")
+@click.option("-o", "--folder", type=click.Path(), help="Folder of all results; by default OUTPUT-sweep.")
 @settings_option
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Runs at a time.")
 @click.option(
-    "--job", type=click.IntRange(min=0), help="Compute the one job of this number: for batch systems."
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of runs at the same time.",
 )
-@click.option("--table", is_flag=True, help="Run nothing: measure and show what has been run.")
 @click.option(
-    "--slurm", metavar="TIME", help="Run nothing: write a batch script, an array of all jobs of this time."
+    "--job", type=click.IntRange(min=0), help="Compute only the job of this number (for batch systems)."
+)
+@click.option("--table", is_flag=True, help="Run nothing; evaluate and show the runs that exist.")
+@click.option(
+    "--slurm",
+    metavar="TIME",
+    help="Run nothing; write a batch script with an array of jobs that have this time limit.",
 )
 @click.option(
-    "--tasks", type=click.IntRange(min=1), default=1, show_default=True, help="Ranks of each job there."
+    "--tasks",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of ranks of each job of --slurm.",
 )
 @threads_option
 @quiet_option
 def sweep(target: str, threads: int | None, quiet: bool, **given: Any) -> int:
-    """Run a case at many points of a design, measure in each, and say which effects are larger than chance.
+    """Run a case with many combinations of values, measure each run, and say which effects are larger than chance.
 
     \b
       pdem sweep silo.toml --vary 'interactions.grain-grain.friction=[0.2, 0.4, 0.6]' --replicas 3 \\
           --measure 'rate={kind="discharge-rate", sensor="discharge"}' --jobs 4
 
-    Or with a file that says all this, or with the folder of a sweep, which goes on. Runs that are there are not run
-    again; runs that differ only from a stage on share what comes before. Exit code 1 if a run failed.
+    A file may contain all this instead (pdem new repose_sweep, pdem explain sweep). The folder of a sweep continues
+    that sweep. Runs that exist are not repeated; runs that differ only from a stage on share the time before it. The
+    exit code is 1 if a run failed.
     """  # noqa: D301 - click's mark for lines that stay as they are is the character itself
     if given["job"] is not None:
         return collective(partial(_one_job, Path(target), given["job"]), threads)

@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 _OUT_OF_TOLERANCE = 1
 
 
-@click.command(short_help="Show that it is right: benchmarks and laws beside pdem.")
+@click.command(short_help="Repeat validation studies: compare pdem with papers and theories.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--list", "listed", is_flag=True, help="Show the studies.")
-@click.option("--full", is_flag=True, help="Also the long runs, which take from minutes to a night.")
+@click.option("--full", is_flag=True, help="Also make the long runs, which take from minutes to a night.")
 @click.option(
     "--folder",
     default="results/verify",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="Where pages, plots and runs go.",
+    help="Folder for pages, plots and runs.",
 )
 @threads_option
 def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threads: int | None) -> int:
-    """Rerun benchmarks of papers, processes and laws; all of them unless named (a study, or a group of them).
+    """Repeat validation studies: benchmarks of papers, processes and laws. NAME is a study or a group; default: all.
 
-    Prints what was computed beside what was published or is predicted, and one table at the end. The folder then has a
-    page with plots for each, summary.md and summary.json, in which results of other studies stay. The exit code is 1 if
-    anything is outside its tolerance. Started on one rank; `bits` starts others itself.
+    The command prints computed beside published or predicted values, and one table at the end. For each study it writes
+    a page with plots into the folder, and summary.md and summary.json of all studies there. The exit code is 1 if
+    anything is outside its tolerance. Start it on one rank; `bits` starts others itself.
     """
     return collective(
         lambda communicator, own: _verify(communicator, own, names, listed, full, folder), threads

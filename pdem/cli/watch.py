@@ -9,7 +9,7 @@ import click
 from pdem.cli.common import echo_to_stderr, serial
 
 
-@click.command(short_help="Show a run in a browser while it is going on.")
+@click.command(short_help="Show a run in the browser while it is running.")
 @click.argument("output", metavar="OUTPUT", type=click.Path())
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option(
@@ -18,8 +18,9 @@ from pdem.cli.common import echo_to_stderr, serial
 def watch(output: str, host: str, port: int) -> int:
     """Serve a page with progress, plots of the series and the newest picture of a run, until Ctrl-C.
 
-    OUTPUT is the output folder; the run may be going on, on any number of ranks, be over, or have yet to begin. Only
-    browsers on this machine see the page unless --host says otherwise. On a cluster: ssh -L 8421:localhost:8421 NODE.
+    OUTPUT is the output folder. The run may be running on any number of ranks, be finished, or not have started. Only
+    browsers on this machine can open the page, unless --host names another address. On a cluster use
+    ssh -L 8421:localhost:8421 NODE.
     """
     return serial(lambda: _watch(output, host, port))
 

@@ -124,9 +124,10 @@ class MeshReport:
         )
         volume = "" if self.volume is None else f", volume {self.volume:.6g} m3"
         text = [
-            f"{self.facets} facets ({self.triangles} triangles, {self.quads} quads, {self.polygons} "
-            f"polygons), {self.vertices} vertices, {surface}, {pieces}",
-            f"area {self.area:.6g} m2{volume}, box {list(self.lower)} to {list(self.upper)} m",
+            f"{_counted(self.facets, 'facet')} ({_counted(self.triangles, 'triangle')}, "
+            f"{_counted(self.quads, 'quad')}, {_counted(self.polygons, 'polygon')}), {self.vertices} vertices, "
+            f"{surface}, {pieces}",
+            f"area {self.area:.6g} m2{volume}, box {_point(self.lower)} to {_point(self.upper)} m",
             f"facet size {self.smallest_facet:.4g} to {self.largest_facet:.4g} m, "
             f"smallest angle {self.smallest_angle:.3g} degrees",
         ]
@@ -146,6 +147,15 @@ class MeshReport:
             ("vertices that no facet uses", self.unused_vertices),
             *((f"{kind} cells of the file, no surface, left out", count) for kind, count in self.passed_over),
         ]
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _point(place: tuple[float, float, float]) -> str:
+    """Return a point to nine digits, in which the rounding of its computation does not show."""
+    return "[" + ", ".join(f"{one:.9g}" for one in place) + "]"
 
 
 def report_of(

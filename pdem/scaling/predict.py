@@ -39,8 +39,8 @@ PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
 _EXTENT_BYTES = 56
 MESSAGES = 4
 """Of a detection to each neighbour: extents, copies, how many particles leave, these."""
-AGREEMENTS = 4
-"""All-reduces of a detection, see `decomposition.exchange`."""
+AGREEMENTS = 3
+"""All-reduces of a detection one after the other, see `decomposition.exchange`: two of the four go together."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.simulation import step as time_step
 from pdem.simulation.box_events import look_at_box, next_box_step
 from pdem.simulation.collision_energies import collision_counts_of
-from pdem.simulation.escape_events import is_escape_step, next_escape_step, remove_escaped
+from pdem.simulation.escape_events import escape_step, remove_escaped
 from pdem.simulation.field_averages import field_averages_of
 from pdem.simulation.field_sampling import sample_fields
 from pdem.simulation.gravity import gravity_of
@@ -58,9 +58,8 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
         if system.stages.is_due:
             begin_next_stage(system, phases)
             act(system, phases)
-        looked_at = min(last, next_event_but_of_box(system))
-        # neither the stress of a box nor who leaves it needs forces that are kept
-        stop = min(looked_at, next_box_step(system), next_escape_step(system))
+        looked_at = min(last, _next_look(system))
+        stop = min(looked_at, _next_box_event(system, system.step + 1))
         while system.step < stop and not requested:
             begun = advance_with_same_lists(system, phases, stop - 1)
             following = system.step + (begun is None)
@@ -73,11 +72,16 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
     return requested
 
 
-def next_event_but_of_box(system: System) -> int:
-    """Return the step of the next event, those of a box that deforms left out."""
+def _next_look(system: System) -> int:
+    """Return the step of the next event that may ask for the forces of contacts, which are kept in that step."""
     gravity = NEVER if system.gravity is None else system.gravity.next_step
     looks = min(system.sensors.next_step, system.field_averages.next_step)
     return min(gravity, system.insertions.next_step, looks, system.stages.next_step)
+
+
+def _next_box_event(system: System, first: int) -> int:
+    """Return the step of the next event of the box, from `first` on of those who have left it; none needs forces."""
+    return min(next_box_step(system), escape_step(system, first))
 
 
 def act(system: System, phases: Phases) -> None:
@@ -85,17 +89,14 @@ def act(system: System, phases: Phases) -> None:
 
     After a restart with shorter intervals some may have been due before: they happen now.
     """
-    escapes = is_escape_step(system)
-    if not escapes and system.step < min(next_event_but_of_box(system), next_box_step(system)):
+    if system.step < min(_next_look(system), _next_box_event(system, system.step)):
         return
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()
-    if (
-        system.step >= system.field_averages.next_step
-    ):  # before anything changes: forces are those of the step
-        sample_fields(system)
+    if system.step >= system.field_averages.next_step:
+        sample_fields(system)  # before anything changes: forces are those of the step
         phases.lap("fields")
-    if escapes:
+    if system.step == escape_step(system, system.step):
         remove_escaped(system, phases)
     if system.gravity is not None and system.step >= system.gravity.next_step:
         change_gravity(system)

@@ -23,14 +23,10 @@ EVERY = 64
 """Steps from one look to the next: lists of beds that flow last about as long."""
 
 
-def next_escape_step(system: System) -> int:
-    """Return the next step at which particles outside the box are looked for, `NEVER` if these are kept."""
-    return (system.step // EVERY + 1) * EVERY if _limits_any(system) else NEVER
-
-
-def is_escape_step(system: System) -> bool:
-    """Tell whether particles outside the box are looked for at the present step."""
-    return system.step % EVERY == 0 and _limits_any(system)
+def escape_step(system: System, first: int) -> int:
+    """Return the first step from `first` on at which particles outside the box are looked for, `NEVER` if they stay."""
+    is_limited = bool(np.isfinite(system.constants.lowest).any())
+    return -(-first // EVERY) * EVERY if is_limited else NEVER
 
 
 def remove_escaped(system: System, phases: Phases) -> None:
@@ -39,8 +35,3 @@ def remove_escaped(system: System, phases: Phases) -> None:
     outside = ((bodies.position < constants.lowest) | (bodies.position > constants.highest)).any(axis=1)
     if int(system.exchange.add(np.array([np.count_nonzero(outside)], np.int64))[0]):
         migrate_and_rebuild_lists(system, remove_particles(system, bodies.id[outside]), phases)
-
-
-def _limits_any(system: System) -> bool:
-    limits = system.constants.lowest
-    return bool(np.isfinite(limits).any())

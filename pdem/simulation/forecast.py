@@ -18,7 +18,7 @@ from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields
 from pdem.output.contact_snapshots import contact_fields
-from pdem.output.summary import duration, quantity
+from pdem.output.summary import counted, duration, quantity
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.energy import terms_of
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Speed = dict[str, float]
 
-ASSUMED_STEP, ASSUMED_PARTICLE_STEP = 3e-4, 4e-7
+ASSUMED_STEP, ASSUMED_PARTICLE_STEP = 2e-5, 4e-7
 """Assumed times of a step and of a particle-step on one core, before the first measured run [s]."""
 
 SHORTEST_STEP = 1e-4
@@ -40,10 +40,14 @@ SHORTEST_STEP = 1e-4
 CONTACTS_PER_PARTICLE = 3.0
 """Pair contacts over particles, as in a loose bed; checkpoints have their histories."""
 
+SHORTEST_RECORD = 1.0
+"""Time of the steps of a run above which its speed is stored [s]: the first steps load kernels and try out settings."""
+
 _FILE = "speeds.json"
 _MOST_RECORDS = 40
 _SIMILAR = math.log(1.3)
 _SLOWER = 1.25
+_SCALED = 5.0
 _SERIES_NUMBER = 8 + 19  # in HDF5, and as text
 _MB = 1e6
 
@@ -71,10 +75,11 @@ def forecast(
 def record_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
     """Store the speed of a run in the kernel cache, for later forecasts; a folder without write access is no error.
 
-    A run slower than a similar one before it may have shared the machine with other programs: its time counts up to
-    `_SLOWER` times that of the other one, so that forecasts follow a machine that has become slow within a few runs.
+    Runs shorter than `SHORTEST_RECORD` are not stored. A run slower than a similar one before it may have shared the
+    machine with other programs: its time counts up to `_SLOWER` times that of the other one, so that forecasts follow a
+    machine that has become slow within a few runs.
     """
-    if particles < 1 or steps < 1 or seconds <= 0.0:
+    if particles < 1 or steps < 1 or seconds < SHORTEST_RECORD:
         return
     records = _recorded_speeds()
     similar = [one for one in records if one["workers"] == workers and _distance(one, particles) <= _SIMILAR]
@@ -106,19 +111,31 @@ def _distance(one: Speed, particles: int) -> float:
 def _duration(steps: int, particles: int, workers: int) -> str:
     records = _recorded_speeds()
     if not records:
-        each = ASSUMED_STEP + ASSUMED_PARTICLE_STEP * particles / workers
+        each = _assumed_step(particles, workers)
         remark = "within a factor of five, since no run has been timed on this machine yet"
         return f"{steps:,} steps take {duration(steps * each)} or so, {remark}"
     one = min(records, key=lambda one: (one["workers"] != workers, _distance(one, particles)))
     share = particles / one["particles"] * (one["workers"] / workers)
     each = one["seconds"] * share
-    each = max(each, min(one["seconds"], SHORTEST_STEP)) if share < 1.0 else each
+    if share < 1.0:
+        each = max(each, min(one["seconds"], SHORTEST_STEP))
+    elif share > _SCALED:  # what a step of few particles takes is not by the particle
+        each = (
+            one["seconds"]
+            * _assumed_step(particles, workers)
+            / _assumed_step(one["particles"], one["workers"])
+        )
     rate = one["particles"] / one["seconds"]
     factor = "two" if one["workers"] == workers and _distance(one, particles) < math.log(5.0) else "four"
+    threads = counted(int(one["workers"]), "thread")
     return (
         f"{steps:,} steps take about {duration(steps * each)}, within a factor of {factor}, by the latest run here of "
-        f"{one['particles']:,.0f} particles ({quantity(rate)} particle-steps/s on {one['workers']:.0f} threads)"
+        f"{one['particles']:,.0f} particles ({quantity(rate)} particle-steps/s on {threads})"
     )
+
+
+def _assumed_step(particles: float, workers: float) -> float:
+    return ASSUMED_STEP + ASSUMED_PARTICLE_STEP * particles / workers
 
 
 class DiskNeeds(NamedTuple):

@@ -61,11 +61,8 @@ def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverl
 
 def clear_of_walls(system: System, spheres: SphereGroups) -> Booleans:
     """Return which particles, whose spheres may be across a periodic side, overlap no wall, see `wall_overlaps`."""
-    period, lower = system.constants.period, system.constants.lower
-    periods = np.divide(
-        spheres.centre - lower, period, out=np.zeros(spheres.centre.shape), where=period > 0.0
-    )
-    hit, _, _ = wall_overlaps(system, spheres.centre - period * np.floor(periods), spheres.radius)
+    in_box, _ = system.constants.shape.wrapped(spheres.centre)
+    hit, _, _ = wall_overlaps(system, in_box, spheres.radius)
     clear = np.ones(len(spheres.radius), np.bool_)
     clear[hit] = False
     return spheres.every(clear)
@@ -123,10 +120,8 @@ def own_particles_near(system: System, bounds: Bounds, largest: float) -> Sphere
     largest : float
         How far the largest of those particles reaches [m].
     """
-    own, period = system.particles, system.constants.period
-    lower, upper = bounds
-    offset = own.position - 0.5 * (lower + upper)
-    offset -= period * np.round(np.divide(offset, period, out=np.zeros(offset.shape), where=period > 0.0))
+    own, (lower, upper) = system.particles, bounds
+    offset = system.constants.shape.nearest(own.position - 0.5 * (lower + upper))
     reach = 0.5 * (upper - lower) + (own.radius + largest)[:, None]
     near = np.flatnonzero((np.abs(offset) <= reach)[:, : system.dimension].all(axis=1))
     if not len(near):

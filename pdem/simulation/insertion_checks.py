@@ -153,8 +153,7 @@ def _columns(system: System, materials: list[str], material: Any, **given: Any) 
     columns: Columns = {"radius": radius, "material": np.full(count, materials.index(material), np.int32)}
     for name in ("velocity", "angular_velocity"):
         columns[name] = _vectors(name, given[name], count)
-    period, lower = system.constants.period, system.constants.lower
-    columns["position"] = position - period * np.floor((position - lower) * system.constants.inverse_period)
+    columns["position"], _ = system.constants.shape.wrapped(position)
     return columns
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.containers.box_shape import BoxShape
     from pdem.particles.faces import Face
 
     Floats = NDArray[np.float64]
@@ -154,10 +155,9 @@ class SensorPlace:
         assert self.section.region is not None
         return regions.size(self.section.region, self._domain.dimension)
 
-    def distance(self, position: Floats, period: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    def distance(self, position: Floats, box: BoxShape) -> tuple[Floats, NDArray[np.bool_]]:
         """Return how far (n,) centres are past the plane along its normal [m], and which are within the outline."""
-        offset = position - self._point
-        offset -= period * np.round(np.divide(offset, period, out=np.zeros(offset.shape), where=period > 0.0))
+        offset = box.nearest(position - self._point)
         distance = along(offset, self._normal)
         if self._face is None:
             return distance, np.ones(len(offset), np.bool_)

@@ -107,7 +107,7 @@ def _look_up(known: Indices, ids: Indices) -> tuple[Indices, Booleans]:
 def _pass(system: System, place: SensorPlace, own: Bodies, present: Booleans) -> Booleans:
     """Count the particles that have passed a plane since the last event; return which are taken out. Collective."""
     exchange = system.exchange
-    distance, within = place.distance(own.position, system.constants.period)
+    distance, within = place.distance(own.position, system.constants.shape)
     near = np.flatnonzero((np.abs(distance) <= place.layer) & present)
     kind = place.class_of({"material": own.material[near], "radius": own.radius[near]})
     columns = {

@@ -180,7 +180,9 @@ def test_help_keeps_its_lines():
     shown = pdem("--help").stdout
     assert "\b" not in shown
     assert "\\b" not in shown
-    assert "\n    pdem new silo             write a commented example\n    pdem run silo.toml" in shown
+    assert (
+        "\n    pdem new silo             write an example case with comments\n    pdem run silo.toml" in shown
+    )
 
 
 def test_examples_are_listed_and_written(tmp_path):

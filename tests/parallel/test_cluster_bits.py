@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from clusters import crowd
-from rank_cases import communicator, compare, require_same_bits, state
+from rank_cases import communicator, compare, compare_restart
 
 import pdem
-from decomposition.mpi import patient_barrier
 
 
 def spans_ranks(simulation):
@@ -31,19 +30,10 @@ def test_clusters_across_cuts_and_periodic_sides(ranks):
 
 @pytest.mark.ranks(2, 3, timeout=400)
 def test_a_restart_in_the_middle_of_collisions_on_another_number_of_ranks(ranks):
-    comm, case = communicator(), crowd("bisection")
-    first = pdem.Simulation(case, comm)
-    first.advance(900)
-    middle = state(first)
-    first.advance(150)
-    through = state(first)
-    if comm.rank == 0:
-        assert len(middle["contacts"]["lower"]) > 8
-        assert len(middle["clusters"]["number"]) == 44
-        alone = pdem.Simulation(case, None, state=middle)
-        alone.advance(150)
-        require_same_bits(state(alone), through)
-    patient_barrier(comm)
+    states = compare_restart(crowd("bisection"), 900, 150)
+    if states is not None:
+        assert len(states[0]["contacts"]["lower"]) > 8
+        assert len(states[0]["clusters"]["number"]) == 44
 
 
 @pytest.mark.ranks(1, 3, slow=(4,), timeout=400)

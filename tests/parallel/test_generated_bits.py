@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 from generated_machines import STEPS, machine
-from rank_cases import communicator, compare, require_same_bits, state
-
-import pdem
-from decomposition.mpi import patient_barrier
+from rank_cases import compare, compare_restart
 
 pytestmark = pytest.mark.filterwarnings("ignore:insertion inlet:RuntimeWarning")
 
@@ -28,14 +25,4 @@ def test_same_bits_by_all_laws(ranks, seed):
 @pytest.mark.parametrize("seed", range(10, 13))
 @pytest.mark.ranks(2, timeout=300)
 def test_a_restart_on_one_rank(ranks, seed):
-    comm, case = communicator(), machine(seed, ("linear",))
-    shared = pdem.Simulation(case, comm)
-    shared.advance(STEPS // 2)
-    middle = state(shared)
-    shared.advance(STEPS // 2)
-    end = state(shared)
-    if comm.rank == 0:
-        alone = pdem.Simulation(case, None, state=middle)
-        alone.advance(STEPS // 2)
-        require_same_bits(state(alone), end)
-    patient_barrier(comm)
+    compare_restart(machine(seed, ("linear",)), STEPS // 2, STEPS // 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tomli_w
 from inlets import BOX, case_of, inlet
-from rank_cases import communicator, compare, require_same_bits, state
+from rank_cases import communicator, compare, compare_restart, require_same_bits, state
 
 import pdem
 from pdem.foundation.errors import CaseError
@@ -33,22 +33,13 @@ def test_any_number_of_ranks(ranks):
 @pytest.mark.filterwarnings("ignore:insertion heap")
 def test_restart_in_the_middle_on_another_number(ranks):
     comm, case = communicator(), case_of(*TWO)
-    first = pdem.Simulation(case, comm)
-    first.advance(130)
-    middle = state(first)
-    first.advance(130)
-    through = state(first)
-    if comm.rank == 0:
-        alone = pdem.Simulation(case, None, state=middle)
-        alone.advance(130)
-        require_same_bits(state(alone), through)
-        assert len(middle["insertions_waiting"]["number"]) > 0
-    comm.Barrier()
-    again = pdem.Simulation(case, comm, state=comm.bcast(middle))
+    middle, end = comm.bcast(compare_restart(case, 130, 130))
+    assert len(middle["insertions_waiting"]["number"]) > 0
+    again = pdem.Simulation(case, comm, state=middle)
     again.advance(130)
     last = state(again)
     if comm.rank == 0:
-        require_same_bits(last, through)
+        require_same_bits(last, end)
     comm.Barrier()
 
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import tomli_w
 from law_models import INTERACTIONS, MODELS
-from rank_cases import CLOUD, DRUM, communicator, compare, require_same_bits, state
+from rank_cases import CLOUD, DRUM, compare, compare_restart
 
 import pdem
-from decomposition.mpi import patient_barrier
 from pdem.papers.mixer import drum
 from pdem.simulation.carried_liquid import liquid_values
 
@@ -78,17 +77,7 @@ def test_grains_that_stick_in_a_drum(ranks):
 
 @pytest.mark.ranks(2, 3, timeout=400)
 def test_a_sticky_drum_goes_on_on_another_number_of_ranks(ranks):
-    comm, case = communicator(), sticky_drum("slabs")
-    first = pdem.Simulation(case, comm, meshes=[drum()])
-    first.advance(200)
-    middle = state(first)
-    first.advance(100)
-    through = state(first)
-    if comm.rank == 0:
-        alone = pdem.Simulation(case, None, meshes=[drum()], state=middle)
-        alone.advance(100)
-        require_same_bits(state(alone), through)
-    patient_barrier(comm)
+    compare_restart(sticky_drum("slabs"), 200, 100, meshes=[drum()])
 
 
 def drum_of_all_models(method):
@@ -120,20 +109,11 @@ def test_grains_of_all_models_in_a_drum(ranks):
 
 @pytest.mark.ranks(3, timeout=400)
 def test_a_drum_of_all_models_goes_on_on_one_rank(ranks):
-    comm, case = communicator(), drum_of_all_models("bisection")
-    first = pdem.Simulation(case, comm, meshes=[drum()])
-    first.advance(700)
-    middle = state(first)
-    first.advance(50)
-    through = state(first)
-    if comm.rank == 0:
+    states = compare_restart(drum_of_all_models("bisection"), 700, 50, meshes=[drum()])
+    if states is not None:
         for group in ("contacts", "wall_contacts"):
             for name in ("largest_overlap", "rolling_torque", "twisting_torque"):
-                assert middle[group][name].any(), f"{group}/{name}"
-        alone = pdem.Simulation(case, None, meshes=[drum()], state=middle)
-        alone.advance(50)
-        require_same_bits(state(alone), through)
-    patient_barrier(comm)
+                assert states[0][group][name].any(), f"{group}/{name}"
 
 
 @pytest.mark.ranks(1, 2, 3, timeout=400)

@@ -8,6 +8,7 @@ from rank_cases import (
     DRUM,
     communicator,
     compare,
+    compare_restart,
     divided,
     require_same_bits,
     state,
@@ -56,24 +57,14 @@ def test_large_meshes_by_blocks(ranks, monkeypatch):
 
 @pytest.mark.ranks(2, 3, timeout=240)
 def test_restart_on_another_number_of_ranks(ranks):
-    comm = communicator()
-    case = pdem.Case.from_text(DRUM)
-    first = pdem.Simulation(case, comm, meshes=[drum()])
-    first.advance(150)
-    middle = state(first)
-    first.advance(150)
-    through = state(first)
-    if comm.rank == 0:
-        alone = pdem.Simulation(case, None, meshes=[drum()], state=middle)
-        require_same_bits(state(alone), middle)
-        alone.advance(150)
-        require_same_bits(state(alone), through)
-    patient_barrier(comm)
-    again = pdem.Simulation(case, comm, meshes=[drum()], state=comm.bcast(middle))
+    comm, case = communicator(), pdem.Case.from_text(DRUM)
+    states = compare_restart(case, 150, 150, meshes=[drum()])
+    middle, end = comm.bcast(states)
+    again = pdem.Simulation(case, comm, meshes=[drum()], state=middle)
     again.advance(150)
     last = state(again)
     if comm.rank == 0:
-        require_same_bits(last, through)
+        require_same_bits(last, end)
     patient_barrier(comm)
 
 

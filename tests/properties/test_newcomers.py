@@ -257,7 +257,7 @@ def columns(**change):
         ({"position": np.array([[0, 0, 0], [0, 0, 0.0]])}, CaseError, "particles 0 and 1 are at one point"),
         ({"position": np.array([[0, 0, 0], [0, 0, 0.005]])}, CaseError, "overlaps: 1 pairs overlap, at most 150 %"),
         ({"position": np.array([[0, 0, 0], [0, 0, 7.0]])}, CaseError, r"the first is particle 1 at z = 7 m"),
-        ({"position": np.array([[0, 0, 0], [0, 0, -0.1]])}, CaseError, "wall floor: 1 particles overlap it"),
+        ({"position": np.array([[0, 0, 0], [0, 0, -0.1]])}, CaseError, "wall floor: 1 particle overlaps it"),
     ],
 )  # fmt: skip
 def test_given_particles_are_checked_as_those_of_a_case(tmp_path, change, error, match):

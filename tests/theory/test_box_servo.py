@@ -176,12 +176,12 @@ def test_a_bed_that_was_giving_way_and_falls_apart_is_closed():
 
 
 def test_of_what_is_not_driven_any_more_nothing_is_kept():
-    memory = Memory((WANTED,) * 5, (1.0, 2.0, 3.0, 4.0, 5.0), 1.0)
+    memory = Memory((WANTED,) * 5, (1.0, 2.0, 3.0, 1.5, 5.0), 1.0)
     mean = Targets(REST, mean=WANTED, free=(0, 1), shear=20.0, largest_rate=PACE, pace=PACE)
     rates, memory = answers(mean, [WANTED, WANTED, WANTED, 20.0], memory)
-    assert memory.lacking == pytest.approx((0.0, 0.0, 0.0, 4.0, 5.0))
+    assert memory.lacking == pytest.approx((0.0, 0.0, 0.0, 1.5, 5.0))
     assert rates.strain == pytest.approx((-0.5, -0.5, 0.0))  # 10 pace / wanted times what is lacking
-    assert rates.shear == pytest.approx(2.0 * 0.5)  # at most the largest rate
+    assert rates.shear == pytest.approx(0.75)
     _, memory = answers(PRESSED, [WANTED] * 4, memory)
     assert memory.lacking[MEAN] == memory.lacking[3] == 0.0
 

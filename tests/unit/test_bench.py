@@ -143,6 +143,7 @@ def test_large_cases_are_measured_only_when_named():
         "mesh-million",
         "models",
         "polydisperse-bed-10",
+        "bladed-drum",
         "clusters-2",
         "clusters-4",
         "clusters-8",

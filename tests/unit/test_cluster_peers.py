@@ -13,9 +13,10 @@ from pdem.benchmark.cases import SkipCase, Start
 from pdem.benchmark.cluster_cases import CLUSTERS, RADIUS, SIZES, SPACING, drum_of_clusters, spheres_of
 from pdem.benchmark.lammps.commands import Settings, commands_after, commands_before
 from pdem.benchmark.lammps.comparison import _kinetic_energy, require_peer
-from pdem.benchmark.lammps.problem import Drum, problem_of
+from pdem.benchmark.lammps.problem import problem_of
+from pdem.benchmark.lammps.walls import Drum
 from pdem.benchmark.liggghts import run as liggghts
-from pdem.benchmark.liggghts.commands import RIGID, commands_of, data_of
+from pdem.benchmark.liggghts.commands import RIGID, SPHERES, commands_of, data_of
 from pdem.case.initial import initial_particles
 from pdem.case.shapes import shape_of
 from pdem.foundation.errors import InputError
@@ -84,7 +85,7 @@ def test_the_energy_of_clusters_is_that_of_their_centres(drum):
 
 def test_liggghts_gets_materials_template_and_drum(drum, tmp_path):
     problem = problem_of(drum)
-    lines = commands_of(problem, 2e-4, tmp_path / "none")
+    lines = commands_of(problem, 2e-4, tmp_path)
     young = next(line for line in lines if "youngsModulus" in line).split()
     assert float(young[-2]) == pytest.approx(1e7)
     assert float(young[-1]) == RIGID
@@ -108,8 +109,8 @@ def test_single_spheres_start_where_they_are_in_liggghts(tmp_path):
     rows = text.split("Atoms")[1].split("Velocities")[0].split("\n")
     first = [float(word) for word in next(row for row in rows if row.startswith("1 ")).split()]
     assert first == [1.0, 1.0, 2e-3, pytest.approx(2500.0), 0.01, 0.01, 0.01]
-    lines = commands_of(problem, 1e-4, tmp_path / "spheres")
-    assert f"read_data {tmp_path / 'spheres'}" in lines
+    lines = commands_of(problem, 1e-4, tmp_path)
+    assert f"read_data {tmp_path / SPHERES}" in lines
     assert any(line.endswith("type 2 zplane 0.0") for line in lines)
     assert "fix motion all nve/sphere" in lines
 

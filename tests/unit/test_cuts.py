@@ -112,7 +112,9 @@ def test_space_is_cut_anew_when_imbalance_has_cost_twice_as_much():
     balance.end()
     assert balance.cost > 0.0
     assert not balance.is_due(1.0, 1.0)
+    assert balance.may_cut
     assert Balance("always").is_due(0.0, 1.0)
+    assert not Balance("never").may_cut
     assert not Balance("never").is_due(1e9, 0.0)
 
 

@@ -22,10 +22,10 @@ from pdem.benchmark.lammps.commands import (
     commands_before,
     restitution_of,
 )
-from pdem.benchmark.lammps.problem import Law, problem_of
+from pdem.benchmark.lammps.laws import Law
+from pdem.benchmark.lammps.problem import problem_of
 from pdem.cli import main
 from pdem.contact.law.restitution import damping_factor
-from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
 
 
@@ -101,11 +101,6 @@ def test_figures_of_a_peer(rival):
 def test_what_peers_cannot_do_is_skipped():
     with pytest.raises(SkipCase, match="making of lists"):
         list(comparison.outcomes_with_peer("lammps", "detection", None))
-    tilted = Mesh([[0, 0, 0.0], [1, 0, 0.1], [0, 1, 0.0]], [[0, 1, 2]])
-    with pytest.raises(SkipCase, match="one floor"):
-        problem_of(start(TEXT + FLOOR, [tilted]))
-    with pytest.raises(SkipCase, match="one floor"):
-        problem_of(start(TEXT + FLOOR + "translation = {velocity = [0.0, 0.0, 1.0]}\n", [SQUARE]))
     with pytest.raises(SkipCase, match="rolling and twisting sds"):
         problem_of(start(TEXT.replace("rolling_friction = 0.0", "rolling_friction = 0.1")))
 

@@ -230,16 +230,16 @@ def test_overlaps_are_graded(x: float, level: str) -> None:
 )
 def test_particles_in_walls_are_graded(z: float, level: str) -> None:
     positions = f"particles[0].positions=[[0.5, 0.5, 0.5], [0.2, 0.2, {z}]]"
-    hits = [one for one in findings("domain.lower=[0, 0, -1]", positions) if "overlap it" in one.message]
+    hits = [one for one in findings("domain.lower=[0, 0, -1]", positions) if "it, at most" in one.message]
     assert [one.level for one in hits] == [level]
     assert "(particle 1, facet 0)" in hits[0].message
-    assert "1 particles overlap it" in hits[0].message
+    assert "1 particle overlaps it" in hits[0].message
 
 
 def test_meshes_are_described() -> None:
     lines = [str(one) for one in findings() if one.subject == "wall floor"]
     assert (
-        "info: wall floor: 1 facets (0 triangles, 1 quads, 0 polygons), 4 vertices, open (4 open edges), "
+        "info: wall floor: 1 facet (0 triangles, 1 quad, 0 polygons), 4 vertices, open (4 open edges), "
         "1 piece" in lines
     )
     assert any("smallest angle 90 degrees" in line for line in lines)

@@ -34,10 +34,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.problem import Floor, SpringSlider
+from pdem.benchmark.lammps.laws import SpringSlider
+from pdem.benchmark.lammps.walls import Floor, MeshedWall
 
 if TYPE_CHECKING:
-    from pdem.benchmark.lammps.problem import Law, Problem
+    from pdem.benchmark.lammps.laws import Law
+    from pdem.benchmark.lammps.problem import Problem
 
 STYLES = ("granular", "gran/hertz/history")
 """The same law as that of pdem, and the fastest style."""
@@ -146,6 +148,8 @@ def _wall_commands(problem: Problem, style: str) -> list[str]:
     wall = problem.wall
     if wall is None:
         return []
+    if isinstance(wall, MeshedWall):
+        raise SkipCase("LAMMPS is given no meshed walls; LIGGGHTS is")
     law = _law(problem, wall.law, style, is_wall=True)
     if isinstance(wall, Floor):
         return [f"fix floor all wall/gran {law} zplane {wall.height!r} NULL"]

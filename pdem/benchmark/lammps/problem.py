@@ -3,95 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
+from pdem.benchmark.lammps.laws import law_of
+from pdem.benchmark.lammps.walls import wall_of
 from pdem.case.shapes import shapes_of
-from pdem.case.wall_motions import motion_of
-from pdem.contact.law.contact_law import ContactLaw
 from pdem.simulation.setup import constants_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from pdem.benchmark.cases import Start
+    from pdem.benchmark.lammps.laws import Law
+    from pdem.benchmark.lammps.walls import Drum, Floor, MeshedWall
     from pdem.case.model import Case
-    from pdem.case.walls import Wall
-    from pdem.contact.law.parts import ResistancePart
     from pdem.particles.shapes import ClusterShape
 
     Floats = NDArray[np.float64]
-
-
-_WALLS = (
-    "peers are given no walls but one floor, or one drum about x; meshes and other motions are beyond them"
-)
-
-
-class SpringSlider(NamedTuple):
-    """A spring, a dashpot and a slider (SDS): stiffness, damping, and friction over the effective radius.
-
-    Stiffness and damping are those of pdem's key: of rolling in N/m and N s/m, of twisting in N m/rad and N m s/rad.
-    """
-
-    stiffness: float
-    damping: float
-    friction: float
-
-
-@dataclass(frozen=True)
-class Law:
-    """Coefficients of Hertz and Mindlin between two bodies, as in `pdem.contact.law.pair_table`.
-
-    Attributes
-    ----------
-    stiffness : float
-        2 E* [Pa]: normal stiffness over the contact radius.
-    tangential_ratio : float
-        Tangential over normal stiffness.
-    damping : float
-        gamma in the damping coefficient ``2 gamma sqrt(mass * normal stiffness)``.
-    friction : float
-        Coulomb's coefficient.
-    work_of_adhesion : float
-        Of JKR, where a contact ends at its largest pull [J/m^2]; 0 without.
-    rolling, twisting : SpringSlider, str or None
-        Resistances; "marshall" is his of twisting.
-    """
-
-    stiffness: float
-    tangential_ratio: float
-    damping: float
-    friction: float
-    work_of_adhesion: float = 0.0
-    rolling: SpringSlider | None = None
-    twisting: SpringSlider | str | None = None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is Hertz and Mindlin alone."""
-        return self.work_of_adhesion == 0.0 and self.rolling is None and self.twisting is None
-
-
-@dataclass(frozen=True)
-class Floor:
-    """A fixed horizontal plane below all particles: its height [m] and the law of its contacts."""
-
-    height: float
-    law: Law
-
-
-@dataclass(frozen=True)
-class Drum:
-    """A cylinder about the axis x, which turns about it: radius [m], rate [rad/s], and the law of its contacts."""
-
-    radius: float
-    rate: float
-    law: Law
 
 
 @dataclass(frozen=True)
@@ -108,7 +39,7 @@ class Problem:
         Time step [s].
     law : Law
         Law between spheres.
-    wall : Floor, Drum or None
+    wall : Floor, Drum, MeshedWall or None
         The only wall.
     particles : dict of ndarray
         ``id``, ``radius`` [m], ``mass`` [kg], ``position``, ``velocity``, ``angular_velocity``, ``cluster``: 0, or the
@@ -126,7 +57,7 @@ class Problem:
     gravity: Floats
     step: float
     law: Law
-    wall: Floor | Drum | None
+    wall: Floor | Drum | MeshedWall | None
     particles: dict[str, NDArray[Any]]
     density: float
     template: Floats | None
@@ -159,7 +90,7 @@ def problem_of(start: Start) -> Problem:
     Raises
     ------
     SkipCase
-        If it has more than spheres of one material, single or in clusters, Hertz and Mindlin, and a floor or drum.
+        If it has more than spheres of one material, single or in clusters, Hertz and Mindlin, and at most one wall.
     """
     case, constants = start.case, constants_of(start.case)
     columns = start.particles if start.state is None else start.state["particles"]
@@ -180,10 +111,17 @@ def problem_of(start: Start) -> Problem:
     return Problem(
         np.array(case.domain.lower, np.float64), np.array(case.domain.upper, np.float64),
         case.domain.periodic, constants.gravity, constants.step,
-        _law(constants.law, constants.table[grain * count + grain]),
-        _wall(start, grain, constants.law, constants.table), particles,
+        law_of(constants.law, constants.table[grain * count + grain]),
+        wall_of(start, _law_of_wall(start, grain), constants.step) if start.meshes else None, particles,
         float(constants.density[grain]), _template(case),
     )  # fmt: skip
+
+
+def _law_of_wall(start: Start, grain: int) -> Law:
+    """Return the law of contacts with the first wall."""
+    case, constants = start.case, constants_of(start.case)
+    row = grain * len(constants.density) + case.material_index(case.walls[0].material)
+    return law_of(constants.law, constants.table[row])
 
 
 def _images(particles: dict[str, NDArray[Any]], period: Floats) -> NDArray[np.int64]:
@@ -207,71 +145,3 @@ def _only_shape(case: Case) -> ClusterShape | None:
 def _template(case: Case) -> Floats | None:
     shape = _only_shape(case)
     return None if shape is None else np.column_stack((shape.centre, shape.radius))
-
-
-def _law(law: ContactLaw, row: Floats) -> Law:
-    values = dict(zip(law.coefficients, row.tolist(), strict=True))
-    adhesions = {part.model for part in law.adhesions}
-    normals = {normal.model for normal, _ in law.elastics}
-    if normals != {"hertz"} or not adhesions <= {"jkr"} or law.has("slips"):
-        raise SkipCase(
-            "peers are given Hertz and Mindlin's law with one friction, JKR, sds and Marshall's twisting only"
-        )
-    modulus, ratio, damping, friction = (
-        values.get(name, 0.0) for name in ("modulus", "tangential.ratio", "damping", "tangential.friction")
-    )
-    parts = {part.role: _resistance(part, values) for part in law.resistances}
-    rolling = parts.get("rolling")
-    assert not isinstance(rolling, str)
-    work = values.get("jkr.pull", 0.0) / (1.5 * np.pi)
-    return Law(modulus, ratio, damping, friction, work, rolling, parts.get("twisting"))
-
-
-def _resistance(part: ResistancePart, values: Mapping[str, float]) -> SpringSlider | str:
-    if part.model == "marshall":
-        return part.model
-    prefix = "sds" if part.role == "rolling" else "twisting-sds"
-    if (
-        part.model != "sds"
-        or values.get(f"{prefix}.torque_stiffness")
-        or values.get(f"{prefix}.torque_damping")
-    ):
-        raise SkipCase(
-            "peers are given rolling and twisting sds with stiffness and damping, and Marshall's twisting"
-        )
-    return SpringSlider(*(values[f"{prefix}.{name}"] for name in ("stiffness", "damping", "friction")))
-
-
-def _wall(start: Start, grain: int, law: ContactLaw, table: Floats) -> Floor | Drum | None:
-    if not start.meshes:
-        return None
-    case, count = start.case, len(start.case.materials)
-    if len(case.walls) > 1:
-        raise SkipCase(_WALLS)
-    own = _law(law, table[grain * count + case.material_index(case.walls[0].material)])
-    heights = np.unique(start.meshes[0].vertices[:, 2])
-    motion = motion_of(case.walls[0], case.motions, case.directory)
-    if len(heights) == 1 and not (motion.moves or _is_driven(case.walls[0])):
-        return Floor(float(heights[0]), own)
-    return Drum(*_drum(start), own)
-
-
-def _is_driven(wall: Wall) -> bool:
-    return bool(wall.servo or wall.body or wall.surface)
-
-
-def _drum(start: Start) -> tuple[float, float]:
-    """Return radius [m] and rate [rad/s] of a tube about the axis x that turns about it at a constant rate.
-
-    Raises
-    ------
-    SkipCase
-        If the wall is something else.
-    """
-    wall, vertices = start.case.walls[0], start.meshes[0].vertices
-    rotation = start.case.motions[wall.on].rotation if wall.on in start.case.motions else None
-    radius = np.hypot(vertices[:, 1], vertices[:, 2])
-    about_x = rotation is not None and tuple(rotation.axis) == (1.0, 0.0, 0.0) and not any(rotation.centre)
-    if rotation is None or not about_x or _is_driven(wall) or np.ptp(radius) > 1e-9 * radius.max():
-        raise SkipCase(_WALLS)
-    return float(radius.max()), float(rotation.rate)

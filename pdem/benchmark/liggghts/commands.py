@@ -9,13 +9,14 @@ are compared in the state that each of them reaches.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
 from pdem.benchmark.lammps.commands import elastic_constants, restitution_of
-from pdem.benchmark.lammps.problem import Drum, Floor
+from pdem.benchmark.lammps.walls import Drum, Floor, MeshedWall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,11 @@ INSERTION = "insertion"
 """Name of the command that puts clusters in; it has to be taken back after a step."""
 
 
-def commands_of(problem: Problem, skin: float, data: Path) -> list[str]:
+SPHERES, MESH = "spheres.data", "wall.stl"
+"""Files of a problem: its spheres unless they are in clusters, and its meshed wall."""
+
+
+def commands_of(problem: Problem, skin: float, folder: Path) -> list[str]:
     """Return the commands up to the first step.
 
     Parameters
@@ -43,15 +48,15 @@ def commands_of(problem: Problem, skin: float, data: Path) -> list[str]:
         The start.
     skin : float
         Of the neighbour lists [m].
-    data : Path
-        File with the spheres, for a problem without clusters.
+    folder : Path
+        Folder of its files, see `write_files`.
     """
     bounds = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     box = " ".join(f"{low!r} {high!r}" for low, high in bounds)
     begin = (
         [f"region box block {box} units box", "create_box 2 box"]
         if problem.has_clusters
-        else [f"read_data {data}"]
+        else [f"read_data {folder / SPHERES}"]
     )
     return [
         "atom_style granular",
@@ -69,7 +74,7 @@ def commands_of(problem: Problem, skin: float, data: Path) -> list[str]:
         "pair_coeff * *",
         f"timestep {problem.step!r}",
         *_gravity(problem),
-        *_wall(problem),
+        *_wall(problem, folder),
         *(_clusters(problem) if problem.has_clusters else ["fix motion all nve/sphere"]),
         "thermo_style custom step",
         "thermo 0",
@@ -79,6 +84,18 @@ def commands_of(problem: Problem, skin: float, data: Path) -> list[str]:
 def skin_command(skin: float) -> str:
     """Return the command that sets the skin [m]."""
     return f"neighbor {skin!r} bin"
+
+
+def write_files(problem: Problem, folder: Path) -> None:
+    """Write the files that the commands of a problem read."""
+    if not problem.has_clusters:
+        (folder / SPHERES).write_text(data_of(problem), encoding="ascii")
+    if isinstance(problem.wall, MeshedWall):
+        import meshio  # only here: it takes a while to load
+
+        corners = problem.wall.triangles
+        facets = np.arange(3 * len(corners)).reshape(-1, 3)
+        meshio.write_points_cells(folder / MESH, corners.reshape(-1, 3), [("triangle", facets)], binary=False)
 
 
 def data_of(problem: Problem) -> str:
@@ -128,15 +145,26 @@ def _gravity(problem: Problem) -> list[str]:
     return [f"fix gravity all gravity {size!r} vector {x!r} {y!r} {z!r}"]
 
 
-def _wall(problem: Problem) -> list[str]:
+def _wall(problem: Problem, folder: Path) -> list[str]:
     """Return the wall; the surface of a drum turns about the axis x, at a rate that is called a shear across it."""
     wall = problem.wall
     if wall is None:
         return []
-    begin = "fix wall all wall/gran model hertz tangential history primitive type 2"
+    begin = "fix wall all wall/gran model hertz tangential history"
+    if isinstance(wall, MeshedWall):
+        mesh = f"fix mesh all mesh/surface file {folder / MESH} type 2"
+        return [mesh, f"{begin} mesh n_meshes 1 meshes mesh", *_rotation(wall)]
     if isinstance(wall, Floor):
-        return [f"{begin} zplane {wall.height!r}"]
-    return [f"{begin} xcylinder {wall.radius!r} 0. 0. shear y {wall.rate!r}"]
+        return [f"{begin} primitive type 2 zplane {wall.height!r}"]
+    return [f"{begin} primitive type 2 xcylinder {wall.radius!r} 0. 0. shear y {wall.rate!r}"]
+
+
+def _rotation(wall: MeshedWall) -> list[str]:
+    rate, axis, centre = wall.turning
+    if not rate:
+        return []
+    line = (f"{word} {' '.join(map(repr, values))}" for word, values in (("origin", centre), ("axis", axis)))
+    return [f"fix turning all move/mesh mesh mesh rotate {' '.join(line)} period {2.0 * math.pi / rate!r}"]
 
 
 def _clusters(problem: Problem) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from pdem.benchmark.cases import SkipCase
 from pdem.benchmark.lammps.run import SKINS
-from pdem.benchmark.liggghts.commands import INSERTION, commands_of, data_of, skin_command
+from pdem.benchmark.liggghts.commands import INSERTION, commands_of, skin_command, write_files
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -103,10 +103,8 @@ class LiggghtsRun:
             If LIGGGHTS stops with an error, or finds no room for all clusters; also from `begin` and `run`.
         """
         smallest = 2.0 * float(self.problem.particles["radius"].min())
-        data = self._folder / "spheres.data"
-        if not self.problem.has_clusters:
-            data.write_text(data_of(self.problem), encoding="ascii")
-        self._send(*commands_of(self.problem, SKINS[0] * smallest, data))
+        write_files(self.problem, self._folder)
+        self._send(*commands_of(self.problem, SKINS[0] * smallest, self._folder))
         self.run(1)
         if self.problem.has_clusters:
             self._send(f"unfix {INSERTION}")

@@ -1,0 +1,118 @@
+"""Walls of a benchmark case as other codes have them: a floor, a drum, a mesh that rests or turns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.benchmark.cases import SkipCase
+from pdem.case.wall_motions import motion_of
+from pdem.motion.courses import Steady
+from pdem.motion.motions import Turn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.benchmark.cases import Start
+    from pdem.benchmark.lammps.laws import Law
+    from pdem.case.walls import Wall
+    from pdem.motion.motions import Motion
+
+    Floats = NDArray[np.float64]
+
+_ONE_WALL = "peers are given one wall at most"
+_MOTIONS = "peers are given walls that rest or turn at a constant rate about an axis that rests"
+_ACROSS = "peers are given no meshes that reach across a periodic side of the box"
+
+
+class Turning(NamedTuple):
+    """A rotation at a constant rate [rad/s] about the axis through a point [m]; the rate may be 0."""
+
+    rate: float
+    axis: tuple[float, float, float]
+    centre: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A fixed horizontal plane below all particles: its height [m] and the law of its contacts."""
+
+    height: float
+    law: Law
+
+
+@dataclass(frozen=True)
+class Drum:
+    """A cylinder about the axis x, which turns about it: radius [m], rate [rad/s], and the law of its contacts."""
+
+    radius: float
+    rate: float
+    law: Law
+
+
+@dataclass(frozen=True)
+class MeshedWall:
+    """A mesh: corners of its triangles (k, 3, 3) where they are at first [m], its motion, the law of its contacts."""
+
+    triangles: Floats
+    turning: Turning
+    law: Law
+
+
+def wall_of(start: Start, law: Law, step: float) -> Floor | Drum | MeshedWall:
+    """Return the only wall of a start.
+
+    Parameters
+    ----------
+    start : Start
+        A case with a wall, and its state.
+    law : Law
+        Of contacts with it.
+    step : float
+        Time step [s].
+
+    Raises
+    ------
+    SkipCase
+        If there are several walls, or it moves otherwise than other codes can be told.
+    """
+    case, vertices = start.case, start.meshes[0].vertices
+    if len(case.walls) > 1:
+        raise SkipCase(_ONE_WALL)
+    motion = motion_of(case.walls[0], case.motions, case.directory)
+    turning, radius = _turning(case.walls[0], motion), np.hypot(vertices[:, 1], vertices[:, 2])
+    if not turning.rate and np.ptp(vertices[:, 2]) == 0.0:
+        return Floor(float(vertices[0, 2]), law)
+    about_x = turning.axis == (1.0, 0.0, 0.0) and not any(turning.centre)
+    if turning.rate and about_x and np.ptp(radius) <= 1e-9 * radius.max():
+        return Drum(float(radius.max()), turning.rate, law)
+    return MeshedWall(_triangles(start, motion, step), turning, law)
+
+
+def _turning(wall: Wall, motion: Motion) -> Turning:
+    if wall.servo or wall.body or wall.surface or len(motion.parts) > 1:
+        raise SkipCase(_MOTIONS)
+    if not motion.parts:
+        return Turning(0.0, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    part = motion.parts[0]
+    if not (isinstance(part, Turn) and isinstance(part.angle, Steady)):
+        raise SkipCase(_MOTIONS)
+    length = math.hypot(*part.axis)
+    x, y, z = (component / length for component in part.axis)
+    return Turning(part.angle.rate, (x, y, z), part.centre)
+
+
+def _triangles(start: Start, motion: Motion, step: float) -> Floats:
+    """Return the corners of all triangles where the start has them [m]."""
+    mesh, state, domain = start.meshes[0], start.state, start.case.domain
+    time = 0.0 if state is None else step * int(state["counters"]["step"])
+    places = motion.pose(time).place(mesh.vertices)
+    low, high = places.min(axis=0), places.max(axis=0)
+    if np.any(np.array(domain.periodic) & ((low < domain.lower) | (high > domain.upper))):
+        raise SkipCase(_ACROSS)
+    loops = [mesh.loop(facet) for facet in range(mesh.facet_count)]
+    fans = [(loop[0], loop[k], loop[k + 1]) for loop in loops for k in range(1, len(loop) - 1)]
+    return np.asarray(places[np.array(fans)])
