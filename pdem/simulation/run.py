@@ -321,7 +321,7 @@ class _Run:
                     f"{work[0, 0] / max(measured.particles, 1):.3g} distance tests and "
                     f"{work[1, 0] / max(measured.particles, 1):.3g} visits of cells per particle, "
                     f"skin {simulation.system.skins.fraction:.3g}; "
-                    f"{simulation.system.settings_tuner.value('chunk')} candidates evaluated at a time, on "
+                    f"{simulation.system.chunk_tuner.chunk} candidates evaluated at a time, on "
                     f"{simulation.system.thread_tuner.number} of {exchange.threads} threads",
                     *exchange_lines,
                     *report_lines(simulation.system.insertions),
