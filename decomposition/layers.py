@@ -76,9 +76,15 @@ def extents_of_levels(
     position: NDArray[np.float64], reach: NDArray[np.float64], level: NDArray[np.int64], levels: int
 ) -> NDArray[np.float64]:
     """Return the extents (L, `EXTENT`) of the particles of each level alone; those of none are the wrong way round."""
-    extents = np.empty((levels, EXTENT))
-    extents[:, :3], extents[:, 3:6], extents[:, 6] = np.inf, -np.inf, 0.0
+    extents = extents_of_none((levels,))
     _widen(position, reach, level, extents)
+    return extents
+
+
+def extents_of_none(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return extents (..., `EXTENT`) of no particles, which are the wrong way round."""
+    extents = np.empty((*shape, EXTENT))
+    extents[..., :3], extents[..., 3:6], extents[..., 6] = np.inf, -np.inf, 0.0
     return extents
 
 
@@ -97,10 +103,10 @@ def _widen(
 
 
 def with_levels_below(extents: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return extents (L, `EXTENT`) of the particles of each level and all below, from those of each level alone."""
+    """Return extents (..., L, `EXTENT`) of each level and all below, from those of each level alone."""
     joined = extents.copy()
-    np.minimum.accumulate(extents[:, :3], axis=0, out=joined[:, :3])
-    np.maximum.accumulate(extents[:, 3:], axis=0, out=joined[:, 3:])
+    np.minimum.accumulate(extents[..., :3], axis=-2, out=joined[..., :3])
+    np.maximum.accumulate(extents[..., 3:], axis=-2, out=joined[..., 3:])
     return joined
 
 
