@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 WIDER = 1.0 + 1e-6
 """Factor by which a walk looks farther than it has to: what it finds only has to hold all that is near."""
 
-# Parts left to look into at a time: two for each halving of as many parts as a number can count.
 DEEPEST = 128
+"""Room of the stack with which a tree of cuts is walked down: at most two entries for each of up to 64 depths."""
 
 
 @dataclass(frozen=True)

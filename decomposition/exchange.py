@@ -91,7 +91,7 @@ class RankExchange(RankGroup):
         self, position: NDArray[np.float64], reach: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return rows of positions (n, 3) and ranks whose parts come within the reach (n,) of each."""
-        # Parts hold more than these positions: outer ones end where nothing is within reach any more.
+        # Outer parts have no end. For this search they end where none of the positions reaches any farther.
         ends = np.concatenate((-position, position), axis=1) + reach[:, None]
         whole = ends.max(axis=0, initial=-np.inf)
         whole[:3] *= -1.0
