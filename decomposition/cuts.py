@@ -68,7 +68,7 @@ class Cuts:
         return box
 
     def _above_each(self) -> NDArray[np.int64]:
-        """Return the cut above each cut, and by negative places, -1 minus the number, above each part."""
+        """Return the parent of each cut and, at the index -1 minus its number, of each part; all are cuts."""
         cuts = np.arange(self.parts - 1)
         above = np.zeros(max(2 * self.parts - 1, 1), np.int64)
         above[self.below], above[self.above] = cuts, cuts

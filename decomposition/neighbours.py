@@ -52,7 +52,7 @@ class _Bounds(NamedTuple):
     overhang: float
 
     def with_leeway(self, parts: Parts, rank: int, shape: BoxShape) -> _Bounds:
-        """Return what particles of a rank may do: be anywhere in its part, and reach farther."""
+        """Return bounds that hold as long as particles stay in the part of their rank and reach little farther."""
         apart = np.where(shape.period > 0.0, 0.0, self.widest[-1])
         whole = self.whole + np.concatenate((-apart, apart))
         overhang = (1.0 + LEEWAY) * self.overhang
@@ -64,7 +64,7 @@ class _Bounds(NamedTuple):
         return _Bounds(boxes, whole, (1.0 + LEEWAY) * self.widest, overhang)
 
     def hold(self, inner: _Bounds) -> bool:
-        """Tell whether others are within these."""
+        """Tell whether these bounds contain others."""
         return (
             self.boxes.shape == inner.boxes.shape
             and _are_within(inner.boxes, self.boxes)
