@@ -146,9 +146,10 @@ class RankExchange(RankGroup):
         any_leaves, any_strange = self.largest(np.array([len(elsewhere), len(strange)], np.int64)).tolist()
         if not any_leaves:
             return None
-        if clusters is not None:
-            hand_over_clusters(self, clusters)
         partners = None if any_strange else self._neighbours
+        if clusters is not None:
+            centre = np.ascontiguousarray(clusters.position)
+            hand_over_clusters(self._messages, self.rank, self._parts.owners(centre), clusters, partners)
         return migrate(self._messages, self.rank, owner, particles, records, partners)
 
     def make_ghosts(
