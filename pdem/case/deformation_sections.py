@@ -10,13 +10,13 @@ AxisName = Literal["x", "y", "z"]
 
 
 class AxisDeformation(Section):
-    """``x``, ``y``, ``z`` of a deformation: what the box does along this axis. Exactly one of both is given.
+    """``x``, ``y``, ``z`` of a deformation: strain rate or stress along this axis; exactly one of both is given.
 
     Attributes
     ----------
     strain_rate : float or None
-        Rate of the logarithmic strain, in 1/s; negative where the box gets shorter. The length is then
-        ``exp(strain_rate time)`` times what it was.
+        Rate of the logarithmic strain, in 1/s, negative for compression. The length of the box is multiplied by
+        ``exp(strain_rate time)``.
     stress : float or None
         Pressure along this axis that is wanted, in Pa (in 2D N/m): ``stress_xx`` of the series, of contacts and motion.
         The box gets shorter where it is less, and longer where it is more, see `pdem.motion.box_servo`.
@@ -40,10 +40,9 @@ class ShearDeformation(Section):
     velocity_along : {"x", "y", "z"}
         Axis along which the box moves.
     gradient_along : {"x", "y", "z"}
-        Axis along which this velocity grows.
+        Axis along which this velocity increases.
     rate : float or None
-        Velocity gradient, in 1/s: what is a metre farther along the gradient axis is faster by so many m/s. Exactly one
-        of `rate` and `stress` is given.
+        Velocity gradient, in 1/s. Exactly one of `rate` and `stress` is given.
     stress : float or None
         Shear stress that is wanted, in Pa, positive where it drives a positive rate: of the series it is the negative
         ``stress_xy`` of these axes.
@@ -66,15 +65,16 @@ class Deformation(Section):
     Attributes
     ----------
     x, y, z : AxisDeformation or None
-        Along each axis.
+        What is given along this axis: a strain rate or a stress.
     mean_stress : float or None
         Mean of the pressures along all axes that is wanted, in Pa: ``pressure`` of the series. The periodic axes that
         have nothing of their own strain for it, all at one rate.
     shear : ShearDeformation or None
-        Besides these.
+        Simple shear, in addition to `x`, `y` and `z`.
     largest_rate : float or None
-        Of what is driven by stress, in 1/s: the box deforms at this rate until a tenth of the stress is missing. By
-        default that of an inertial number of 0.01, ``rate d sqrt(rho / P)``, for the largest of the wanted stresses.
+        Largest strain rate of axes that are driven by a stress, in 1/s: the box deforms at this rate until only
+        a tenth of the stress is missing. The default is that of an inertial number ``rate d sqrt(rho / P)`` of
+        0.01 for the largest of the wanted stresses.
     """
 
     x: AxisDeformation | None = None

@@ -18,11 +18,11 @@ class LoadTable(Section):
     Attributes
     ----------
     times : tuple of float
-        Rising, in s.
+        Times in increasing order, in s.
     values : tuple of float
-        In N or N m.
+        Forces or torques at these times, in N or N m.
     file : str
-        In place of both: a text file with a column for each, relative to the folder of the case.
+        In place of the two lists: a text file with a column for each, relative to the folder of the case.
     """
 
     times: Values | None = None
@@ -31,7 +31,7 @@ class LoadTable(Section):
 
 
 class Servo(Section):
-    """``[walls.servo]``: the wall moves until the particles load it as wanted; see `pdem.motion.servo`.
+    """``[walls.servo]``: the wall moves until the particles load it with a given value; see `pdem.motion.servo`.
 
     Exactly one of the four loads is given. With a force the wall moves along the axis, with a torque it turns about it.
     The load is that of the particles *on the wall*, along the axis, as in ``wall_loads`` and the series: a piston whose
@@ -41,23 +41,24 @@ class Servo(Section):
     Attributes
     ----------
     axis : tuple of 3 float
-        Direction, of any length but zero, constant in time.
+        Direction of the axis, a vector of any length but zero, constant in time.
     centre : tuple of 3 float
-        For torques, a point on the axis, in m.
+        A point on the axis, in m; needed with a torque.
     force, torque : float
-        In N, N m.
+        Wanted load: force of the particles on the wall along the axis in N, or torque about it in N m.
     force_table, torque_table : LoadTable
-        The same as functions of time.
+        In place of `force` and `torque`: the wanted load as a function of time.
     largest_rate : float
-        Of the wall, in m/s or rad/s; it moves at this rate until a tenth of the largest load is missing.
+        Largest rate of the wall, in m/s or rad/s; it moves at this rate until only a tenth of the largest load is
+        missing.
     gain : float
         Rate over error of the load, in m/(N s) or rad/(N m s); by default ten times `largest_rate` over the largest
         load. It is reduced where stiff contacts would make the servo unstable.
     start : float
-        Time at which the servo starts to move the wall, in s; counted, as are the times of its table, from the begin of
-        the `stage` of the wall if it has one.
+        Time at which the servo starts to move the wall, in s. If the wall has a `stage`, this time and those of the
+        table are counted from the beginning of that stage.
     travel_limits : tuple of 2 float
-        Least and largest displacement from the position of the mesh, along or about the axis, in m or rad.
+        Smallest and largest displacement from the position of the mesh, along or about the axis, in m or rad.
     """
 
     axis: Vector
@@ -95,24 +96,24 @@ class Body(Section):
     Attributes
     ----------
     mass, density : float
-        One of them, in kg or kg/m^3; the density is that of the volume the mesh encloses.
+        Mass in kg, or density in kg/m^3 of the volume that the mesh encloses; exactly one of them.
     centre : tuple of 3 float
-        Of mass at time 0, in m.
+        Centre of mass at time 0, in m.
     inertia : 3 or 3 times 3 float
-        About the centre of mass at time 0, in kg m^2: moments about x, y and z, or the tensor. Without centre and
-        inertia the mesh has to be closed, and both are those of its volume.
+        Inertia about the centre of mass at time 0, in kg m^2: moments about x, y and z, or the tensor. Without
+        centre and inertia the mesh has to be closed, and both are those of its volume.
     velocity, angular_velocity : tuple of 3 float
-        At time 0, in m/s and rad/s.
+        Velocity and angular velocity at time 0, in m/s and rad/s.
     free_translation : tuple of 3 bool
-        Directions of space in which it moves.
+        Directions of space in which the body can move.
     free_rotation : tuple of 3 bool
-        Axes of space, through its centre of mass, about which it turns: all, one or none.
+        Axes of space, through the centre of mass, about which the body can turn: all, one or none.
     hinge : Axis
-        In place of both: the only axis about which it turns.
+        In place of `free_translation` and `free_rotation`: the only axis about which the body can turn.
     force, torque : tuple of 3 float
-        Applied at the centre of mass, constant in space, in N and N m.
+        Force and torque that are applied at the centre of mass, constant in space, in N and N m.
     gravity : bool
-        Whether the domain's gravity acts on it.
+        Whether the gravity of the domain acts on the body.
     """
 
     mass: Positive | None = None

@@ -21,23 +21,24 @@ class GridFields(Section):
     Attributes
     ----------
     name : str
-        Part of the name of the file.
+        Name of the fields; the file is `fields-NAME.vtkhdf`.
     lower, upper : tuple of 3 float
-        Corners of the grid, in m; by default those of the domain. To have all of what is near walls, let it reach
-        beyond them by three widths.
+        Corners of the grid, in m; by default those of the domain. To include everything near walls, let the
+        grid extend beyond them by three widths.
     cells : tuple of 3 int
         Number of equal cells along x, y and z; in 2D one along z.
     width : float
-        How far particles and contacts are spread, in m: standard deviation of the Gaussian, or half of the distance
-        from which on Lucy's function is 0. About a radius shows single particles, some radii smooth fields.
+        Width over which particles and contacts are averaged, in m: standard deviation of the Gaussian, or half
+        of the distance from which on Lucy's function is 0. About one radius shows single particles, several
+        radii give smooth fields.
     kernel : {"gaussian", "lucy"}
-        Function by which they are spread; Lucy's takes longer.
+        Function with which particles and contacts are averaged; Lucy's takes longer.
     average : float
-        Each written field is a mean over this time, in s; by default that between two snapshots.
+        Time over which each written field is averaged, in s; by default that between two snapshots.
     every : float or None
-        Interval at which the state is looked at, in s; by default a tenth of `average`.
+        Interval of the samples that are averaged, in s; by default a tenth of `average`.
     by : "material" or None
-        Also the parts of each material.
+        Compute the fields of each material as well.
     """
 
     name: Name

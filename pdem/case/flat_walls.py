@@ -33,12 +33,12 @@ class PlaneWall(ShapeWall):
     Attributes
     ----------
     point : tuple of 3 float
-        A point of it, in m; the middle if it has a size.
+        A point of the plane, in m; its middle if it has a size.
     normal : tuple of 3 float
-        Direction at right angles to it, of any length.
+        Direction at right angles to the plane, a vector of any length.
     size : float, optional
-        Length of its sides, in m: a square. Without, it reaches as far as the domain, and beyond by a quarter of the
-        domain's sides, also across periodic ones.
+        Side length of a square, in m. Without it the plane covers the domain and extends beyond it by a quarter
+        of the domain's sides, also across periodic ones.
     """
 
     branch: ClassVar[str] = f"{BRANCH}plane"
@@ -104,19 +104,20 @@ class BladeWall(RoundWall):
     Attributes
     ----------
     centre : tuple of 3 float
-        Its middle, in m.
+        Middle of the blade, in m.
     axis : tuple of 3 float
-        Direction of its length.
+        Direction of the length of the blade.
     normal : tuple of 3 float
-        Direction in which its face looks; what of it is along the axis does not count.
+        Direction in which the face points; its component along the axis is ignored.
     length : float
-        Along the axis, in m.
+        Length along the axis, in m.
     width : float
-        Across the axis, along the bend if it is bent, in m.
+        Width across the axis, along the bend if the blade is bent, in m.
     thickness : float
-        In m; 0 is a sheet, which touches particles on both sides.
+        Thickness in m; 0 is a sheet, which touches particles on both sides.
     bend_radius : float, optional
-        Radius of its middle surface about a line along the axis, on the side of the normal, in m; without, it is flat.
+        Radius of the bent middle surface, about a line along the axis on the side of the normal, in m; without
+        it the blade is flat.
     """
 
     branch: ClassVar[str] = f"{BRANCH}blade"
@@ -169,19 +170,19 @@ class ChuteWall(ShapeWall):
     Attributes
     ----------
     start : tuple of 3 float
-        Middle of the upper end of its floor, in m.
+        Middle of the upper end of the floor, in m.
     direction : tuple of 3 float
-        Where it leads; what of it is along `up` does not count.
+        Direction in which the chute leads; its component along `up` is ignored.
     up : tuple of 3 float
         Direction against gravity.
     inclination : float
-        Of the floor below the horizontal, in rad (30 degrees are 0.5236).
+        Inclination of the floor below the horizontal, in rad (30 degrees are 0.5236).
     length : float
-        Of the floor along the slope, in m.
+        Length of the floor along the slope, in m.
     width : float
-        Of the floor across the slope, in m.
+        Width of the floor across the slope, in m.
     height : float
-        Of its sides, in m; 0 is without.
+        Height of the sides, in m; with 0 there are none.
     """
 
     branch: ClassVar[str] = f"{BRANCH}chute"

@@ -32,13 +32,13 @@ class Force(Section):
     fluid_velocity : tuple of 3 float or None
         "drag": velocity of the fluid, in m/s; at rest by default.
     material : str or None
-        Acts on particles of this material only.
+        Let the force act on particles of this material only.
     region : region or None
-        Acts on particles with centres in a box, cylinder or ball only.
+        Let the force act only on particles with centres in a box, cylinder or ball.
     start : float
-        Acts from this time on, in s.
+        Time from which the force acts, in s.
     end : float or None
-        Acts until this time, in s; by default to the end.
+        Time until which the force acts, in s; by default to the end.
     """
 
     kind: Name

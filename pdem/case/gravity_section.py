@@ -18,14 +18,15 @@ class GravityTable(Section):
     Attributes
     ----------
     times : tuple of float
-        Rising, in s; of a stage counted from its begin.
+        Times in increasing order, in s; in a stage they are counted from its beginning.
     values : tuple of vectors
-        Acceleration at each, in m/s^2.
+        Acceleration at each of the times, in m/s^2.
     file : str
-        In place of both: a text file with columns time, x, y, z, relative to the folder of the case.
+        In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the
+        case.
     every : float or None
-        Interval at which gravity is set, in s, each time to what the table says for the middle of the interval; by
-        default 20 time steps. In between it is constant, so that no energy is lost to the table.
+        Interval at which gravity is updated, in s, by default 20 time steps. Its value is that of the table in
+        the middle of the interval and stays constant within it, so that energy is conserved there.
     """
 
     times: Times | None = None

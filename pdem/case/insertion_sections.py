@@ -18,11 +18,11 @@ class RateTable(Section):
     Attributes
     ----------
     times : tuple of float
-        Rising, in s of simulated time.
+        Times in increasing order, in s of simulated time.
     values : tuple of float
-        Rates, in kg/s or 1/s.
+        Rates at these times, in kg/s or 1/s.
     file : str
-        In place of both: a text file with a column for each, relative to the folder of the case.
+        In place of the two lists: a text file with a column for each, relative to the folder of the case.
     """
 
     branch: ClassVar[str] = f"{BRANCH}table"
@@ -127,7 +127,7 @@ InsertionVelocity = Annotated[
 
 
 class Insertion(Section):
-    """``[[insertions]]``: particles of one material that come in while the case runs.
+    """``[[insertions]]``: particles of one material that are inserted during the run.
 
     They come in at events, `every` so often, at random places that are free of particles and walls. What does not fit
     waits for the next event, in the order of its number.
@@ -135,40 +135,45 @@ class Insertion(Section):
     Attributes
     ----------
     name : str
-        Name of its columns in the series.
+        Name of the insertion; its columns in the series begin with it.
     material : str
         Name of a material with a density.
     radius : float or distribution
-        In m; of clusters that of the sphere of the same volume, by default as large as their shape is drawn.
+        Radius in m, or a size distribution; for clusters that of the sphere of equal volume, by default the
+        size with which their shape is defined.
     region : region or None
-        Where they come in: wholly inside a box, cylinder or ball.
+        Region in which particles are inserted, wholly inside a box, cylinder or ball.
     face : face or None
-        In place of `region`: they come as a stream through a flat face.
+        In place of `region`: particles are inserted as a stream through a flat face.
     mass_rate, count_rate : float or RateTable or None
-        How much is asked for, in kg/s or particles per s. With neither all is asked for at `start`.
+        Rate at which particles are inserted, in kg/s or particles per s. Without both everything is inserted at
+        `start`.
     start, end : float
-        When the rate begins and ends, in s.
+        Beginning and end of the insertion, in s.
     mass, count : float, int or None
-        Mass in kg, and number of particles, after which it ends.
+        Mass in kg, and number of particles, after which the insertion ends.
     velocity : vector, float, SpreadVelocity
-        In m/s; through a face a number is the speed along its normal.
+        Velocity of the particles in m/s; with a face a number is the speed along its normal.
     angular_velocity : vector
-        In rad/s.
+        Angular velocity of the particles in rad/s.
     every : float or None
-        Interval of events, in s. By default the time in which the layer behind a face is two of the largest diameters
-        deep, or in which a particle leaves the region.
+        Interval of insertion events, in s. By default the time in which the layer behind a face becomes two of
+        the largest diameters deep, or in which a particle leaves the region.
     stage : str or None
-        Name of a stage: `start`, `end` and the times of a rate count from the begin of that; nothing comes in before.
+        Name of a stage: `start`, `end` and the times of a rate are counted from the beginning of that stage;
+        nothing is inserted before it.
     seed : int
-        Of the random sizes, places and velocities, which are keyed by insertion and number.
+        Seed of the random sizes, places and velocities, which depend on it, on the insertion and on the number
+        of the particle.
     attempts : int
-        Places tried for each particle at an event.
+        Number of places that are tried for each particle at an event.
     liquid : float
-        Volume of the liquid that each carries over its own volume, for bridges with `carried_volume`.
+        Volume of the liquid that each particle carries over its own volume, for bridges with `carried_volume`.
     shape : str or None
         Name of a shape: each particle is a rigid cluster of spheres.
     orientation : {"random", "aligned"}, Turn or RandomTurn
-        Of clusters, as that of particles; at random keyed by insertion and number.
+        Orientation of clusters, as for particles; random ones depend on the insertion and on the number of the
+        particle.
     """
 
     name: Name

@@ -38,7 +38,7 @@ def interaction_problems(interaction: Interaction, where: Location) -> Iterator[
         if not is_python_name(interaction.law):
             yield Problem((*where, "law"), 'must be "python:FILE.py:NAME", a file and a name in it')
     elif interaction.law not in LAWS:
-        yield Problem((*where, "law"), f"is no contact law; {nearest_key_hint(interaction.law, list(LAWS))}")
+        yield Problem((*where, "law"), f"is no contact law; {_law_hint(interaction.law)}")
     else:
         yield from _law_problems(LAWS[interaction.law], interaction, where)
     for role in PARTS:
@@ -47,6 +47,14 @@ def interaction_problems(interaction: Interaction, where: Location) -> Iterator[
         text = "is not allowed together with rolling_friction, which is short for a table of constant-torque"
         yield Problem((*where, "rolling"), text)
     yield from _friction_problems(interaction, where)
+
+
+def _law_hint(name: str) -> str:
+    """Return where the name of a part of a law belongs, else the laws that there are."""
+    for role, models in PARTS.items():
+        if name.lower() in models:
+            return f'it is a model of {role}: give {role} = {{model = "{name.lower()}", ...}} beside the law'
+    return nearest_key_hint(name, list(LAWS))
 
 
 def _friction_problems(interaction: Interaction, where: Location) -> Iterator[Problem]:

@@ -19,15 +19,16 @@ class Material(Section):
     Attributes
     ----------
     density : float or None
-        In kg/m^3; needed for particles only.
+        Density in kg/m^3; needed for particles only.
     youngs_modulus : float or None
-        In Pa; a wall without it is rigid (infinite modulus).
+        Young's modulus in Pa; a wall without it is rigid (infinite modulus).
     poisson_ratio : float or None
-        In (-1, 0.5); needed together with `youngs_modulus`.
+        Poisson's ratio, in (-1, 0.5); needed together with `youngs_modulus`.
     friction : float or None
-        Coefficient of Coulomb friction that interactions without one are given by `interactions.mixing`.
+        Coefficient of Coulomb friction from which interactions that give none compute theirs, see
+        `interactions.mixing`.
     restitution : float or None
-        The same of the restitution, in (0, 1].
+        Coefficient of restitution, in (0, 1], used in the same way as `friction`.
     """
 
     density: Positive | None = None
@@ -61,18 +62,18 @@ class Interaction(Section):
         from those of both materials by `mixing`. Viscoelastic spheres have none of their own; of ``"luding"`` and
         ``"eepa"`` it is the damping beside what deformation loses.
     mixing : {"geometric", "arithmetic", "harmonic", "min"}
-        How constants that the interaction lacks follow from those of its materials: the geometric, arithmetic or
-        harmonic mean, or the lesser one.
+        How constants that the interaction does not give follow from those of its materials: the geometric,
+        arithmetic or harmonic mean, or the smaller value.
     rolling_friction : float
         Resisting moment over normal force and rolling radius: short for
         ``rolling = {model = "constant-torque", friction = ...}``.
     rolling, twisting, adhesion : dict or None
-        Further parts of the law: a table with the ``model`` and its keys.
+        Further parts of the law, each a table with the ``model`` and its keys.
     normal_stiffness : float or None
-        Laws of springs only, where it is needed: in N/m, that of loading.
+        Laws with linear springs only, where it is required: stiffness of loading in N/m.
     tangential_ratio : float or None
-        Laws of springs only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
-        oscillation of a sphere as slow as its normal impact.
+        Laws with linear springs only: tangential over normal stiffness; by default 2/7, for which the
+        tangential oscillation of a sphere takes as long as its normal impact.
 
     Laws of users declare further keys.
     """

@@ -50,7 +50,7 @@ class Axis(Section):
     Attributes
     ----------
     axis : tuple of 3 float
-        Direction, of any length but zero; rotation is right-handed about it.
+        Direction of the axis, a vector of any length but zero; the rotation is right-handed about it.
     centre : tuple of 3 float
         A point on the axis, in m.
     """
@@ -69,7 +69,7 @@ class Rotation(RotationKind):
     Attributes
     ----------
     rate : float
-        In rad/s.
+        Rate of rotation in rad/s.
     """
 
     rate: float
@@ -85,9 +85,9 @@ class Swing(RotationKind):
     Attributes
     ----------
     amplitude, phase : float
-        In rad.
+        Amplitude and phase in rad.
     frequency : float
-        In Hz.
+        Frequency in Hz.
     """
 
     amplitude: float
@@ -105,11 +105,11 @@ class RotationTable(RotationKind):
     Attributes
     ----------
     times : tuple of float
-        Rising, in s; no rotation before the first and after the last.
+        Times in increasing order, in s; no rotation before the first and after the last.
     angles : tuple of float
-        In rad; that of time 0 belongs to the mesh as it is.
+        Angles in rad; the mesh in the file has the angle of time 0.
     file : str
-        In place of both: a text file with a column for each, relative to the folder of the case.
+        In place of the two lists: a text file with a column for each, relative to the folder of the case.
     """
 
     values_key: ClassVar[str] = "angles"
@@ -132,7 +132,7 @@ class Translation(MotionKind):
     Attributes
     ----------
     velocity : tuple of 3 float
-        In m/s.
+        Velocity in m/s.
     """
 
     velocity: Vector
@@ -148,11 +148,11 @@ class Oscillation(MotionKind):
     Attributes
     ----------
     amplitude : tuple of 3 float
-        In m.
+        Amplitude in m.
     frequency : float
-        In Hz.
+        Frequency in Hz.
     phase : float
-        In rad.
+        Phase at time 0 in rad.
     """
 
     amplitude: Vector
@@ -170,11 +170,12 @@ class TranslationTable(MotionKind):
     Attributes
     ----------
     times : tuple of float
-        Rising, in s; no translation before the first and after the last.
+        Times in increasing order, in s; no translation before the first and after the last.
     displacements : tuple of vectors
-        In m; that of time 0 belongs to the mesh as it is.
+        Displacements in m; the mesh in the file has the displacement of time 0.
     file : str
-        In place of both: a text file with columns time, x, y, z, relative to the folder of the case.
+        In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the
+        case.
     """
 
     values_key: ClassVar[str] = "displacements"
@@ -201,19 +202,20 @@ class MovingFrame(Section):
     on : str or None
         Name of the motion that carries this one.
     stage : str or None
-        Name of a stage: all its times count from the begin of that, and it rests before.
+        Name of a stage: all times of the motion are counted from the beginning of that stage, and before it the
+        wall is at rest.
     rotation : optional
-        Turning at a constant rate. Of several rotations the table acts first, then the swing, then this.
+        Rotation at a constant rate. Of several rotations the table acts first, then the swing, then this one.
     swing : optional
-        Turning to and fro about an axis.
+        Rotation to and fro about an axis.
     rotation_table : optional
-        Angles about an axis at given times.
+        Rotation by angles about an axis that are given at several times.
     translation : optional
         Motion at a constant velocity. Translations add up.
     oscillation : optional
         Motion to and fro along a line.
     translation_table : optional
-        Displacements at given times.
+        Motion by displacements that are given at several times.
     """
 
     on: Name | None = None

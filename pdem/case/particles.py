@@ -77,13 +77,14 @@ class FillKeys(Section):
     jitter : float
         Lattices: random displacement of each site, as a fraction of the largest one without overlap.
     seed : int
-        Of the random sizes and positions, which are keyed by particle id.
+        Seed of the random sizes and positions, which depend on it and on the particle id.
     attempts : int
-        Random arrangement: positions tried for each particle, before placed ones are shaken to make room.
+        Random arrangement: number of positions that are tried for each particle, before placed particles are
+        moved to make room.
     avoid_walls : bool
         Whether to leave out positions that touch a wall.
     exclude : tuple of regions
-        Regions kept free.
+        Regions that are kept free.
     connected_to : vector or None
         A point (m): of the region only the part is filled that is connected with it without crossing a wall, as the
         inside of a container, closed or open. `volume_fraction` is then that of this part. Gaps narrower than 0.7
@@ -154,26 +155,28 @@ class ParticleGroup(Section):
     material : str
         Name of a material with a density.
     radius : float or distribution
-        In m; not with `file`, which holds the radii.
+        Radius in m, or a size distribution; not with `file`, which holds the radii.
     fill : Fill or None
         A region to be filled.
     file : str or None
-        Relative to the folder of the case: text with the columns x y z radius [vx vy vz], ``.npz`` or HDF5
-        with ``position``, ``radius``, optional ``velocity`` and ``angular_velocity``, or a checkpoint.
+        File with particles, relative to the folder of the case: text with the columns x y z radius [vx vy vz],
+        ``.npz`` or HDF5 with ``position``, ``radius``, optional ``velocity`` and ``angular_velocity``, or a
+        checkpoint.
     positions : tuple of points or None
-        Centres, in m.
+        Centres of the particles, in m.
     velocity : vector, RandomVelocity or None
-        In m/s; replaces the velocities of a file; without both particles are at rest.
+        Initial velocity in m/s; it replaces the velocities of a file. Without both the particles are at rest.
     angular_velocity : vector or None
-        In rad/s, likewise.
+        Initial angular velocity in rad/s; otherwise as `velocity`.
     liquid : float
-        Volume of the liquid that each carries over its own volume, for bridges with `carried_volume`.
+        Volume of the liquid that each particle carries over its own volume, for bridges with `carried_volume`.
     shape : str or None
         Name of a shape: each particle is a rigid cluster of spheres. `radius` is then that of the sphere of the same
         volume; without it clusters are as large as the shape is drawn. Positions are those of centres of mass. Fills
         keep balls about the whole clusters apart.
     orientation : {"random", "aligned"}, Turn or RandomTurn
-        Of clusters: turned at random, keyed by id; as drawn; or turned from there about an axis.
+        Orientation of clusters: random (depending on the id), as the shape was defined, or rotated from there
+        about an axis.
     """
 
     material: str

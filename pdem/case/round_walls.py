@@ -28,11 +28,11 @@ class CylinderWall(RoundWall):
     Attributes
     ----------
     centre : tuple of 3 float
-        The middle of its axis, in m.
+        The middle of the axis, in m.
     axis : tuple of 3 float
-        Direction of its axis, from the lower to the upper end.
+        Direction of the axis, from the lower to the upper end.
     radius, length : float
-        Of the cylinder, in m.
+        Radius of the cylinder, in m.
     caps : {"both", "lower", "upper", "none"}
         Which ends are closed.
     """
@@ -66,15 +66,15 @@ class ConeWall(RoundWall):
     Attributes
     ----------
     centre : tuple of 3 float
-        The middle of its axis, in m.
+        The middle of the axis, in m.
     axis : tuple of 3 float
-        Direction of its axis, from the lower to the upper end.
+        Direction of the axis, from the lower to the upper end.
     radii : tuple of 2 float
-        At the lower end and at the upper, in m; one may be 0, a tip.
+        Radii at the lower and at the upper end, in m; one may be 0, for a tip.
     length : float
-        Along the axis, in m.
+        Length along the axis, in m.
     caps : {"both", "lower", "upper", "none"}
-        Which ends are closed; a tip is none.
+        Which ends are closed; a tip needs no cap.
     """
 
     branch: ClassVar[str] = f"{BRANCH}cone"
@@ -111,11 +111,11 @@ class TubeWall(RoundWall):
     Attributes
     ----------
     centre : tuple of 3 float
-        The middle of its axis, in m.
+        The middle of the axis, in m.
     axis : tuple of 3 float
-        Direction of its axis.
+        Direction of the axis.
     inner_radius, outer_radius, length : float
-        Of the tube, in m.
+        Inner radius, outer radius and length of the tube, in m.
     """
 
     branch: ClassVar[str] = f"{BRANCH}tube"
@@ -154,9 +154,9 @@ class SphereWall(RoundWall):
     Attributes
     ----------
     centre : tuple of 3 float
-        Of the sphere, in m.
+        Centre of the sphere, in m.
     radius : float
-        Of the sphere, in m.
+        Radius of the sphere, in m.
     """
 
     branch: ClassVar[str] = f"{BRANCH}sphere"
@@ -185,21 +185,21 @@ class ScrewWall(RoundWall):
     Attributes
     ----------
     centre : tuple of 3 float
-        The middle of its axis, in m.
+        The middle of the axis, in m.
     axis : tuple of 3 float
-        Direction of its axis.
+        Direction of the axis.
     radius : float
-        Of the blade, in m.
+        Radius of the blade, in m.
     inner_radius : float
         Where the blade begins: the radius of the shaft, in m.
     length : float
-        Of shaft and blade, in m.
+        Length of shaft and blade, in m.
     pitch : float
         Length of one turn of the blade, in m.
     thickness : float
-        Of the blade along the axis, in m; 0 is a sheet.
+        Thickness of the blade along the axis, in m; 0 is a sheet.
     hand : {"right", "left"}
-        ``"right"``: the blade goes along the axis as it turns about it, like a common screw.
+        Sense of the screw; ``"right"`` is that of a common screw.
     shaft : bool
         Whether there is a shaft with closed ends.
     """

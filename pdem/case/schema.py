@@ -41,44 +41,44 @@ class CaseData(Section):
     Attributes
     ----------
     title : str
-        One line for people.
+        Title of the case, for reports and pictures.
     time : Time
-        Length of the step and of the run.
+        Length of the time step, and end of the run.
     domain : Domain
         The box of the particles, and gravity.
     detection : Detection
         How contacts are found.
     decomposition : Decomposition
-        How the domain is divided among ranks.
+        How the domain is divided among MPI ranks.
     limits : Limits
-        Where a run stops, because its results would mean nothing.
+        Limits at which a run stops, because its results would be meaningless.
     perturbation : Perturbation or None
-        Radii a trifle smaller, for repetitions.
+        Slightly smaller radii, to repeat a run with another sample.
     output : Output
         Folder and intervals of the output.
     materials : dict of str to Material
-        By name; the index of a material is that in this order.
+        Materials by name; their order gives the index of a material in snapshots.
     interactions : dict of str to Interaction
-        By ``"a-b"``; `interaction` finds one for two materials in either order. ``default`` of a file stands for all
-        pairs that it does not name, which are here with their names.
+        Contact laws of two materials by ``"a-b"``, in either order. In a file ``default`` stands for all pairs that the
+        file does not name; a case that has been read holds them by their names.
     particles : tuple of ParticleGroup
         The groups of particles at time 0; ids run from one group to the next.
     shapes : dict of str to Shape
-        By name: rigid clusters of spheres, for particles and insertions.
+        Rigid clusters of spheres by name, for particles and insertions.
     walls : tuple of Wall
-        The surfaces that particles touch, as meshes in files or by their measures (`shape`).
+        The surfaces that particles touch: meshes in files, or shapes given by their dimensions (`shape`).
     insertions : tuple of Insertion
-        What comes in while the case runs.
+        Particles that are inserted during the run.
     sensors : tuple of Sensor
-        What is counted, and where particles are taken out.
+        Measurements of particles in regions and at planes, and outlets that remove particles.
     fields : tuple of GridFields
         Continuum fields on grids, averaged over time.
     forces : tuple of Force
-        Forces on particles beside contacts and gravity.
+        Forces on particles besides contacts and gravity.
     motions : dict of str to MovingFrame
-        By name: frames that carry walls and each other.
+        Motions by name, which carry walls and other motions.
     stages : tuple of Stage
-        The parts of the run, one after the other; without any it is one.
+        Stages of the run, one after the other.
     """
 
     title: str = ""

@@ -32,8 +32,9 @@ class Time(Section):
         Time step in s; ``"auto"`` is `step_fraction` of the smallest limit, which needs
         particles, unless only walls can ever move.
     step_fraction : float
-        ``step = "auto"`` over the smallest limit, in (0, 1]. With 0.1 an impact of two particles lasts at least ten
-        steps, in practice about twenty. If a restitution is 0.1 or less, at most 0.0333 is used.
+        The automatic step as a fraction of the smallest limit, in (0, 1]. With 0.1 an impact of two particles
+        lasts at least ten steps, in practice about twenty. If a restitution is 0.1 or less, at most 0.0333 is
+        used.
     end : float
         Simulated time at which the run ends, in s.
     """
@@ -51,15 +52,15 @@ class Domain(Section):
     lower, upper : tuple of 3 float
         Corners of the box, in m.
     periodic : tuple of 3 bool
-        Axes along which the box repeats.
+        Whether the box is periodic along x, y and z.
     outside : {"keep", "remove"}
-        Whether particles whose centre has left the box through a side that is not periodic are kept, or removed at the
-        next of every 64 steps; their energy is then added to ``outflow`` of the ledger. Those that are kept and have no
-        wall below them fall on for ever; ``pdem check`` warns of them.
+        What happens to particles whose centre has left the box through a side that is not periodic: they are
+        kept, or they are removed at the next of every 64 steps, and their energy is added to ``outflow`` of the
+        ledger. Particles that are kept and have no wall below them keep falling; ``pdem check`` warns of them.
     gravity : tuple of 3 float
         Acceleration in m/s^2.
     gravity_table : GravityTable or None
-        In place of `gravity`: acceleration as a function of the time, for what tilts with its container.
+        In place of `gravity`: acceleration as a function of time, for containers that tilt.
     deformation : Deformation or None
         How a periodic box deforms.
     dimension : {2, 3}
@@ -94,9 +95,10 @@ class Detection(Section):
     cell_sizes : tuple of float or "auto"
         Cell size of each level, in m.
     skin : float or "auto"
-        Skin of the neighbour lists as a fraction of each level's largest radius; 0 builds lists in every step,
-        ``"auto"`` is tuned during the run by measured times. Then it is the mean of a level: particles have skins that
-        grow with their speed, so that a few fast ones do not make lists short-lived, nor those of slow ones long.
+        Skin of the neighbour lists as a fraction of each level's largest radius. With 0 new lists are made in
+        every step; ``"auto"`` tunes the skin during the run by measured times. It is then the mean of a level:
+        faster particles have larger skins, so that a few fast particles do not shorten the life of the lists,
+        and slow ones have short lists.
     walls : {"signed", "h2"}
         How the contacts of a sphere with a mesh are resolved: by the signed contact sum, the same for every mesh of
         a surface and without jumps over concave creases, or by the double hierarchy method as published.
@@ -122,11 +124,11 @@ class Decomposition(Section):
     Attributes
     ----------
     method : PartitionMethod
-        ``"bisection"`` or ``"slabs"``, see `decomposition.partitioners`: cuts in two across
-        the longest axis of each part, again and again; or all cuts across the longest axis.
+        ``"bisection"``: each part is cut in two across its longest axis, again and again; ``"slabs"``: all cuts
+        are across the longest axis. See ``decomposition.partitioners``.
     balance : {"auto", "always", "never"}
-        When space is cut anew by measured work: when ranks have waited longer than this would take; whenever lists
-        are built; never.
+        When space is cut again by measured work: ``"auto"`` when ranks have waited longer than a new cut would
+        take, ``"always"`` whenever lists are made, or never.
     """
 
     method: PartitionMethod = "bisection"
@@ -134,28 +136,29 @@ class Decomposition(Section):
 
 
 class Limits(Section):
-    """``[limits]``: a run stops beyond them, because its results would mean nothing.
+    """``[limits]``: limits beyond which a run stops, because its results would be meaningless.
 
     Attributes
     ----------
     largest_overlap : float
-        Of any contact, as a fraction of the radius of the smaller partner, in (0, 1]. Hard particles stay below 0.01;
-        0.5 stops only faulty runs. Intended deep impacts need more.
+        Largest overlap of any contact, as a fraction of the radius of the smaller particle, in (0, 1]. Hard
+        particles stay below 0.01; 0.5 stops only faulty runs. Intended deep impacts need more.
     """
 
     largest_overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
 
 
 class Perturbation(Section):
-    """``[perturbation]``: radii are a trifle smaller, so that repetitions of a run show what of its results is chance.
+    """``[perturbation]``: slightly smaller radii, so that repetitions of a run show which results are due to chance.
 
     Attributes
     ----------
     size : float
-        Each radius is up to this fraction smaller, of particles at time 0 and of those that come in; 1e-12 is far below
-        what any measurement sees, and what collisions make of it is all that differs.
+        Largest fraction by which radii are reduced, of particles at time 0 and of inserted ones. 1e-12 is far
+        below what any measurement can see, so results differ only by the growth of this difference in
+        collisions.
     seed : int
-        Of the fractions, which are keyed by particle: another one is another repetition.
+        Seed of the fractions, which differ from particle to particle: another seed gives another repetition.
     """
 
     size: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-12
@@ -176,21 +179,22 @@ class Output(Section):
     checkpoint_every : float
         Interval of checkpoints, in s; by default a tenth of the run.
     checkpoints_kept : int
-        How many checkpoints stay: the newest two, and earlier ones spread over the run, from which ``pdem replay``
-        begins. With 1 only the newest stays. Those that stages end with stay besides.
+        Number of checkpoints that are kept: the newest two, and earlier ones spread over the run, from which
+        ``pdem replay`` begins. With 1 only the newest is kept. Checkpoints at the end of stages are kept in
+        addition.
     energies : bool
-        Whether contacts keep accounts of stored and lost energies. If not, only energies that follow from the state are
-        written, histories are shorter, and the run is faster. The motion has the same bits.
+        Whether contacts keep account of stored and lost energies. If not, only energies that follow from the
+        state are written, contacts need less memory, and the run is faster. The motion has the same bits.
     stress : bool
         Whether the series has stress, fabric and coordination of all particles, over the volume of the domain;
-        ``[[sensors]]`` have those of regions. With a box that deforms it always has.
+        ``[[sensors]]`` have those of regions. With a box that deforms the series always has them.
     contacts_every : float or None
         Interval, in s, at which all contacts are written into ``contacts.vtkhdf``, with their forces; by default never.
     contact_ages : bool
-        Whether contacts remember for how long they have lasted: a number more for each, and kernels of its own. The
-        motion has the same bits.
+        Whether contacts remember how long they have lasted. This takes one more number for each contact, and
+        kernels of its own. The motion has the same bits.
     collision_energies : optional
-        Counts collisions by the energy they lose.
+        Count collisions by the energy that they lose.
     """
 
     folder: Annotated[str, Field(min_length=1)] = "results"

@@ -42,11 +42,11 @@ class Mixing(Section):
     Attributes
     ----------
     materials : tuple of 2 str
-        Their names.
+        Names of the two materials.
     cells : tuple of 3 int
         Number of equal cells along x, y and z, into which the box around the region is cut.
     least : int
-        Particles of the two that a cell must have to count.
+        Smallest number of particles of both materials with which a cell counts.
     """
 
     materials: Annotated[tuple[str, str], Field(strict=False)]
@@ -62,27 +62,28 @@ class Sensor(Section):
     Attributes
     ----------
     name : str
-        Name of its columns in the series.
+        Name of the insertion; its columns in the series begin with it.
     region : region or None
-        Particles with centres in a box, cylinder or ball are counted.
+        Count particles with centres in a box, cylinder or ball.
     plane : Plane or None
-        In place of `region`: particles whose centres pass a plane are counted, those that come back with a minus.
+        In place of `region`: count particles whose centres pass a plane; those that come back are subtracted.
     face : face or None
-        In place of both: a plane inside an outline, as in ``[[insertions]]``.
+        In place of ``region`` and ``plane``: a plane inside an outline, as in ``[[insertions]]``.
     by : "material", SizeClasses or None
-        Also counts each material or class of size.
+        Count each material or size class as well.
     remove : bool
-        Makes it an outlet: takes out what is in the region, or passes the plane along its normal.
+        Make the sensor an outlet: remove particles that are in the region, or that pass the plane along its
+        normal.
     residence : bool
-        Regions: measures how long particles stay.
+        Regions: measure how long particles stay.
     mixing : Mixing or None
-        Regions: measures how well two materials are mixed.
+        Regions: measure how well two materials are mixed.
     stress : bool
-        Regions: measures stress (of contacts, kinetic, and both), fabric, and coordination with and without rattlers.
-        A contact counts by the share of the way between both centres that is in the region.
+        Regions: measure stress (of contacts, kinetic, and both), fabric, and coordination with and without
+        rattlers. A contact counts with the fraction of the line between both centres that is in the region.
     every : float or None
-        Interval, in s, at which particles are looked for that pass, enter, leave or are taken out. By default the time
-        in which the fastest that are expected move by the smallest diameter.
+        Interval, in s, at which it is determined which particles pass, enter, leave or are removed. By default
+        the time in which the fastest expected particles move by the smallest diameter.
     """
 
     name: Name

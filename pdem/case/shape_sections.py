@@ -24,12 +24,12 @@ def names_mesh(file: str, most_spheres: int | None) -> bool:
 
 
 class GivenMass(Section):
-    """Volume, centre of mass and inertia of a shape as they are known from elsewhere.
+    """Volume, centre of mass and inertia of a shape from another source.
 
     Attributes
     ----------
     volume : float
-        In m^3; times the density of the material it is the mass.
+        Volume in m^3; the mass is this times the density of the material.
     centre : vector
         Centre of mass in m, in the coordinates of the spheres after `scale`.
     inertia : tuple of 6 float
@@ -71,8 +71,8 @@ class Shape(Section):
     error : float
         With a mesh: spheres are added until the inertia is within this fraction of the mesh's.
     mass_properties : {"union", "sum", "file", "mesh"} or GivenMass
-        Whose volume, centre and inertia count: of the union of the spheres; of all spheres, overlaps as often as they
-        are covered; of what a ``.clu`` file says; of the mesh; or given ones.
+        Which volume, centre and inertia are used: those of the union of the spheres; of the sum of all spheres,
+        in which overlaps count several times; of a ``.clu`` file; of the mesh; or given values.
     """
 
     spheres: Annotated[tuple[_Sphere, ...], Field(strict=False, min_length=1)] | None = None
@@ -84,14 +84,14 @@ class Shape(Section):
 
 
 class Turn(Section):
-    """Each turned by `angle` degrees about `axis`.
+    """All particles rotated by ``angle`` degrees about ``axis``.
 
     Attributes
     ----------
     axis : vector
-        Of any length but 0.
+        Axis of the rotation, a vector of any length but 0.
     angle : float
-        In degrees.
+        Angle of the rotation in degrees.
     """
 
     branch: ClassVar[str] = f"{BRANCH}turn"
@@ -100,12 +100,12 @@ class Turn(Section):
 
 
 class RandomTurn(Section):
-    """Turned at random by another seed than that of the fill.
+    """Random orientations from another seed than that of the fill.
 
     Attributes
     ----------
     random : int
-        The seed.
+        Seed of the random orientations.
     """
 
     branch: ClassVar[str] = f"{BRANCH}seed"

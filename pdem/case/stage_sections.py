@@ -26,13 +26,13 @@ class UntilKeys(Section):
     above : float or None
         The condition holds while the quantity is greater, in its unit.
     for : float
-        Time for which it has to hold without a break, in s.
+        Time for which the condition has to be met without interruption, in s.
     latest : float or None
-        Time after the begin of the stage at which it ends even so, in s, with a warning. By default it goes on until
-        ``time.end``.
+        Time at which the stage ends even if the condition is not met, in s after its beginning, with a warning.
+        By default the stage continues until ``time.end``.
     every : float or None
-        Interval at which the quantity is looked at, in s, counted from the begin of the stage; by default 100 time
-        steps.
+        Interval at which the condition is evaluated, in s, counted from the beginning of the stage; by default
+        100 time steps.
     """
 
     quantity: Name
@@ -73,14 +73,14 @@ else:  # a key may be a word that Python keeps for itself
 
 
 class WallChange(Section):
-    """What happens to a wall at the begin of a stage: exactly one of `remove` and `add`.
+    """What happens to a wall at the beginning of a stage: exactly one of `remove` and `add`.
 
     Attributes
     ----------
     remove : bool
-        Takes it out: it touches nothing from then on.
+        Remove the wall: it touches nothing from then on.
     add : bool
-        Puts it in, where its motion has brought it by then. A wall whose first change this is has not been there
+        Add the wall, where its motion has brought it by then. A wall whose first change is `add` does not exist
         before.
     """
 
@@ -94,23 +94,24 @@ class Stage(Section):
     Attributes
     ----------
     name : str
-        Of the stage, and of the checkpoint that it ends with, ``stage-NAME.h5``.
+        Name of the stage, and of the checkpoint with which it ends, ``stage-NAME.h5``.
     end : float or None
-        Time after the begin of the stage at which it ends, in s. The last stage may end with ``time.end`` instead,
-        which ends a run in any stage.
+        Time at which the stage ends, in s after its beginning. The last stage may end with ``time.end``
+        instead, which ends the run in any stage.
     until : Until or None
         In place of `end`: a condition that ends the stage.
     walls : dict of str to WallChange
-        By name: walls that are taken out or put in at its begin.
+        Walls by name that are removed or added at the beginning of the stage.
     interactions : dict of str to dict
-        By ``"a-b"`` as in ``[interactions]``: values that are others from its begin on, such as
-        ``grain-grain = {friction = 0.5}``. Laws and models stay as they are.
+        Interactions by ``"a-b"``, with values that change at the beginning of the stage, such as ``grain-grain
+        = {friction = 0.5}``. Laws and models cannot change.
     gravity : tuple of 3 float or None
-        Acceleration from its begin on, in m/s^2.
+        Gravity from the beginning of the stage on, in m/s^2.
     gravity_table : GravityTable or None
-        In place of `gravity`: acceleration as a function of the time since its begin.
+        In place of `gravity`: acceleration as a function of the time since the beginning of the stage.
     deformation : Deformation or None
-        How the periodic box deforms from its begin on, in place of what was before; ``{}`` for not at all.
+        How the periodic box deforms from the beginning of the stage on; it replaces the deformation before;
+        ``{}`` means none.
     """
 
     name: Name

@@ -21,11 +21,12 @@ class VelocityTable(Section):
     Attributes
     ----------
     times : tuple of float
-        Rising, in s.
+        Times in increasing order, in s.
     velocities : tuple of vectors
-        In m/s.
+        Velocities at these times in m/s.
     file : str
-        In place of both: a text file with columns time, x, y, z, relative to the folder of the case.
+        In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the
+        case.
     """
 
     values_key: ClassVar[str] = "velocities"
@@ -40,7 +41,7 @@ class SurfaceRotation(Axis):
     Attributes
     ----------
     rate : float
-        In rad/s.
+        Rate of rotation in rad/s.
     """
 
     rate: float
@@ -52,11 +53,11 @@ class SurfaceRotationTable(Axis):
     Attributes
     ----------
     times : tuple of float
-        Rising, in s; the rate is constant before the first and after the last.
+        Times in increasing order, in s; the rate is constant before the first and after the last.
     rates : tuple of float
-        In rad/s.
+        Rates of rotation at these times in rad/s.
     file : str
-        In place of both: a text file with a column for each, relative to the folder of the case.
+        In place of the two lists: a text file with a column for each, relative to the folder of the case.
     """
 
     values_key: ClassVar[str] = "rates"
@@ -66,7 +67,7 @@ class SurfaceRotationTable(Axis):
 
 
 class Surface(Section):
-    """``[walls.surface]``: the surface moves, the geometry stays: a belt, a turning table.
+    """``[walls.surface]``: the surface moves and the geometry stays, as with a conveyor belt or a turntable.
 
     Particles that touch it feel its velocity, which is added to that of the wall's own motion. Where the surface is not
     along the velocity, this is turned into the surface and keeps its length: a belt runs round its ends. Where it is at

@@ -68,8 +68,9 @@ class RoundWall(ShapeWall):
     Attributes
     ----------
     deviation : float
-        How far a facet lies beside the true surface at most, in m; by default 1/400 of the largest radius (48 sides
-        of a circle). Results depend on it as on any wrong radius, not on the facets themselves.
+        Largest distance of a facet from the true surface, in m; by default 1/400 of the largest radius (48
+        sides of a circle). Results depend on this error as on any error of the radius, not on the facets
+        themselves.
     """
 
     deviation: Positive | None = None

@@ -24,19 +24,20 @@ class Wall(MovingFrame):
     Attributes
     ----------
     name : str
-        Name in reports of its loads; by default that of the group, of the mesh file or else of the shape.
+        Name of the wall in results and messages; by default that of the group, of the mesh file or else of the
+        shape.
     shape : str
-        What it is: ``"mesh"`` or one that needs no file. Its other keys depend on it.
+        Kind of the wall: ``"mesh"``, or a shape that needs no file. The other keys depend on it.
     material : str
         Name of a material.
     surface : optional
-        Motion of its surface alone, as that of a belt: the geometry stays.
+        Motion of the surface alone, as of a conveyor belt: the geometry stays.
     servo : optional
-        It moves along or about an axis until the particles load it as wanted.
+        Makes the wall move along or about an axis until the load of the particles on it has a given value.
     body : optional
-        It is a rigid body, which the particles and gravity move.
+        Makes the wall a rigid body that is moved by particles and gravity.
     wear : optional
-        What particles take off it.
+        Measures how much material particles remove from the wall.
     """
 
     name: Name
@@ -55,16 +56,16 @@ class Wall(MovingFrame):
 
 
 class MeshWall(Wall):
-    """A wall by a mesh in a file, ``shape = "mesh"``, which may be left out; all other shapes need none.
+    """A wall from a mesh file, ``shape = "mesh"``, which may be left out.
 
     Attributes
     ----------
     mesh : str
-        File, relative to the folder of the case: STL, OBJ, PLY, VTK, VTU or Gmsh.
+        Mesh file, relative to the folder of the case: STL, OBJ, PLY, VTK, VTU or Gmsh.
     scale : float
         Factor from the file's unit to metres (0.001 for a mesh in mm).
     group : str, optional
-        Only this part of the file: an STL solid, an OBJ group or object, a physical group of Gmsh.
+        Take only this part of the file: an STL solid, an OBJ group or object, a physical group of Gmsh.
     split_facets : bool
         Cut facets that are not planar or not convex into triangles, instead of refusing them.
     """

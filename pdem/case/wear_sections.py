@@ -10,16 +10,16 @@ from pdem.case.base import Positive, Section
 
 
 class Wear(Section):
-    """``wear``: what particles take off a wall, as a depth by facet in ``walls.vtkhdf``. The mesh stays as it is.
+    """``wear``: depth of wear of each facet, in ``walls.vtkhdf``. The mesh keeps its shape.
 
     Attributes
     ----------
     model : {"archard", "finnie"}
-        By sliding, ``coefficient * normal force * way``; or by impacts, ``coefficient * m v**2 * f(angle)``, with
-        Finnie's function of the angle.
+        Model of wear. By sliding: ``coefficient * normal force * sliding distance``; or by impacts:
+        ``coefficient * m v**2 * f(angle)``, with Finnie's function of the angle.
     coefficient : float
-        In 1/Pa. Archard: the wear coefficient over the hardness of the wall, K / H. Finnie: the part of the particles
-        that cuts, over four times the plastic flow pressure, c / (4 p).
+        Coefficient in 1/Pa. Archard: the wear coefficient over the hardness of the wall, K / H. Finnie: the
+        fraction of the particles that cut, over four times the plastic flow pressure, c / (4 p).
     """
 
     model: Literal["archard", "finnie"]
@@ -27,18 +27,18 @@ class Wear(Section):
 
 
 class CollisionEnergies(Section):
-    """``collision_energies``: numbers of collisions by the energy they lose, in ``collisions.csv``.
+    """``collision_energies``: numbers of collisions by the energy that they lose, in ``collisions.csv``.
 
     They are counted by pair of materials, for walls apart, and by normal, tangential and total loss.
 
     Attributes
     ----------
     lowest, highest : float
-        Energies, in J, between which bins have ends; what is outside is counted in one bin on each side.
+        Smallest and largest energy of the bins, in J; collisions outside are counted in one bin on each side.
     per_decade : int
-        Bins in a factor of ten.
+        Number of bins per factor of ten.
     sizes : tuple of float
-        Radii, in m, rising: particles are counted by classes of size between these as well.
+        Radii in increasing order, in m: collisions are counted by size classes between these as well.
     """
 
     lowest: Positive = 1e-12

@@ -37,6 +37,8 @@ NARROW = 4.0
 USUAL_FRACTION = {2: 0.5, 3: 0.3}
 """Volume fraction that random placement reaches in most regions: less at walls, more if sizes differ widely."""
 
+PACKED_FRACTION = {2: 0.9, 3: 0.75}
+"""Volume fraction above which no dense packing of usual sizes can be hoped for."""
 
 _UNITS, _LOW = 40, 20
 """Bits of the volume of the largest sphere of a class in whole units, and how many of them are added up apart."""
@@ -71,10 +73,13 @@ def require_volume(
     given = getattr(request.fill, key)
     usual, total, volume = USUAL_FRACTION[dimension], sum(counts), math.fsum(volumes)
     what = "area" if dimension == 2 else "volume"
+    remedy = (
+        'or use arrangement = "packed"' if volume < PACKED_FRACTION[dimension] * room else "or ask for fewer"
+    )
     raise CaseError(
         f"{request.where}.{key} = {given:g}: these {total} particles have {volume / room:.3g} of the "
         f"region's {what}; random places hold about {usual:g}, {int(total * usual * room / volume)} of them: "
-        'make the region larger, or use arrangement = "packed"'
+        f"make the region larger, {remedy}"
     )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Speed = dict[str, float]
 
-ASSUMED_STEP, ASSUMED_PARTICLE_STEP = 3e-4, 4e-7
+ASSUMED_STEP, ASSUMED_PARTICLE_STEP = 2e-5, 4e-7
 """Assumed times of a step and of a particle-step on one core, before the first measured run [s]."""
 
 SHORTEST_STEP = 1e-4
@@ -47,6 +47,7 @@ _FILE = "speeds.json"
 _MOST_RECORDS = 40
 _SIMILAR = math.log(1.3)
 _SLOWER = 1.25
+_SCALED = 5.0
 _SERIES_NUMBER = 8 + 19  # in HDF5, and as text
 _MB = 1e6
 
@@ -110,13 +111,20 @@ def _distance(one: Speed, particles: int) -> float:
 def _duration(steps: int, particles: int, workers: int) -> str:
     records = _recorded_speeds()
     if not records:
-        each = ASSUMED_STEP + ASSUMED_PARTICLE_STEP * particles / workers
+        each = _assumed_step(particles, workers)
         remark = "within a factor of five, since no run has been timed on this machine yet"
         return f"{steps:,} steps take {duration(steps * each)} or so, {remark}"
     one = min(records, key=lambda one: (one["workers"] != workers, _distance(one, particles)))
     share = particles / one["particles"] * (one["workers"] / workers)
     each = one["seconds"] * share
-    each = max(each, min(one["seconds"], SHORTEST_STEP)) if share < 1.0 else each
+    if share < 1.0:
+        each = max(each, min(one["seconds"], SHORTEST_STEP))
+    elif share > _SCALED:  # what a step of few particles takes is not by the particle
+        each = (
+            one["seconds"]
+            * _assumed_step(particles, workers)
+            / _assumed_step(one["particles"], one["workers"])
+        )
     rate = one["particles"] / one["seconds"]
     factor = "two" if one["workers"] == workers and _distance(one, particles) < math.log(5.0) else "four"
     threads = counted(int(one["workers"]), "thread")
@@ -124,6 +132,10 @@ def _duration(steps: int, particles: int, workers: int) -> str:
         f"{steps:,} steps take about {duration(steps * each)}, within a factor of {factor}, by the latest run here of "
         f"{one['particles']:,.0f} particles ({quantity(rate)} particle-steps/s on {threads})"
     )
+
+
+def _assumed_step(particles: float, workers: float) -> float:
+    return ASSUMED_STEP + ASSUMED_PARTICLE_STEP * particles / workers
 
 
 class DiskNeeds(NamedTuple):

@@ -16,9 +16,9 @@ class Window(Section):
     Attributes
     ----------
     stage : str or None
-        Name of a stage: only while that lasts; `start` and `end` count from its begin.
+        Name of a stage: measure only during this stage; `start` and `end` are counted from its beginning.
     start, end : float or None
-        First and last time, in s.
+        First and last time of the measure, in s.
     """
 
     stage: Name | None = None
@@ -32,9 +32,9 @@ class DischargeRate(Window):
     Attributes
     ----------
     sensor : str
-        A sensor with a plane or face, or one that takes particles out.
+        Name of a sensor with a plane or face, or of one that removes particles.
     shares : tuple of 2 float
-        Only from the first to the second share of all that passes: without begin and end of the flow.
+        Measure from the first to the second fraction of the total mass, without beginning and end of the flow.
     """
 
     branch: ClassVar[str] = f"{BRANCH}discharge-rate"
@@ -52,11 +52,11 @@ class AngleOfRepose(Section):
     Attributes
     ----------
     centre : tuple of 2 float or None
-        Axis of the heap in x and y, in m; by default the mean place of its grains.
+        Axis of the heap in x and y, in m; by default the mean position of its grains.
     radius : float or None
-        Only grains nearer to the axis count, in m; by default nine tenths of all.
+        Count only grains nearer to the axis than this, in m; by default nine tenths of all grains.
     time : float or None
-        Of the snapshot, in s; by default the last.
+        Time of the snapshot, in s; by default the last.
     """
 
     branch: ClassVar[str] = f"{BRANCH}angle-of-repose"
@@ -72,9 +72,9 @@ class MixingTime(Window):
     Attributes
     ----------
     sensor : str
-        A sensor with `mixing`.
+        Name of a sensor with `mixing`.
     level : float
-        Of the index: 0 is unmixed, 1 mixed at random.
+        Level of the index: 0 is unmixed, 1 mixed at random.
     """
 
     branch: ClassVar[str] = f"{BRANCH}mixing-time"
@@ -115,12 +115,12 @@ class Power(Window):
 
 
 class ColumnOfSeries(Window):
-    """``kind = "column"``: a number of a column of the series.
+    """``kind = "column"``: a statistic of a column of the series.
 
     Attributes
     ----------
     column : str
-        Its name: ``pdem plot OUTPUT --list`` shows all.
+        Name of the column; ``pdem plot OUTPUT --list`` shows all.
     statistic : str
         ``"mean"``, ``"last"``, ``"largest"``, ``"smallest"``, ``"slope"`` (per s), or ``"deviation"`` (standard).
     """

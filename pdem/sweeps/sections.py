@@ -22,24 +22,24 @@ MOST_RUNS = 100_000
 
 
 class Varied(Section):
-    """``[vary.NAME]``: what is varied, by values or within a range.
+    """``[vary.NAME]``: a quantity that is varied, by values or within a range.
 
     Attributes
     ----------
     key : str or None
-        Of the case, as for ``--set``; by default the name.
+        Key of the case, as for ``--set``; by default the name of the quantity.
     keys : tuple of str
-        In place of it several keys that always have the same value.
+        In place of `key`: several keys that always have the same value.
     values : list or None
         Values, of any type that the key takes.
     min, max : float or None
-        In place of them a range.
+        In place of `values`: smallest and largest value of a range.
     count : int or None
-        How many values of the range a grid has.
+        Number of values that a grid takes from the range.
     scale : str
         ``"linear"``, or ``"log"`` for a range over decades.
     start : float or None
-        Of a calibration: where it begins; by default the middle of the range.
+        Calibrations: value at which the search begins; by default the middle of the range.
     """
 
     key: Name | None = None
@@ -80,20 +80,21 @@ class RunsPlan(Section):
     case : str
         Case file, relative to the folder of this file.
     folder : str
-        Where everything is written, relative to the present folder.
+        Folder of all results, relative to the folder in which the command is started.
     replicas : int
-        Runs of each point: the first as it is, the others with radii that are a trifle smaller (`perturbation`).
+        Number of runs of each point: the first as given, the others with slightly smaller radii
+        (`perturbation`).
     perturbation : float
-        Fraction by which they are smaller at most.
+        Largest fraction by which the radii of replicas are smaller.
     at : str or None
-        Name of a stage: all runs share what comes before it, and what is varied must not act before. By default
-        they share what they can.
+        Name of a stage: all runs share the time before it, and varied values must not act earlier. By default
+        runs share what they can.
     settings : tuple of str
         Changes of the case for all runs, as for ``--set``.
     vary : dict of str to Varied
-        What is varied, by name.
+        Quantities that are varied, by name.
     measures : dict of str to measure
-        What is measured in each run, by name.
+        Measures of each run, by name.
     """
 
     file: ClassVar[str]
@@ -108,16 +109,16 @@ class RunsPlan(Section):
 
 
 class SweepPlan(RunsPlan):
-    """A sweep: one case at many points of a design, and what is measured.
+    """A sweep: runs of one case at many points of a design, and their measures.
 
     Attributes
     ----------
     design : str
         ``"grid"`` of all combinations, ``"latin-hypercube"`` or ``"sobol"``.
     points : int or None
-        Of the last two, of Sobol a power of 2.
+        Number of points of ``"latin-hypercube"`` and ``"sobol"``; for Sobol a power of 2.
     seed : int
-        Of the last two.
+        Seed of ``"latin-hypercube"`` and ``"sobol"``.
     """
 
     file: ClassVar[str] = "sweep.toml"
@@ -151,9 +152,9 @@ class Target(Section):
     Attributes
     ----------
     value : float
-        In the unit of the measure.
+        Value of the target, in the unit of the measure.
     uncertainty : float
-        Standard error of that.
+        Standard error of this value.
     """
 
     value: float
@@ -161,18 +162,19 @@ class Target(Section):
 
 
 class CalibrationPlan(RunsPlan):
-    """A calibration: values of a case with which what is measured comes nearest to targets.
+    """A calibration: values of a case for which measures come nearest to targets.
 
     Attributes
     ----------
     targets : dict of str to Target
-        By the names of what is measured; at least as many as quantities that are varied.
+        Targets by the names of the measures; at least as many as varied quantities.
     difference : float
-        Share of each range by which a quantity is changed to see what that does: more than chance makes.
+        Fraction of each range by which a quantity is changed to determine slopes; the effect has to be larger
+        than chance.
     tolerance : float
-        Share of each range: the end, when a step is shorter.
+        The calibration ends when a step is shorter than this fraction of each range.
     iterations : int
-        Most steps. Each takes a point, and one more for each quantity.
+        Largest number of steps. Each step takes one point, and one more for each quantity.
     """
 
     file: ClassVar[str] = "calibration.toml"

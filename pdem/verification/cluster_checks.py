@@ -73,7 +73,9 @@ def top(axes: Any, full: bool) -> list[Finding]:
     for step in (0.04, 0.02, 0.01):
         time, spin = _turns(step, 7.2)
         errors.append(float(np.abs(spin - _jacobi(time)).max()))
-    axes.plot(time, _jacobi(time), "k", time[::3], spin[::3], ".")
+    axes.plot(time, _jacobi(time), "k")
+    axes.plot(time[::3], spin[::3], ".", label=["axis 1", "axis 2", "axis 3"])
+    axes.legend(title="line: exact")
     axes.set(xlabel="time [s]", ylabel="angular velocity [rad/s]", title="free top, along its own axes")
     middle = np.flatnonzero(
         spin[:, 0] < 0.0
@@ -135,7 +137,8 @@ def impact(axes: Any, full: bool) -> list[Finding]:
         simulation.advance(2000)
         ends = lowest_speeds(simulation) / speed
         spins = np.linalg.norm(own_spins(simulation)[1], axis=1)
-        axes.plot(x, _spin_after(x, e, speed), "k", ANGLES, spins, "o")
+        axes.plot(x, _spin_after(x, e, speed), "k")
+        axes.plot(ANGLES, spins, "o", label=f"restitution {e:g}")
         for angle, end, spin in zip(ANGLES, ends, spins, strict=True):
             name = f"rod at {angle:g} deg, restitution {e:g}"
             expected = float(_spin_after(np.array(angle), e, speed))
@@ -146,6 +149,7 @@ def impact(axes: Any, full: bool) -> list[Finding]:
     axes.set(
         xlabel="angle over the floor [deg]", ylabel="angular velocity [rad/s]", title="a rod hits the floor"
     )
+    axes.legend(title="line: exact")
     return findings
 
 
@@ -173,7 +177,8 @@ def several(axes: Any, full: bool) -> list[Finding]:
     for asked in (0.3, 0.5, 0.8):
         found = _landed(asked)
         expected = [_from_feet(feet, asked) for feet in FEET]
-        axes.plot(FEET, expected, "k-", FEET, found, "o")
+        axes.plot(FEET, expected, "k-")
+        axes.plot(FEET, found, "o", label=f"restitution {asked:g}")
         findings += [
             Finding(f"{feet} feet, restitution {asked:g}", float(one), other, 2e-3)
             for feet, one, other in zip(FEET, found, expected, strict=True)
@@ -183,7 +188,9 @@ def several(axes: Any, full: bool) -> list[Finding]:
         ylabel="rebound over impact speed",
         title="several contacts",
         ylim=(0, 1),
+        xticks=FEET,
     )
+    axes.legend(title="line: exact", loc="lower left")
     return findings
 
 
@@ -260,7 +267,10 @@ def single(axes: Any, full: bool) -> list[Finding]:
     apart[:, 0, 1] -= 0.1
     largest = np.abs(apart).max(axis=(0, 2)) / (RADIUS, 1.0, 1.0 / RADIUS)
     time = 5e-6 * np.arange(1, 101)
-    axes.plot(time, found[:, 2, 0], "k", time, found[:, 2, 1], ":", linewidth=2.5)
+    axes.plot(time, found[:, 2, 0], "k", linewidth=2.5)
+    for k, name in enumerate("xyz"):
+        axes.plot(time, found[:, 2, 1, k], f"C{k}:", linewidth=2.5, label=name)
+    axes.legend(title="line: cluster, dots: sphere")
     axes.set(
         xlabel="time [s]", ylabel="angular velocity [rad/s]", title="a cluster of one sphere, and a sphere"
     )

@@ -269,7 +269,8 @@ def scaling(notebook: Notebook, settled: Groups, length: RunLength) -> Table:
             Finding(f"{name}: speed-up on {number} threads", times[1] / times[number])
             for number in numbers[1:]
         ]
-    _plot_scaling(notebook, numbers, seconds)
+    if len(numbers) > 1:
+        _plot_scaling(notebook, numbers, seconds)
     remark = "The paper shows a speed-up far from the ideal one, in a figure without numbers."
     return Table("6.2.3: threads", "", findings, remark)
 

@@ -173,8 +173,10 @@ class Notebook:
     earlier: float = 0.0
 
     @contextmanager
-    def plot(self, name: str, columns: int = 1) -> Iterator[Any]:
-        """Yield the axes of a plot (a sequence if there are several columns); save it as ``NAME.png`` afterwards.
+    def plot(self, name: str, panels: int = 1) -> Iterator[Any]:
+        """Yield the axes of a plot (a sequence if there are several panels); save it as ``NAME.png`` afterwards.
+
+        Two panels stand side by side, more of them in rows of two: so their texts can be read on a page.
 
         Raises
         ------
@@ -182,8 +184,12 @@ class Notebook:
             If matplotlib is not installed.
         """
         width, height = _FIGURE_SIZE
-        figure = empty_figure(width * (1 if columns == 1 else 0.8 * columns), height)
-        yield figure.subplots(1, columns)
+        rows, columns = -(-panels // 2), min(panels, 2)
+        figure = empty_figure(width * (1.0 if columns == 1 else 1.6), height * rows)
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for one in axes[panels:]:
+            one.remove()
+        yield axes[0] if panels == 1 else axes[:panels]
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{name}.png"
         figure.savefig(path, dpi=_DOTS_PER_INCH)

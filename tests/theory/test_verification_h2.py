@@ -195,7 +195,7 @@ def test_a_small_mixer_gives_every_table(tmp_path):
     notebook = Notebook(tmp_path)
     assert h2_mixer.facet_counts(notebook, runs).failed == 0
     assert h2_mixer.scaling(notebook, settled, length).failed == 0
-    assert [path.name for path in notebook.plots] == ["fig30_counts.png", "fig29_threads.png"]
+    assert [path.name for path in notebook.plots] == ["fig30_counts.png"]  # one thread makes no curve
 
 
 def test_the_mixer_is_that_of_the_repository():

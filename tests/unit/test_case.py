@@ -319,8 +319,13 @@ def test_the_model_needs_no_compiler() -> None:
         ("friction = 0.5", "friction = 0.5\ncohesion = 5.0", "pdem has adhesion ="),
         (
             "friction = 0.5",
-            'friction = 0.5\nlaw = "jkr"',
+            'friction = 0.5\nlaw = "hooke"',
             "is no contact law; allowed: hertz-mindlin, linear",
+        ),
+        (
+            "friction = 0.5",
+            'friction = 0.5\nlaw = "jkr"',
+            'is a model of adhesion: give adhesion = {model = "jkr", ...} beside the law',
         ),
     ],
 )

@@ -65,6 +65,10 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
     ("keys", "said"),
     [
         ({"law": "hertz-mindln"}, "is no contact law; did you mean 'hertz-mindlin'?"),
+        (
+            {"law": "JKR"},
+            'is no contact law; it is a model of adhesion: give adhesion = {model = "jkr", ...} beside',
+        ),
         ({"law": "python:laws.py"}, 'must be "python:FILE.py:NAME"'),
         ({"rolling": {"friction": 0.1}}, "rolling.model: is missing"),
         (

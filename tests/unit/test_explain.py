@@ -60,7 +60,7 @@ def test_every_key_is_explained():
         ("interactions.a-b.twisting", ['model = "marshall"', "stiffness [N m/rad]"]),
         ("output.folder", ['default: "results"']),
         ("stages[1].walls.gate.remove", ["touches nothing", "default: false", "example, of pdem new silo"]),
-        ("stages.until.for", ["without a break, in s", "value: number at least 0"]),
+        ("stages.until.for", ["without interruption, in s", "value: number at least 0"]),
         ("domain.gravity_table.every", ["20 time steps"]),
         ("sensors", ["[[sensors]]", "mixing", "residence"]),
     ],

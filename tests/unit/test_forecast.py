@@ -53,6 +53,16 @@ def test_the_nearest_run_is_what_counts(folder):
     assert "take about 00:10, within a factor of four" in told(folder, 1000, workers=2)["duration"].message
 
 
+def test_a_run_of_very_few_particles_is_not_scaled_by_their_number(folder):
+    record_speed(2, 2000, 1.0, 1)  # 0.5 ms a step, of which hardly anything is for the two
+    seconds = 10_000 * 0.5e-3 * (2e-5 + 4e-7 * 10_000) / (2e-5 + 4e-7 * 2)
+    minutes, rest = divmod(round(seconds), 60)
+    assert (
+        f"take about {minutes:02d}:{rest:02d}, within a factor of four"
+        in told(folder, 10_000)["duration"].message
+    )
+
+
 def test_a_newer_run_of_the_same_kind_replaces_the_older(folder):
     record_speed(1000, 500, 1.0, 1)
     record_speed(1100, 1000, 1.0, 1)

@@ -163,7 +163,7 @@ def test_keys_are_explained():
     assert "explain sweep" in explained("")
     assert "replicas" in explained("sweep")
     text = explained("sweep.vary.count")
-    assert "How many values of the range a grid has." in text
+    assert "Number of values that a grid takes from the range." in text
     assert "example, of pdem new repose_sweep:\n  count = 2" in text
     assert 'kind = "discharge-rate"' in explained("sweep.measures")
     assert "did you mean 'replicas'" in explained("sweep.replica")

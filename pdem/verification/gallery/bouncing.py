@@ -89,8 +89,10 @@ def stacked(notebook: Notebook) -> Iterator[Table]:
         for axes, e in zip(panels, (1.0, 0.8), strict=True):
             time, height = squeezed(e)
             exact = squeezed_exactly(e, time)
-            axes.plot(1e3 * time, 1e3 * height, label="pdem")
-            axes.plot(1e3 * time[::40], 1e3 * exact[::40], "k.", label="solution of the equations")
+            axes.plot(1e3 * time, 1e3 * height, label=["pdem, lower sphere", "pdem, upper sphere"])
+            axes.plot(
+                1e3 * time[::40], 1e3 * exact[::40], "k.", label=["solution of the equations", "_upper"]
+            )
             axes.set(xlabel="time [ms]", ylabel="height [mm]", title=f"restitution {e:g}")
             off = np.abs(height - exact).max() / (2.0 * SMALL - CEILING / 2.0)
             findings.append(

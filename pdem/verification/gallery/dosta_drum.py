@@ -40,6 +40,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
             panel.set(xlabel="time [s]")
             panel.legend(title="line: pdem, +: codes")
         axes[0].set(ylabel="grains in a quarter")
+        axes[1].set(ylabel="grains in a quarter")
         axes[2].set(ylabel="centre of mass [m]")
     yield Table("Drum", "codes", list(findings_of(times, found, wanted)), _REMARK)
 

@@ -62,9 +62,12 @@ def run(notebook: Notebook) -> Iterator[Table]:
         right.plot(1e3 * deepest[:, 0], "o", label="pdem, packings")
         for k, (code, value) in enumerate(CODES.items()):
             right.plot(k, 1e3 * value, "k+", label="codes, means" if not k else None)
-            right.annotate(code, (k, 1e3 * value), rotation=45, fontsize=7)
-        right.set(xlabel="packing, code", ylabel="least height [mm]")
-        right.legend()
+            right.annotate(
+                code, (k, 1e3 * value), (4, 4), textcoords="offset points", rotation=45, fontsize=8
+            )
+        right.set(xlabel="number of the packing or code", ylabel="lowest height of the ball [mm]")
+        right.margins(0.15, 0.25)  # room for the names
+        right.legend(loc="upper right")
     yield Table(
         f"Impact on a bed, packings: {len(heights)}",
         "codes",

@@ -174,7 +174,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
     findings += [one for (_, law), here, load in zip(rows, got, pressures.tolist(), strict=True)
                  for one in _findings(f"{load:.3g} Pa", "face-centred cubic", law, here)]  # fmt: skip
     yield Table("Spheres by Hertz and Mindlin, face-centred cubic", "closed form", findings, _HERTZ_REMARK)
-    with notebook.plot("moduli", columns=2) as axes:
+    with notebook.plot("moduli", 2) as axes:
         _draw_linear(axes[0], found)
         _draw_hertz(axes[1], pressures, got)
 

@@ -108,7 +108,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
     discs, spheres = FULL if notebook.full else QUICK
     flows = {"discs": sheared(discs, notebook.threads), "spheres": sheared(spheres, notebook.threads)}
     laws = {"discs": (linear_friction, linear_fraction), "spheres": (jop_friction, jop_fraction)}
-    with notebook.plot("friction", columns=2) as axes:
+    with notebook.plot("friction", 2) as axes:
         for (name, states), colour in zip(flows.items(), ("tab:blue", "tab:orange"), strict=True):
             line = np.geomspace(0.8 * states[-1].inertial, 1.2 * states[0].inertial, 50)
             for side, law, k in zip(axes, laws[name], (1, 2), strict=True):

@@ -91,7 +91,7 @@ def slip(notebook: Notebook) -> Iterator[Table]:
         axes.plot(1e3 * time, turning, label="spin times radius")
         axes.axhline(5.0 / 7.0 * SPEED, color="k", linestyle=":")
         axes.axvline(1e3 * begins, color="k", linestyle=":", label="exact")
-        axes.set(xlabel="time [ms]", ylabel="[m/s]")
+        axes.set(xlabel="time [ms]", ylabel="velocity [m/s]")
         axes.legend()
     sliding = time < 0.8 * begins
     rates = [np.polyfit(time[sliding], one[sliding], 1)[0] for one in (speed, turning)]

@@ -87,7 +87,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
     """Yield how a loose and a dense sample begin, and where both end."""
     count = FULL if notebook.full else QUICK
     paths = {name: compressed(friction, count, notebook.threads) for name, friction in PACKED_WITH.items()}
-    with notebook.plot("paths", columns=2) as axes:
+    with notebook.plot("paths", 2) as axes:
         for name, path in paths.items():
             axes[0].plot(path.strain, path.sine, label=name)
             axes[1].plot(path.strain, path.void_ratio, label=name)
