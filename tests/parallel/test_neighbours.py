@@ -104,9 +104,12 @@ def test_clusters_go_to_neighbours_without_a_barrier(ranks, communicator):
     simulation.advance(5)
     clusters = simulation.clusters
     before = clusters.number[: clusters.count].tolist()
+    detections = simulation.system.detections
     counts.calls.clear()
     simulation.advance(400)
     assert clusters.number[: clusters.count].tolist() != before
+    assert simulation.system.detections - detections > 20
+    assert counts.calls.pop("Ibarrier", 0) <= 1  # where reaches have grown, ranks meet again
     assert set(counts.calls) <= POINT_TO_POINT | {"Iallreduce", "Allreduce"}
 
 
