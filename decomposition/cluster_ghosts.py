@@ -12,6 +12,7 @@ import numpy as np
 
 from decomposition.copies import Copied
 from decomposition.ghosts import Ghosts
+from decomposition.tags import CLUSTER_STATES, SPHERE_ROWS
 from pdem.containers.clusters import STATE
 from pdem.containers.exchange import Traffic
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 STATE_BYTES = 8 * STATE
 """Bytes of one cluster in the message of a step."""
-
-_SPHERES, _STATES = 17, 18
-"""Tags of messages."""
 
 
 def with_members_last(particles: Particles, copied: Copied) -> Copied:
@@ -81,8 +79,8 @@ class ClusterGhosts:
     """
 
     def __init__(self, communicator: Any) -> None:
-        self._spheres = Ghosts(communicator, _SPHERES)
-        self._states = Ghosts(communicator, _STATES, STATE)
+        self._spheres = Ghosts(communicator, SPHERE_ROWS)
+        self._states = Ghosts(communicator, CLUSTER_STATES, STATE)
         self._waits = False
 
     def connect(

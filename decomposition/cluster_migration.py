@@ -6,27 +6,59 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.containers.clusters import SCALE, SHAPE
+from pdem.containers.clusters import SCALE, SHAPE, STATE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from decomposition.messages import Messages
     from pdem.containers.box_shape import BoxShape
     from pdem.containers.clusters import Clusters
-    from pdem.containers.exchange import Exchange
     from pdem.containers.particles import Particles
 
+    Integers = NDArray[np.int64]
 
-def hand_over_clusters(exchange: Exchange, clusters: Clusters) -> None:
-    """Hand the states of clusters to the ranks in whose parts their centres are. Collective."""
-    own = slice(0, clusters.count)
-    columns: dict[str, NDArray[Any]] = {
-        "number": clusters.number[own],
-        "image": clusters.image,
-        "state": clusters.states[own],
-    }
-    came = exchange.route(columns, exchange.owners(np.ascontiguousarray(clusters.position)))
-    clusters.replace(came["number"], came["image"], came["state"])
+
+_CLUSTER = np.dtype([("number", np.int64), ("image", np.int32, (3,)), ("state", np.float64, (STATE,))])
+"""Type of the row of a cluster in a message."""
+
+
+def hand_over_clusters(
+    messages: Messages, rank: int, owner: Integers, clusters: Clusters, partners: Integers | None = None
+) -> None:
+    """Send clusters that leave a rank to their owners, and have those that come. Collective.
+
+    Parameters
+    ----------
+    messages : Messages
+        To the other ranks.
+    rank : int
+        This one.
+    owner : (c,) int64 array
+        Rank that each of the owned clusters shall have.
+    clusters : Clusters
+        Those of this rank.
+    partners : (k,) int64 array, optional
+        Ranks, rising, each of which has this one among its own; on no rank does a cluster go to any other one.
+    """
+    own, leaves = _packed(clusters), owner != rank
+    order = np.argsort(owner[leaves], kind="stable")
+    rows, to = own[leaves][order], owner[leaves][order]
+    if partners is None:
+        came = messages.route({"rows": rows}, to)["rows"]
+    else:
+        sent = np.searchsorted(to, partners, side="right") - np.searchsorted(to, partners)
+        came, _ = messages.swap(partners, rows, sent)
+    here = np.concatenate((own[~leaves], came))
+    clusters.replace(here["number"], here["image"], here["state"])
+
+
+def _packed(clusters: Clusters) -> NDArray[Any]:
+    """Return the owned clusters as one structured array."""
+    rows = np.empty(clusters.count, _CLUSTER)
+    rows["number"], rows["image"] = clusters.number[: clusters.count], clusters.image
+    rows["state"] = clusters.states[: clusters.count]
+    return rows
 
 
 def largest_overhang(clusters: Clusters | None) -> float:

@@ -88,7 +88,7 @@ def begin_update(
 def gather_only(
     gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
 ) -> None:
-    """Do as `ask` where nobody is there who answers."""
+    """Gather the rows that others need, as `ask` does, for a rank in a rehearsal: it has no others to agree with."""
     call_kernel(gather, (rows, chosen, gathered))
 
 
@@ -104,7 +104,7 @@ def finish_update(
 
 
 def gathering(rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls:
-    """Return calls that gather rows and do nothing else."""
+    """Return calls that gather rows and send nothing: for a rank in a rehearsal."""
     status, none = np.zeros((3, 3), np.int64), np.zeros(0, np.int64)
     given = call_of(gather_rows, (rows, chosen, gathered)), status, none, rows, chosen, gathered
     return ExchangeCalls(call_of(gather_only, given), 0, 0, 0, given, status)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from decomposition.layers import Cells, levels_of, mark_layer
+from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer
 from decomposition.packing import GHOST, pack
 
 if TYPE_CHECKING:
@@ -72,13 +72,17 @@ class Swap(Protocol):
         ...
 
 
-class Copier:
-    """Says which owned particles are copied to which neighbour, and exchanges the copies.
+def extents_of(particles: Particles, position: Floats, sizes: Sizes) -> Floats:
+    """Return the extents (L, `EXTENT`) of particles at these positions (n, 3) [m], of each level alone."""
+    level = levels_of(particles.radius, sizes.radii)
+    return extents_of_levels(position, sizes.reach_of_owned(particles), level, len(sizes.radii))
+
+
+class Selection:
+    """Says which particles of a rank are copied to another one.
 
     Parameters
     ----------
-    messages : Swap
-        To the other ranks.
     particles : Particles
         Of this rank.
     sizes : Sizes
@@ -87,58 +91,77 @@ class Copier:
         Of the particles of this rank of each level and all below.
     repeats : Repeats
         How the box repeats.
+
+    Attributes
+    ----------
+    particles : Particles
+        As given.
+    levels : int
+        Of size.
     """
 
-    def __init__(
-        self, messages: Swap, particles: Particles, sizes: Sizes, extents: Floats, repeats: Repeats
-    ) -> None:
-        self._messages, self._particles, self._sizes = messages, particles, sizes
-        self._extents, self._repeats = extents, repeats
+    def __init__(self, particles: Particles, sizes: Sizes, extents: Floats, repeats: Repeats) -> None:
+        self.particles, self.levels = particles, len(sizes.radii)
+        self._sizes, self._widest, self._repeats = sizes, extents[:, 6].copy(), repeats
         self._position, self._reach = particles.position, sizes.reach_of_owned(particles)
         self._level = levels_of(particles.radius, sizes.radii)
         self._mark = np.zeros(particles.count, bool)
+        self._cells: Cells | None = None
 
-    def exchange(self, neighbours: Integers, extents: Floats) -> Copied:
-        """Exchange copies with the neighbours (k,), rising, of these extents (k, L, `EXTENT`)."""
-        rows = [self._layer(one) for one in extents]
-        ghosts, numbers = self._swap(neighbours, rows)
-        if len(self._sizes.radii) == 1:
-            return Copied(rows, ghosts, numbers)
-        more = self._partners(rows, ghosts, numbers)
-        late, late_numbers = self._swap(neighbours, more)
-        joined = [np.concatenate(both) for both in zip(rows, more, strict=True)]
-        return Copied(joined, *_interleaved(ghosts, numbers, late, late_numbers))
-
-    def _swap(self, neighbours: Integers, rows: list[Integers]) -> tuple[NDArray[Any], Integers]:
-        every = np.concatenate([*rows, np.empty(0, np.int64)])
-        sent = np.array([len(one) for one in rows], np.int64)
-        return self._messages.swap(neighbours, pack(self._particles, every, GHOST), sent)
-
-    def _layer(self, extents: Floats) -> Integers:
+    def layer(self, extents: Floats) -> Integers:
         """Return the rows that may touch a particle of their own or a lower level of a rank with these extents."""
         mark_layer(self._position, self._reach, self._level, extents, tuple(self._repeats), self._mark)
         return np.flatnonzero(self._mark)
 
-    def _partners(self, rows: list[Integers], ghosts: NDArray[Any], numbers: Integers) -> list[Integers]:
-        """Return for each neighbour the rows besides those given that may touch a copy of a larger particle of its."""
-        level, ends = levels_of(ghosts["radius"], self._sizes.radii), np.cumsum(numbers)
-        more, cells = [np.empty(0, np.int64)] * len(rows), None
-        for place in np.flatnonzero(numbers).tolist() if self._particles.count else ():
-            part = slice(ends[place] - numbers[place], ends[place])
-            if level[part].max() == 0:
-                continue
-            cells = self._cells() if cells is None else cells
-            position = np.ascontiguousarray(ghosts["position"][part])
-            reach = self._sizes.reach_of(ghosts[part])
-            self._mark[:] = False
-            self._mark[rows[place]] = True
-            cells.mark_partners(position, reach, level[part], self._mark)
-            self._mark[rows[place]] = False
-            more[place] = np.flatnonzero(self._mark)
-        return more
+    def partners(self, rows: Integers, copies: NDArray[Any]) -> Integers:
+        """Return the rows besides those given that may touch one of these copies of larger particles."""
+        level = levels_of(copies["radius"], self._sizes.radii)
+        if not len(self._mark) or level.max(initial=0) == 0:
+            return np.empty(0, np.int64)
+        if self._cells is None:
+            self._cells = Cells(self._position, self._reach, self._level, self._widest, self._repeats)
+        position, reach = np.ascontiguousarray(copies["position"]), self._sizes.reach_of(copies)
+        self._mark[:] = False
+        self._mark[rows] = True
+        self._cells.mark_partners(position, reach, level, self._mark)
+        self._mark[rows] = False
+        return np.flatnonzero(self._mark)
 
-    def _cells(self) -> Cells:
-        return Cells(self._position, self._reach, self._level, self._extents[:, 6].copy(), self._repeats)
+
+def exchange_copies(messages: Swap, selection: Selection, neighbours: Integers, extents: Floats) -> Copied:
+    """Exchange copies of particles with the neighbours of a rank; they all call this at the same time.
+
+    With more than one level of size there is a second round: of small particles near copies of larger ones.
+
+    Parameters
+    ----------
+    messages : Swap
+        To the other ranks.
+    selection : Selection
+        Of the particles of this rank.
+    neighbours : (k,) int64 array
+        Ranks, rising; each has this one among its own.
+    extents : (k, L, `EXTENT`) array
+        Of their particles of each level and all below.
+    """
+    particles, rows = selection.particles, [selection.layer(one) for one in extents]
+    ghosts, numbers = _swap(messages, particles, neighbours, rows)
+    if selection.levels == 1:
+        return Copied(rows, ghosts, numbers)
+    came = np.split(ghosts, np.cumsum(numbers)[:-1]) if rows else []
+    more = [selection.partners(*both) for both in zip(rows, came, strict=True)]
+    late, late_numbers = _swap(messages, particles, neighbours, more)
+    joined = [np.concatenate(both) for both in zip(rows, more, strict=True)]
+    return Copied(joined, *_interleaved(ghosts, numbers, late, late_numbers))
+
+
+def _swap(
+    messages: Swap, particles: Particles, neighbours: Integers, rows: list[Integers]
+) -> tuple[NDArray[Any], Integers]:
+    """Send the particles in these rows to each neighbour; return those that come, and how many from each."""
+    every = np.concatenate([*rows, np.empty(0, np.int64)])
+    sent = np.array([len(one) for one in rows], np.int64)
+    return messages.swap(neighbours, pack(particles, every, GHOST), sent)
 
 
 def _interleaved(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 WIDER = 1.0 + 1e-6
 """Factor by which a walk looks farther than it has to: what it finds only has to hold all that is near."""
 
-# Parts left to look into at a time: two for each halving of as many parts as a number can count.
 DEEPEST = 128
+"""Room of the stack with which a tree of cuts is walked down: at most two entries for each of up to 64 depths."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Cuts:
         return box
 
     def _above_each(self) -> NDArray[np.int64]:
-        """Return the cut above each cut, and by negative places, -1 minus the number, above each part."""
+        """Return the parent of each cut and, at the index -1 minus its number, of each part; all are cuts."""
         cuts = np.arange(self.parts - 1)
         above = np.zeros(max(2 * self.parts - 1, 1), np.int64)
         above[self.below], above[self.above] = cuts, cuts

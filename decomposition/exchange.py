@@ -13,10 +13,10 @@ import numpy as np
 from decomposition.balance import Balance
 from decomposition.cluster_ghosts import ClusterGhosts, with_members_last
 from decomposition.cluster_migration import hand_over_clusters, largest_overhang, unwrapped_positions
-from decomposition.copies import Copier, Sizes
+from decomposition.copies import Selection, Sizes, exchange_copies, extents_of
 from decomposition.ghosts import Ghosts, append_ghosts
 from decomposition.group import RankGroup
-from decomposition.layers import extents_of_levels, levels_of, with_levels_below
+from decomposition.layers import with_levels_below
 from decomposition.migration import migrate
 from decomposition.neighbours import Neighbourhood
 from decomposition.partitioners import PARTITIONERS
@@ -91,7 +91,7 @@ class RankExchange(RankGroup):
         self, position: NDArray[np.float64], reach: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return rows of positions (n, 3) and ranks whose parts come within the reach (n,) of each."""
-        # Parts hold more than these positions: outer ones end where nothing is within reach any more.
+        # Outer parts have no end. For this search they end where none of the positions reaches any farther.
         ends = np.concatenate((-position, position), axis=1) + reach[:, None]
         whole = ends.max(axis=0, initial=-np.inf)
         whole[:3] *= -1.0
@@ -146,9 +146,10 @@ class RankExchange(RankGroup):
         any_leaves, any_strange = self.largest(np.array([len(elsewhere), len(strange)], np.int64)).tolist()
         if not any_leaves:
             return None
-        if clusters is not None:
-            hand_over_clusters(self, clusters)
         partners = None if any_strange else self._neighbours
+        if clusters is not None:
+            centre = np.ascontiguousarray(clusters.position)
+            hand_over_clusters(self._messages, self.rank, self._parts.owners(centre), clusters, partners)
         return migrate(self._messages, self.rank, owner, particles, records, partners)
 
     def make_ghosts(
@@ -159,14 +160,14 @@ class RankExchange(RankGroup):
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
-        position, sizes = unwrapped_positions(particles, clusters, self._shape), Sizes(reach, radii)
-        level = levels_of(particles.radius, radii)
-        each = extents_of_levels(position, sizes.reach_of_owned(particles), level, len(radii))
+        sizes = Sizes(reach, radii)
+        each = extents_of(particles, unwrapped_positions(particles, clusters, self._shape), sizes)
         extents = with_levels_below(each)
         neighbours, theirs = self._neighbourhood.find(self._parts, each, extents, largest_overhang(clusters))
         self._neighbours = neighbours
-        copier = Copier(self._messages, particles, sizes, extents, self._neighbourhood.repeats)
-        self._connect(neighbours, copier.exchange(neighbours, theirs), particles, clusters)
+        selection = Selection(particles, sizes, extents, self._neighbourhood.repeats)
+        copied = exchange_copies(self._messages, selection, neighbours, theirs)
+        self._connect(neighbours, copied, particles, clusters)
         self._balance.end()
 
     def _connect(

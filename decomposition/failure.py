@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -105,11 +106,12 @@ def end(failure: Failure, guard: Guard | None) -> int:
         _print(failure.message())
         return failure.code
     ranks = guard.communicator
-    if _everyone_is_here(ranks):
+    # Higher ranks wait longer: where several fail, but not all, one of them aborts before the others speak.
+    if _all_come(ranks, GRACE_SECONDS + 0.02 * min(ranks.rank, 10)):
         failures = ranks.allgather(failure)
         if ranks.rank == 0:
             _print("\n".join(_grouped(failures)))
-        _wait(ranks)  # nobody leaves, and makes the launcher end the others, before the message is out
+        _all_come(ranks)  # nobody leaves, and makes the launcher end the others, before the message is out
         return int(failures[0].code)
     _print(failure.message(f"rank {ranks.rank}"))
     time.sleep(FORWARD_SECONDS)
@@ -118,21 +120,14 @@ def end(failure: Failure, guard: Guard | None) -> int:
     return failure.code
 
 
-def _everyone_is_here(ranks: Any) -> bool:
-    # later for higher ranks: where several fail, but not all, one of them aborts before the others speak
-    deadline = time.monotonic() + GRACE_SECONDS + 0.02 * min(ranks.rank, 10)
-    request = ranks.Ibarrier()
+def _all_come(ranks: Any, seconds: float = math.inf) -> bool:
+    """Wait until all ranks have called this; return False if they have not after some time [s]."""
+    request, deadline = ranks.Ibarrier(), time.monotonic() + seconds
     while not request.Test():
         if time.monotonic() > deadline:
             return False
         time.sleep(_POLL_SECONDS)
     return True
-
-
-def _wait(ranks: Any) -> None:
-    request = ranks.Ibarrier()
-    while not request.Test():
-        time.sleep(_POLL_SECONDS)
 
 
 def _grouped(failures: list[Failure]) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from decomposition.compiled_messages import CompiledMessages, gather_rows
 from decomposition.mpi import load_mpi
 from decomposition.packing import GHOST
+from decomposition.tags import GHOST_ROWS
 from pdem.containers.exchange import Traffic
 from pdem.foundation.fields import PACKED
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from pdem.containers.exchange import ExchangeCalls
     from pdem.containers.particles import Particles
-
-_TAG = 7
 
 ROW_BYTES = 8 * PACKED
 """Bytes of one ghost in the message of a step."""
@@ -58,12 +57,12 @@ class Ghosts:
     communicator
         Of all ranks.
     tag : int
-        Of the messages, which no other use of the communicator has.
+        Of the messages, see `decomposition.tags`.
     width : int
         Numbers of a row.
     """
 
-    def __init__(self, communicator: Any, tag: int = _TAG, width: int = PACKED) -> None:
+    def __init__(self, communicator: Any, tag: int = GHOST_ROWS, width: int = PACKED) -> None:
         self._communicator, self._tag, self._width = communicator, tag, width
         self._sending: list[_Link] = []
         self._receiving: list[_Link] = []

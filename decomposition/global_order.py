@@ -1,4 +1,8 @@
-"""Rows of all ranks in one order, divided anew: what the ranks write into one file, each a part without gaps."""
+"""Rows of all ranks in one order, divided anew: what the ranks write into one file, each a part without gaps.
+
+Rows of a rank may go to all others, so that messages are all-to-all, and numbers of rows are arrays with an entry for
+each rank. Only output and fills at the beginning need such an order, no step and no detection.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from decomposition.bisection import cut
 from decomposition.mpi import load_mpi
 from pdem.containers.global_order import order_of, taken
 
@@ -14,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_SAMPLES = 64
+    from pdem.containers.group import Group
 
 
 class RankRows:
@@ -26,6 +31,8 @@ class RankRows:
     ----------
     communicator : mpi4py communicator
         The ranks.
+    over : Group
+        The same ranks.
     keys : sequence of (n,) int64 arrays
         The order is by the first, then by the next; of the same keys the rows of lower ranks come first.
     block : int
@@ -37,9 +44,9 @@ class RankRows:
         First row of this rank's part, its rows, and all.
     """
 
-    def __init__(self, communicator: Any, keys: Sequence[NDArray[np.int64]], block: int) -> None:
+    def __init__(self, communicator: Any, over: Group, keys: Sequence[NDArray[np.int64]], block: int) -> None:
         self._communicator = communicator
-        place = places_of(communicator, keys)
+        place = places_of(communicator, over, keys)
         self.total = int(communicator.allreduce(len(place)))
         ends = ends_of_parts(self.total, communicator.size, block)
         self.begin = int(ends[communicator.rank - 1]) if communicator.rank else 0
@@ -68,15 +75,14 @@ def ends_of_parts(total: int, size: int, block: int) -> NDArray[np.int64]:
     return np.minimum(np.arange(1, size + 1, dtype=np.int64) * blocks // size * block, total)
 
 
-def places_of(communicator: Any, keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def places_of(communicator: Any, over: Group, keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return the number that each row has among those of all ranks. Collective.
 
     Only the keys travel: to ranks by ranges of the first, where they are sorted and counted, and the numbers back.
     """
-    size = communicator.size
-    owner = np.searchsorted(_splits(communicator, keys[0]), keys[0], side="right")
+    owner = _ranges(keys[0], over)
     order = np.argsort(owner, kind="stable")
-    sent = np.bincount(owner, minlength=size)
+    sent = np.bincount(owner, minlength=over.size)
     arrived, received = hand_over(communicator, np.stack(keys, axis=1)[order], sent)
     place = np.empty(len(arrived), np.int64)
     begin = communicator.exscan(len(arrived)) or 0
@@ -87,20 +93,14 @@ def places_of(communicator: Any, keys: Sequence[NDArray[np.int64]]) -> NDArray[n
     return result
 
 
-def _splits(communicator: Any, key: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return values of a key that divide all rows into about equal numbers, one fewer than ranks."""
-    count = min(len(key), _SAMPLES)
-    ranked = np.sort(key)
-    mine = ranked[(2 * np.arange(count) + 1) * len(key) // (2 * max(count, 1))]
-    samples = communicator.allgather((mine, len(key) / max(count, 1)))
-    values = np.concatenate([sample for sample, _ in samples])
-    if not len(values):
-        return np.zeros(communicator.size - 1, np.int64)
-    weights = np.concatenate([np.full(len(sample), weight) for sample, weight in samples])
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order])
-    wanted = reached[-1] * np.arange(1, communicator.size) / communicator.size
-    return values[order][np.minimum(np.searchsorted(reached, wanted), len(values) - 1)]
+def _ranges(keys: NDArray[np.int64], over: Group) -> NDArray[np.int64]:
+    """Return for each key (n,) the rank in whose range it is; ranges rise with ranks and hold about equal numbers.
+
+    Space is cut in the same way: keys are places on a line. Equal keys are in one range.
+    """
+    line = np.zeros((len(keys), 3))
+    line[:, 0] = keys
+    return cut(line, over.size, axes=(0,), over=over).owners(line)
 
 
 def hand_over(

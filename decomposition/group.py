@@ -68,7 +68,7 @@ class RankGroup:
 
     def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> RankRows:
         """Return how rows get into the order of their keys, in equal parts; see `decomposition.global_order`."""
-        return RankRows(self._communicator, keys, block)
+        return RankRows(self._communicator, self, keys, block)
 
     def collect(self, columns: Columns) -> Columns | None:
         """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""

@@ -76,9 +76,15 @@ def extents_of_levels(
     position: NDArray[np.float64], reach: NDArray[np.float64], level: NDArray[np.int64], levels: int
 ) -> NDArray[np.float64]:
     """Return the extents (L, `EXTENT`) of the particles of each level alone; those of none are the wrong way round."""
-    extents = np.empty((levels, EXTENT))
-    extents[:, :3], extents[:, 3:6], extents[:, 6] = np.inf, -np.inf, 0.0
+    extents = extents_of_none((levels,))
     _widen(position, reach, level, extents)
+    return extents
+
+
+def extents_of_none(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return extents (..., `EXTENT`) of no particles, which are the wrong way round."""
+    extents = np.empty((*shape, EXTENT))
+    extents[..., :3], extents[..., 3:6], extents[..., 6] = np.inf, -np.inf, 0.0
     return extents
 
 
@@ -97,10 +103,10 @@ def _widen(
 
 
 def with_levels_below(extents: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return extents (L, `EXTENT`) of the particles of each level and all below, from those of each level alone."""
+    """Return extents (..., L, `EXTENT`) of each level and all below, from those of each level alone."""
     joined = extents.copy()
-    np.minimum.accumulate(extents[:, :3], axis=0, out=joined[:, :3])
-    np.maximum.accumulate(extents[:, 3:], axis=0, out=joined[:, 3:])
+    np.minimum.accumulate(extents[..., :3], axis=-2, out=joined[..., :3])
+    np.maximum.accumulate(extents[..., 3:], axis=-2, out=joined[..., 3:])
     return joined
 
 
@@ -194,6 +200,53 @@ def _sort_in_cells(position: NDArray[np.float64], cells: CellArrays) -> None:
         filled[cell[p]] += 1
 
 
+@inlined
+def _find_cells_around(
+    x: NDArray[np.float64],
+    within: float,
+    cells: CellArrays,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+) -> bool:
+    """Write the first and last cell (3,) along each axis that come within a distance of a place; return if any does."""
+    lower, frequency, shape, _, _ = cells
+    for axis in range(3):
+        low = (x[axis] - within - lower[axis]) * frequency[axis]
+        high = (x[axis] + within - lower[axis]) * frequency[axis]
+        if high < 0.0 or low >= shape[axis]:
+            return False
+        first[axis], last[axis] = max(int(low), 0), min(int(high), shape[axis] - 1)
+    return True
+
+
+@inlined
+def _mark_in_cells(
+    own: Reaches,
+    cells: CellArrays,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    x: NDArray[np.float64],
+    reach: float,
+    level: int,
+    mark: NDArray[np.bool_],
+) -> None:
+    """Mark the particles of lower levels in some cells that may touch a copy at this place."""
+    _, _, shape, start, order = cells
+    for i in range(first[0], last[0] + 1):
+        for j in range(first[1], last[1] + 1):
+            row = (i * shape[1] + j) * shape[2]
+            for place in range(start[row + first[2]], start[row + last[2] + 1]):
+                p = order[place]
+                if mark[p] or own.level[p] >= level:
+                    continue
+                squared = 0.0
+                for axis in range(3):
+                    apart = own.position[p, axis] - x[axis]
+                    squared += apart * apart
+                limit = (own.reach[p] + reach) * ROUNDING
+                mark[p] = squared <= limit * limit
+
+
 @kernel
 def _mark_partners(
     own: Reaches,
@@ -204,41 +257,17 @@ def _mark_partners(
     mark: NDArray[np.bool_],
 ) -> None:
     """Mark the particles of a rank that may touch one of these copies of a higher level; `ways` lead to its images."""
-    position, reach, level = own
-    copy_position, copy_reach, copy_level = copies
-    lower, frequency, shape, start, order = cells
     first, last, x = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3)
-    for g in range(len(copy_position)):
-        if copy_level[g] == 0:
+    for g in range(len(copies.position)):
+        level, reach = copies.level[g], copies.reach[g]
+        if level == 0:
             continue
-        within = (copy_reach[g] + widest[copy_level[g] - 1]) * ROUNDING
+        within = (reach + widest[level - 1]) * ROUNDING
         for image in range(len(ways)):  # of the copy: the cells of this rank are not wrapped
-            near = True
             for axis in range(3):
-                x[axis] = copy_position[g, axis] + ways[image, axis]
-                low, high = (
-                    (x[axis] - within - lower[axis]) * frequency[axis],
-                    (x[axis] + within - lower[axis]) * frequency[axis],
-                )
-                if high < 0.0 or low >= shape[axis]:
-                    near = False
-                    break
-                first[axis], last[axis] = max(int(low), 0), min(int(high), shape[axis] - 1)
-            if not near:
-                continue
-            for i in range(first[0], last[0] + 1):
-                for j in range(first[1], last[1] + 1):
-                    row = (i * shape[1] + j) * shape[2]
-                    for place in range(start[row + first[2]], start[row + last[2] + 1]):
-                        p = order[place]
-                        if mark[p] or level[p] >= copy_level[g]:
-                            continue
-                        squared = 0.0
-                        for axis in range(3):
-                            apart = position[p, axis] - x[axis]
-                            squared += apart * apart
-                        limit = (reach[p] + copy_reach[g]) * ROUNDING
-                        mark[p] = squared <= limit * limit
+                x[axis] = copies.position[g, axis] + ways[image, axis]
+            if _find_cells_around(x, within, cells, first, last):
+                _mark_in_cells(own, cells, first, last, x, reach, level, mark)
 
 
 @kernel

@@ -1,6 +1,19 @@
 """Messages between ranks of which no rank knows all: to those that are named, from those that turn up.
 
-Nothing here has the length of the number of ranks.
+========== ================================= ==========================================================================
+method     who sends to this rank            how much comes
+========== ================================= ==========================================================================
+notify     nobody knows before               one row from each: sparse data exchange (NBX) by synchronous sends, probes
+                                             and a barrier that does not block
+introduce  nobody knows before               one row from each, and one in return
+swap       the ranks that it sends to        found by matched probes (``MPI_Mprobe``)
+tell       others than it sends to, known    found by matched probes
+deliver    others than it sends to, known    known
+route      nobody knows before               told by `notify`, then as `deliver`
+========== ================================= ==========================================================================
+
+Nothing here has the length of the number of ranks. Neighbourhood collectives of MPI are not used: they want a new
+communicator, made by all ranks, whenever the neighbours of any rank change, and lengths that both sides know.
 """
 
 from __future__ import annotations
@@ -12,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.mpi import load_mpi
+from decomposition.tags import ANSWER, DELIVERY, NEXT_NOTICE, NOTICE, SWAP, TELL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +35,6 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
     Integers = NDArray[np.int64]
 
-# Tags; of notices there are two, for a round and the next.
-_NOTICE, _ANSWER, _SWAP, _DELIVERY, _TELL = 10, 12, 13, 14, 15
 _ROOM = 32
 _EAGER_PROBES = 100
 _PAUSE_SECONDS = 2e-5
@@ -74,12 +86,12 @@ class Messages:
     Parameters
     ----------
     communicator : mpi4py communicator
-        Of all ranks; tags from 10 to 19 are used here.
+        Of all ranks.
     """
 
     def __init__(self, communicator: Any) -> None:
         self._communicator, self._mpi = communicator, load_mpi()
-        self._rounds = itertools.cycle((_NOTICE, _NOTICE + 1))
+        self._rounds = itertools.cycle((NOTICE, NEXT_NOTICE))
 
     def notify(self, targets: Integers, rows: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
         """Send a row to each of some ranks, which do not know of it; return who has sent one here, and it. Collective.
@@ -156,11 +168,11 @@ class Messages:
         silent = np.setdiff1d(targets, sources, assume_unique=True)
         places = np.searchsorted(others, silent).tolist()
         requests = [
-            self._communicator.Irecv(rows[place], source, _ANSWER)
+            self._communicator.Irecv(rows[place], source, ANSWER)
             for place, source in zip(places, silent.tolist(), strict=True)
         ]
         for stranger in np.setdiff1d(sources, targets, assume_unique=True).tolist():
-            requests.append(self._communicator.Isend(row, stranger, _ANSWER))
+            requests.append(self._communicator.Isend(row, stranger, ANSWER))
         self._mpi.Request.Waitall(requests)
         return others, rows
 
@@ -176,7 +188,7 @@ class Messages:
         sent : (k,) int64 array
             Rows for each.
         """
-        return self._await(partners, rows, list(self._sends(partners, rows, sent, _SWAP)), _SWAP)
+        return self._await(partners, rows, list(self._sends(partners, rows, sent, SWAP)), SWAP)
 
     def tell(self, targets: Integers, rows: NDArray[Any], sources: Integers) -> NDArray[Any]:
         """Send the same rows to each of some ranks, and return the rows of others that do so, in the order of ranks.
@@ -189,8 +201,8 @@ class Messages:
             Of any type that is bytes, maybe none.
         """
         whole = [np.ascontiguousarray(rows), len(rows) * _row_bytes(rows), self._mpi.BYTE]
-        sends = [self._communicator.Isend(whole, target, _TELL) for target in targets.tolist()]
-        return self._await(sources, rows, sends, _TELL)[0]
+        sends = [self._communicator.Isend(whole, target, TELL) for target in targets.tolist()]
+        return self._await(sources, rows, sends, TELL)[0]
 
     def _await(
         self, sources: Integers, like: NDArray[Any], requests: list[Any], tag: int
@@ -225,11 +237,11 @@ class Messages:
         some = received > 0
         parts = self._parts(result, received[some])
         requests = [
-            self._communicator.Irecv(part, source, _DELIVERY)
+            self._communicator.Irecv(part, source, DELIVERY)
             for source, part in zip(sources[some].tolist(), parts, strict=True)
         ]
         some = sent > 0
-        requests += self._sends(targets[some], rows, sent[some], _DELIVERY)
+        requests += self._sends(targets[some], rows, sent[some], DELIVERY)
         self._mpi.Request.Waitall(requests)
         return result
 

@@ -20,7 +20,6 @@ from decomposition.launch import (
     Launch,
     check_library,
     check_size,
-    launched_ranks,
     read_launch,
     waits_yield,
     yield_when_crowded,
@@ -28,29 +27,10 @@ from decomposition.launch import (
 from decomposition.nodes import Node
 from pdem.foundation.errors import LaunchError
 from pdem.foundation.machine import core_quota, default_threads, usable_cores
-from pdem.foundation.signals import SignalFlag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
-
-__all__ = [
-    "Launch",
-    "SignalFlag",
-    "World",
-    "abort",
-    "default_threads",
-    "describe",
-    "each_node",
-    "guard_script",
-    "launched_ranks",
-    "node_first",
-    "patient_barrier",
-    "read_launch",
-    "run_or_abort",
-    "start_world",
-    "warm_up",
-]
 
 Result = TypeVar("Result")
 

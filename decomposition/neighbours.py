@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 LEEWAY = 0.25
-"""By how much of what it was, when ranks have met, a reach may grow."""
+"""Fraction by which reaches may grow after ranks have met, before they have to meet again."""
 
 
 class _Bounds(NamedTuple):
@@ -52,7 +52,7 @@ class _Bounds(NamedTuple):
     overhang: float
 
     def with_leeway(self, parts: Parts, rank: int, shape: BoxShape) -> _Bounds:
-        """Return what particles of a rank may do: be anywhere in its part, and reach farther."""
+        """Return bounds that hold as long as particles stay in the part of their rank and reach little farther."""
         apart = np.where(shape.period > 0.0, 0.0, self.widest[-1])
         whole = self.whole + np.concatenate((-apart, apart))
         overhang = (1.0 + LEEWAY) * self.overhang
@@ -64,7 +64,7 @@ class _Bounds(NamedTuple):
         return _Bounds(boxes, whole, (1.0 + LEEWAY) * self.widest, overhang)
 
     def hold(self, inner: _Bounds) -> bool:
-        """Tell whether others are within these."""
+        """Tell whether these bounds contain others."""
         return (
             self.boxes.shape == inner.boxes.shape
             and _are_within(inner.boxes, self.boxes)
@@ -85,6 +85,9 @@ class Neighbourhood:
     Ranks meet those that particles anywhere in their parts may touch, even if these reach somewhat farther. As long as
     none reaches farther still, no rank gets particles of a level that it had none of, and neither cuts nor the shape of
     the box change, those that have met are all that matter, and nobody asks who else there is.
+
+    Where cuts move, or the box deforms, ranks meet in each detection: images of particles move by the length of the box
+    times the strain since the last one, which is more than their reach in all but small boxes.
 
     Parameters
     ----------

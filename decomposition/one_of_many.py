@@ -14,16 +14,9 @@ import numpy as np
 from decomposition.cluster_ghosts import shared_spheres, with_members_last
 from decomposition.cluster_migration import unwrapped_positions
 from decomposition.compiled_messages import gather_rows, gathering
-from decomposition.copies import Copier, Sizes
+from decomposition.copies import Selection, Sizes, exchange_copies, extents_of
 from decomposition.ghosts import append_ghosts
-from decomposition.layers import (
-    Cells,
-    extents_of_levels,
-    levels_of,
-    mark_layer,
-    may_meet,
-    with_levels_below,
-)
+from decomposition.layers import may_meet, with_levels_below
 from decomposition.packing import GHOST, pack
 from decomposition.repeats import Repeats
 from pdem.containers.box_shape import BoxShape
@@ -101,12 +94,13 @@ class OneOfMany(Alone):
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of the particles of others as `decomposition.exchange.RankExchange` does."""
-        sizes, repeats = Sizes(reach, radii), Repeats.of(self._shape)
+        sizes = Sizes(reach, radii)
         mine = _extents_of(OtherRank(particles, clusters), sizes, self._shape)
         begin = time.perf_counter()
         others = _Answers(self._others, sizes, mine, self._shape)
         self.seconds_of_others += time.perf_counter() - begin
-        copied = Copier(others, particles, sizes, mine, repeats).exchange(others.numbers, others.extents)
+        selection = Selection(particles, sizes, mine, Repeats.of(self._shape))
+        copied = exchange_copies(others, selection, others.numbers, others.extents)
         self.seconds_of_others += others.seconds
         copied = copied if clusters is None else with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
@@ -147,11 +141,9 @@ class OneOfMany(Alone):
 
 
 def _extents_of(one: OtherRank, sizes: Sizes, shape: BoxShape) -> Floats:
-    """Return the extents (L, `EXTENT`) of the particles of each level and all below."""
-    particles = one.particles
-    level, reach = levels_of(particles.radius, sizes.radii), sizes.reach_of_owned(particles)
-    position = unwrapped_positions(particles, one.clusters, shape)
-    return with_levels_below(extents_of_levels(position, reach, level, len(sizes.radii)))
+    """Return the extents (L, `EXTENT`) of the particles of a rank, of each level and all below."""
+    position = unwrapped_positions(one.particles, one.clusters, shape)
+    return with_levels_below(extents_of(one.particles, position, sizes))
 
 
 class _Answers:
@@ -168,15 +160,18 @@ class _Answers:
     """
 
     def __init__(self, others: Sequence[OtherRank], sizes: Sizes, extents: Floats, shape: BoxShape) -> None:
-        self._sizes, self._extents, self._repeats = sizes, extents, Repeats.of(shape)
+        self._extents, repeats = extents, Repeats.of(shape)
         found = [_extents_of(one, sizes, shape) for one in others]
         theirs = np.array(found).reshape(len(found), *extents.shape)
-        near = may_meet(extents[-1], theirs[:, -1], self._repeats)
+        near = may_meet(extents[-1], theirs[:, -1], repeats)
         chosen = [others[number] for number in np.flatnonzero(near).tolist()]
-        self._particles = [one.particles for one in chosen]
         self._clusters = [one.clusters for one in chosen]
         self.numbers, self.extents = np.arange(len(chosen)), theirs[near]
-        self._marks: list[NDArray[np.bool_]] = []
+        self._selections = [
+            Selection(one.particles, sizes, its, repeats)
+            for one, its in zip(chosen, self.extents, strict=True)
+        ]
+        self._sent: list[Integers] = []
         self.seconds = 0.0
 
     def states(self, numbers: Sequence[Integers]) -> Floats:
@@ -191,37 +186,14 @@ class _Answers:
     def swap(self, partners: Integers, rows: NDArray[Any], sent: Integers) -> tuple[NDArray[Any], Integers]:
         """Return what the neighbours send: at first the layers of their larger particles, then partners of copies."""
         begin = time.perf_counter()
-        answers = self._partners(rows, sent) if self._marks else self._layers()
-        packed = [pack(one, found, GHOST) for one, found in zip(self._particles, answers, strict=True)]
+        if self._sent:
+            came = np.split(rows, np.cumsum(sent)[:-1])
+            chosen = zip(self._selections, self._sent, came, strict=True)
+            answers = [one.partners(before, copies) for one, before, copies in chosen]
+        else:
+            self._sent = answers = [one.layer(self._extents) for one in self._selections]
+        packed = [
+            pack(one.particles, found, GHOST) for one, found in zip(self._selections, answers, strict=True)
+        ]
         self.seconds += time.perf_counter() - begin
         return np.concatenate([np.empty(0, GHOST), *packed]), np.array([len(one) for one in packed], np.int64)
-
-    def _layers(self) -> list[Integers]:
-        for one in self._particles:
-            mark = np.zeros(one.count, bool)
-            level = levels_of(one.radius, self._sizes.radii)
-            reach = self._sizes.reach_of_owned(one)
-            mark_layer(one.position, reach, level, self._extents, tuple(self._repeats), mark)
-            self._marks.append(mark)
-        return [np.flatnonzero(mark) for mark in self._marks]
-
-    def _partners(self, rows: NDArray[Any], sent: Integers) -> list[Integers]:
-        found, ends = [], np.cumsum(sent)
-        for number, one in enumerate(self._particles):
-            copies, before = rows[ends[number] - sent[number] : ends[number]], self._marks[number]
-            mark = before.copy()
-            level = levels_of(one.radius, self._sizes.radii)
-            cells = Cells(
-                one.position,
-                self._sizes.reach_of_owned(one),
-                level,
-                self.extents[number, :, 6].copy(),
-                self._repeats,
-            )
-            radius = np.ascontiguousarray(copies["radius"])
-            cells.mark_partners(
-                np.ascontiguousarray(copies["position"]), self._sizes.reach_of(copies),
-                levels_of(radius, self._sizes.radii), mark,
-            )  # fmt: skip
-            found.append(np.flatnonzero(mark & ~before))
-        return found

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from decomposition.cluster_ghosts import STATE_BYTES
-from decomposition.copies import Copier, Sizes
+from decomposition.compiled_messages import gather_rows
+from decomposition.copies import Selection, Sizes, exchange_copies
 from decomposition.ghosts import ROW_BYTES
 from decomposition.layers import (
-    EXTENT,
     Cells,
     Reaches,
     count_copies,
     extents_of_levels,
+    extents_of_none,
     levels_of,
     may_meet,
     with_levels_below,
@@ -29,6 +30,7 @@ from decomposition.repeats import Repeats
 from pdem.containers.box_tree import BoxTree, pairs_between
 from pdem.containers.exchange import Division
 from pdem.containers.particles import Particles
+from pdem.foundation.fields import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,17 +145,13 @@ def _cells_of(grains: Reaches, own: slice, extents: Floats, repeats: Repeats) ->
 def extents_by_rank(
     ranks: int, levels: int, owner: Integers, position: Floats, reach: Floats, level: Integers
 ) -> Floats:
-    """Return of each rank what `decomposition.layers.with_levels_below` does, (P, L, `EXTENT`)."""
-    extents = np.empty((ranks, levels, EXTENT))
-    extents[..., :3], extents[..., 3:6], extents[..., 6] = np.inf, -np.inf, 0.0
-    at = owner, level
+    """Return the extents (P, L, `EXTENT`) of the particles of each rank, of each level and all below."""
+    extents, at = extents_of_none((ranks, levels)), (owner, level)
     for axis in range(3):
         np.minimum.at(extents[..., axis], at, position[:, axis])
         np.maximum.at(extents[..., 3 + axis], at, position[:, axis])
     np.maximum.at(extents[..., 6], at, reach)
-    np.minimum.accumulate(extents[..., :3], axis=1, out=extents[..., :3])
-    np.maximum.accumulate(extents[..., 3:], axis=1, out=extents[..., 3:])
-    return extents
+    return with_levels_below(extents)
 
 
 def _neighbours(extents: Floats, shape: BoxShape) -> list[tuple[int, Integers]]:
@@ -207,7 +205,8 @@ def neighbour_seconds(levels: int) -> float:
     neighbours, theirs = np.arange(_TIMED_NEIGHBOURS), np.array([extents] * _TIMED_NEIGHBOURS)
 
     def copies() -> None:
-        Copier(_Nobody(), none, sizes, extents, Repeats.upright(np.zeros(3))).exchange(neighbours, theirs)
+        selection = Selection(none, sizes, extents, Repeats.upright(np.zeros(3)))
+        exchange_copies(_Nobody(), selection, neighbours, theirs)
 
     return _best(copies) / _TIMED_NEIGHBOURS
 
@@ -221,14 +220,11 @@ class _Nobody:
 
 
 def copy_seconds() -> float:
-    """Return the time to gather the row of one particle for a message [s], measured here."""
-    rows, order = np.zeros((_TIMED_ROWS, ROW_BYTES // 8)), np.arange(_TIMED_ROWS)
-    out = np.empty_like(rows)
-
-    def take() -> None:
-        np.take(rows, order, axis=0, out=out, mode="clip")
-
-    return _best(take) / _TIMED_ROWS
+    """Return the time to gather the row of one particle for a message [s], measured here as a step does it."""
+    rows, order = np.zeros((_TIMED_ROWS, PACKED)), np.arange(_TIMED_ROWS)
+    gathered = np.empty_like(rows)
+    gather_rows(rows, order, gathered)  # it may have to be compiled
+    return _best(lambda: gather_rows(rows, order, gathered)) / _TIMED_ROWS
 
 
 def _best(work: Callable[[], None]) -> float:

@@ -22,12 +22,11 @@ class Repeats(NamedTuple):
     Attributes
     ----------
     period : (3,) array
-        Length of the axes along which it repeats straight on [m], 0 for the others.
+        Lengths of the periodic axes [m]; 0 for open ones, and for the gradient axis of a box that leans.
     shifts : (k, 3) array
-        Ways to its images across the gradient axis, one of no length among them, which is all there is if it does not
-        lean [m].
+        Offsets of the images across the gradient axis of a box that leans, and zero; of other boxes zero alone [m].
     ways : (m, 3) array
-        Ways to all images that touch it, and one of no length [m].
+        Offsets of all images that touch the box, and zero [m].
     """
 
     period: Floats

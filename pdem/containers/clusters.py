@@ -82,6 +82,23 @@ NO_SHAPES = ShapeArrays(
 """The shapes of a case of single spheres."""
 
 
+def places_of_owners(position: Floats, cluster: Integers, number: Integers, centre: Floats) -> Floats:
+    """Return for each particle the place (n, 3) that decides who owns it: of members the centre of their cluster [m].
+
+    Parameters
+    ----------
+    position, cluster : (n, 3) and (n,) arrays
+        Of the particles: places [m], and numbers of their clusters, 0 of single spheres.
+    number, centre : (c,) and (c, 3) arrays
+        Of the clusters, in any order: numbers, and places of their centres [m].
+    """
+    places, members = np.array(position), np.flatnonzero(cluster)
+    if len(members):
+        order = np.argsort(number)
+        places[members] = centre[order[np.searchsorted(number, cluster[members], sorter=order)]]
+    return places
+
+
 class ParticleTable(dict[str, Any]):
     """Columns of particles by name of the field, and of the clusters that some of them are members of.
 
@@ -98,15 +115,11 @@ class ParticleTable(dict[str, Any]):
         self.clusters = dict(getattr(columns, "clusters", {}) if clusters is None else clusters)
 
     def centres(self) -> Floats:
-        """Return for each particle the place (n, 3) that decides who owns it: the centre of its cluster [m]."""
-        places: Floats = np.array(self["position"])
-        members = np.flatnonzero(self["cluster"]) if self.clusters else np.zeros(0, np.int64)
-        if len(members):
-            number = self.clusters["number"]
-            order = np.argsort(number)
-            rows = order[np.searchsorted(number, self["cluster"][members], sorter=order)]
-            places[members] = self.clusters["position"][rows]
-        return places
+        """Return for each particle the place (n, 3) that decides who owns it, see `places_of_owners` [m]."""
+        if not self.clusters:
+            return np.array(self["position"])
+        number, centre = self.clusters["number"], self.clusters["position"]
+        return places_of_owners(self["position"], self["cluster"], number, centre)
 
 
 class Clusters:
@@ -194,11 +207,10 @@ class Clusters:
         return np.where(self.number[rows] == number, rows, -1)
 
     def centres(self, particles: Particles) -> Floats:
-        """Return for each owned particle the place (n, 3) that decides who owns it: the centre of its cluster [m]."""
-        places = particles.position.copy()
-        members = np.flatnonzero(particles.cluster)
-        places[members] = self.position[self.rows_of(particles.cluster[members])]
-        return places
+        """Return for each owned particle the place (n, 3) that decides who owns it, see `places_of_owners` [m]."""
+        return places_of_owners(
+            particles.position, particles.cluster, self.number[: self.count], self.position
+        )
 
     def as_columns(self) -> dict[str, NDArray[Any]]:
         """Return copies of all that is to be known of the owned clusters, by name: see `COLUMNS`."""

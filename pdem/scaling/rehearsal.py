@@ -224,7 +224,7 @@ class Rehearsal:
         system.renew_levels()
         if walls is not None:
             walls.place(system.time, system.time_of(system.step - 1))
-        system.settings_tuner.start(system.step)
+        system.chunk_tuner.start(system.step)
         time_step.rebuild_lists(system, contacts, Phases())
         compute_contact_forces(system, 0.0, Phases())
         return system

@@ -96,6 +96,7 @@ class Outputs:
         self._written_step = -1
         self._loads: dict[str, dict[str, Any]] = {}
         self._observed = tuple(simulation.system.observed.columns)
+        self._has_ledger = simulation.system.constants.law.has_ledger
         self._check_names()
         self._attributes = self._file_attributes() if self._root else {}
         self._format = FORMATS[WRITTEN_FORMAT]
@@ -180,7 +181,7 @@ class Outputs:
         """Return names, units and types of all columns of the series."""
         driven = [(name, unit) for name, (_, unit) in driven_columns(self._simulation).items()]
         system = self._simulation.system
-        residual = ["residual"] if system.constants.law.has_ledger else []
+        residual = ["residual"] if self._has_ledger else []
         energies = [(name, "J") for name in (*terms_of_run(system), *residual)]
         parts: list[Any] = [*system.insertions.sources, *system.sensors.places]
         return [
@@ -206,34 +207,42 @@ class Outputs:
         sensed = {**line_values(system), **liquid_values(system)}
         if not self._root:
             return
-        for notice in simulation.system.notices:
+        for notice in system.notices:
             self._log.text(notice)
-        simulation.system.notices.clear()
+        system.notices.clear()
         rate = measured.particles * steps / seconds if seconds > 0 else 0.0
-        residual = measured.balance - simulation.first_balance
-        has_ledger = simulation.system.constants.law.has_ledger
-        row: dict[str, Any] = {
+        residual = measured.balance - simulation.first_balance if self._has_ledger else math.nan
+        self._series.append(self._measured_row(measured, residual, rate) | self._row_of_parts() | sensed)
+        self._show(measured, rate)
+        self._log_row(measured, residual, rate)
+
+    def _measured_row(self, measured: Measures, residual: float, rate: float) -> dict[str, Any]:
+        """Return the columns of the series that every run has."""
+        simulation = self._simulation
+        return {
             "step": simulation.step, "time": simulation.time, "particles": measured.particles,
             "pair_contacts": measured.pair_contacts, "wall_contacts": measured.wall_contacts,
             "contacts_per_particle": measured.contacts_per_particle,
             "largest_overlap": measured.largest_overlap, **measured.energies,
-            **({"residual": residual} if has_ledger else {}),
+            **({"residual": residual} if self._has_ledger else {}),
             "detections": simulation.system.detections, "particle_steps_per_second": rate,
         }  # fmt: skip
-        values = [
-            value
+
+    def _row_of_parts(self) -> dict[str, Any]:
+        """Return the columns of walls, insertions, stages and observers."""
+        system = self._simulation.system
+        loads = [
+            float(value)
             for load in self._loads.values()
             for value in (*load["force"], *load["torque"], load["power"])
         ]
-        row.update(zip((name for name, _ in load_columns(simulation.case)), map(float, values), strict=True))
-        row.update({name: value for name, (value, _) in driven_columns(simulation).items()})
-        for one in simulation.system.insertions.sources:
+        row: dict[str, Any] = dict(
+            zip((name for name, _ in load_columns(self._simulation.case)), loads, strict=True)
+        )
+        row.update({name: value for name, (value, _) in driven_columns(self._simulation).items()})
+        for one in system.insertions.sources:
             row.update(one.report())
-        row.update(sensed | stage_row(simulation.system))
-        row.update({name: one.value for name, one in simulation.system.observed.columns.items()})
-        self._series.append(row)
-        self._show(measured, rate)
-        self._log_row(measured, residual if has_ledger else math.nan, rate)
+        return row | stage_row(system) | {name: one.value for name, one in system.observed.columns.items()}
 
     def _check_observed(self) -> None:
         """Require that observers have the columns that they had when the files were opened."""

@@ -296,41 +296,39 @@ class _Run:
         ]
 
     def _finish(self) -> None:
-        simulation = self.simulation
-        exchange = simulation.system.exchange
+        """Show and log the report that ends the run. Collective."""
+        simulation, exchange = self.simulation, self.simulation.system.exchange
         step, clock = self.timed_from
         seconds = time.perf_counter() - clock
-        measured = simulation.measures()
-        search = simulation.system.search
-        work = exchange.add(np.array([[search.checks], [search.accesses]], np.int64))
-        exchange_lines = self._exchange_report()
-        sensor_lines = finish_sensors(simulation.system, Path(simulation.case.output.folder))
+        measured, system = simulation.measures(), simulation.system
+        first_lines = [self._settings_line(measured.particles), *self._exchange_report()]
+        sensor_lines = finish_sensors(system, Path(simulation.case.output.folder))
         table = _over_ranks(simulation.phases.seconds, exchange)
         if exchange.rank:
             return
         record_speed(measured.particles, simulation.step - step, seconds, exchange.workers)
+        has_ledger, steps = system.constants.law.has_ledger, measured.particles * (simulation.step - step)
+        residual = measured.balance - simulation.first_balance if has_ledger else None
+        last_lines = [
+            *report_lines(system.insertions), *sensor_lines, *stage_lines(system.stages),
+            f"results in {simulation.case.output.folder}",
+        ]  # fmt: skip
         self.outputs.report(
             end_report(
-                table, measured.particles * (simulation.step - step), seconds,
-                exchange.workers, measured.energies,
-                measured.balance - simulation.first_balance
-                if simulation.system.constants.law.has_ledger
-                else None,
-                [
-                    f"{simulation.system.detections} detections, the last with "
-                    f"{work[0, 0] / max(measured.particles, 1):.3g} distance tests and "
-                    f"{work[1, 0] / max(measured.particles, 1):.3g} visits of cells per particle, "
-                    f"skin {simulation.system.skins.fraction:.3g}; "
-                    f"{simulation.system.settings_tuner.value('chunk')} candidates evaluated at a time, on "
-                    f"{simulation.system.thread_tuner.number} of {exchange.threads} threads",
-                    *exchange_lines,
-                    *report_lines(simulation.system.insertions),
-                    *sensor_lines,
-                    *stage_lines(simulation.system.stages),
-                    f"results in {simulation.case.output.folder}",
-                ],
+                table, steps, seconds, exchange.workers, measured.energies, residual, first_lines + last_lines
             )
-        )  # fmt: skip
+        )
+
+    def _settings_line(self, particles: int) -> str:
+        """Return what the last lists took, and with which settings, over so many particles of all ranks. Collective."""
+        system, exchange = self.simulation.system, self.simulation.system.exchange
+        work = exchange.add(np.array([[system.search.checks], [system.search.accesses]], np.int64))
+        tests, visits = (work[:, 0] / max(particles, 1)).tolist()
+        return (
+            f"{system.detections} detections, the last with {tests:.3g} distance tests and {visits:.3g} visits of "
+            f"cells per particle, skin {system.skins.fraction:.3g}; {system.chunk_tuner.chunk} candidates evaluated at "
+            f"a time, on {system.thread_tuner.number} of {exchange.threads} threads"
+        )
 
 
 def _over_ranks(seconds: Mapping[str, float], exchange: Exchange) -> dict[str, OverRanks]:

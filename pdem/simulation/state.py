@@ -205,19 +205,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     owners = IdDirectory(exchange, particles["id"], owner)
     system.particles.replace(exchange.route(dict(particles), owner))
     particles.clear()
-    load_driven_state(system, groups)
-    system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
-    system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
-    load_stages(system, groups)
-    load_insertions(system, groups)
-    load_sensors(system, groups)
-    load_averages(system.field_averages, system.step, groups)
-    system.observed = ObservedState.of(groups)
-    if exchange.rank == 0:
-        load_wear(system, groups)
-        load_collisions(system, groups)
-        ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
-        system.ended_energies.limbs[: len(ended)] = ended
+    _load_others(system, groups)
     of_pairs, of_walls = history_names(system.constants.law)
     pairs = _route_contacts(exchange, owners, groups["contacts"], ("lower", "higher"))
     walls = _route_contacts(exchange, owners, groups["wall_contacts"], ("id",))
@@ -228,6 +216,24 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
             history_of(of_walls, walls, "wall_contacts"),
         ),
     )  # fmt: skip
+
+
+def _load_others(system: System, groups: StatePart) -> None:
+    """Load what is neither of particles nor of contacts; sums over ranks go to the first one. Collective."""
+    counters = groups["counters"]
+    load_driven_state(system, groups)
+    system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
+    system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
+    load_stages(system, groups)
+    load_insertions(system, groups)
+    load_sensors(system, groups)
+    load_averages(system.field_averages, system.step, groups)
+    system.observed = ObservedState.of(groups)
+    if system.exchange.rank == 0:
+        load_wear(system, groups)
+        load_collisions(system, groups)
+        ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
+        system.ended_energies.limbs[: len(ended)] = ended
 
 
 def _route_contacts(

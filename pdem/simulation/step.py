@@ -208,8 +208,8 @@ def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: 
 def tune_settings(system: System, phases: Phases) -> None:
     """Set skin and chunk size for the next lists, and divide them for threads. Results do not depend on it."""
     tune_skin(system, phases)
-    system.settings_tuner.set_next(system.step, phases.spent(*_ON_THREADS))
-    system.pair_contacts.chunk_size = system.settings_tuner.value("chunk")
+    system.chunk_tuner.set_next(system.step, phases.spent(*_ON_THREADS))
+    system.pair_contacts.chunk_size = system.chunk_tuner.chunk
     if threads() != system.thread_tuner.division:
         set_threads(system.thread_tuner.division)
     run_on(system.thread_tuner.number)
@@ -221,7 +221,7 @@ def tune_threads(system: System, phases: Phases) -> None:
         system.thread_tuner.look(system.step, phases.spent(*_ON_THREADS))
         run_on(system.thread_tuner.number)
         if system.thread_tuner.is_trying:
-            system.settings_tuner.discard_times()
+            system.chunk_tuner.discard_times()
 
 
 def tune_skin(system: System, phases: Phases) -> None:
@@ -237,7 +237,7 @@ def tune_skin(system: System, phases: Phases) -> None:
     life = system.skins.life / system.constants.step
     system.skins.fraction = system.skin_tuner.next_fraction(done, lists, system.exchange.share, life)
     if system.skins.fraction != before:
-        system.settings_tuner.discard_times()
+        system.chunk_tuner.discard_times()
     system.search.set_limits(system.skins.cell_sizes)
 
 

@@ -28,13 +28,13 @@ from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.particles.shapes import shape_arrays
 from pdem.simulation.box_drive import BoxDrive
 from pdem.simulation.box_share import BoxShare
+from pdem.simulation.chunk_tuner import ChunkTuner
 from pdem.simulation.field_averages import FieldAverages
 from pdem.simulation.insertions import Insertions
 from pdem.simulation.observed import ObservedState
 from pdem.simulation.own_forces import ForcesOfRun
 from pdem.simulation.rigid_clusters import RigidClusters
 from pdem.simulation.sensors import Sensors
-from pdem.simulation.settings_tuner import SettingsTuner
 from pdem.simulation.skin_tuner import SkinTuner
 from pdem.simulation.stages import Stages
 from pdem.simulation.thread_tuner import ThreadTuner
@@ -87,7 +87,7 @@ class System:
         Levels by size.
     skin_tuner : SkinTuner or None
         Chooses the skin during the run, None if the case sets it.
-    settings_tuner : SettingsTuner
+    chunk_tuner : ChunkTuner
         Chooses the chunk size.
     thread_tuner : ThreadTuner
         Chooses how many threads run.
@@ -183,7 +183,7 @@ class System:
         self.population, self.population_change, self.next_id = 0, 0, 0
         self.notices: list[str] = []
         self.issued_warnings: set[str] = set()
-        self.settings_tuner, self.thread_tuner = SettingsTuner.of_run(), ThreadTuner(threads())
+        self.chunk_tuner, self.thread_tuner = ChunkTuner(), ThreadTuner(threads())
         self.skin_tuner: SkinTuner | None = None
         self.step = 0
         self.detections = 0
@@ -312,7 +312,7 @@ class System:
 
     def start_tuning(self) -> None:
         """Start the tuners at the present step, with the present skin."""
-        self.settings_tuner.start(self.step)
+        self.chunk_tuner.start(self.step)
         self.thread_tuner.start(self.step)
         if self._detection.skin == "auto":
             self.skin_tuner = SkinTuner(self.skins.fraction)

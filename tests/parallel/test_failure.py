@@ -103,7 +103,8 @@ def test_what_an_error_becomes(error, code, text):
 
 STOPPED = """
 import os, sys, time
-from decomposition.mpi import SignalFlag, load_mpi, run_or_abort, start_world
+from decomposition.mpi import load_mpi, run_or_abort, start_world
+from pdem.foundation.signals import SignalFlag
 from pdem.foundation.errors import Interrupted
 
 communicator = start_world().communicator

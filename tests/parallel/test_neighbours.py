@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from clusters import crowd
 from message_counts import CASES, EACH, NARROW, Bed, CountingCommunicator, Counts, largest
 from rank_cases import CLOUD, divided, owned_rows
 
@@ -92,6 +93,24 @@ def test_a_run_asks_all_ranks_for_nothing_but_sums(ranks, communicator, outside)
     assert calls.pop("Iallreduce") == 130 + 1 + looks  # one for the call
     assert least <= calls.pop("Allreduce") <= least + 4 * looks
     assert set(calls) <= POINT_TO_POINT
+
+
+@pytest.mark.ranks(2, timeout=300)
+def test_clusters_go_to_neighbours_without_a_barrier(ranks, communicator):
+    case, counts = crowd("bisection"), Counts()
+    case.override('decomposition.balance="never"')
+    case.override("detection.skin=0.1")
+    simulation = Simulation(case, CountingCommunicator(communicator, counts), threads=1)
+    simulation.advance(5)
+    clusters = simulation.clusters
+    before = clusters.number[: clusters.count].tolist()
+    detections = simulation.system.detections
+    counts.calls.clear()
+    simulation.advance(400)
+    assert clusters.number[: clusters.count].tolist() != before
+    assert simulation.system.detections - detections > 20
+    assert counts.calls.pop("Ibarrier", 0) <= 1  # where reaches have grown, ranks meet again
+    assert set(counts.calls) <= POINT_TO_POINT | {"Iallreduce", "Allreduce"}
 
 
 @pytest.mark.ranks(1, 2, 3, 8)

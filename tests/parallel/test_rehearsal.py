@@ -183,6 +183,25 @@ def test_cases_of_which_copies_are_no_larger_system_are_refused():
         Rehearsal("case", Start(start.case, [], empty), 1, 1, 0)
 
 
+BRIDGES = """adhesion = {model = "liquid-bridge", surface_tension = 0.07, contact_angle = 20.0, carried_volume = 0.03}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("gravity = ", "deformation = {x = {strain_rate = 1.0}}, gravity = ", "its box deforms"),
+        ("restitution = 0.6\n", f"restitution = 0.6\n{BRIDGES}", "its particles carry liquid"),
+    ],
+)
+def test_what_no_rank_can_do_alone_is_refused_with_what_to_do_instead(before, after, reason):
+    text = CASE.replace("MAX", "0.0015").replace("PERIODIC", "[true, true, true]")
+    case = Case.from_text(text.replace(before, after))
+    start = Start(case, [], initial_particles(case))
+    with pytest.raises(InputError, match=rf"^case: {reason}.*; measure it by pdem scaling run$"):
+        Rehearsal("case", start, 1, 1, 0)
+
+
 def with_wall(wall, periodic="[true, true, false]"):
     text = CASE.replace("MAX", "0.0015").replace("PERIODIC", periodic)
     case = Case.from_text(
@@ -194,6 +213,7 @@ def with_wall(wall, periodic="[true, true, false]"):
 
 
 FLOOR = 'shape = "plane"\nmaterial = "steel"\npoint = [0, 0, 0]\nnormal = [0, 0, 1]\n'
+BOULDER = 'shape = "box"\nmaterial = "steel"\nlower = [0.01, 0.01, 0.06]\nupper = [0.03, 0.02, 0.065]\n'
 SERVO = "servo = {axis = [0, 0, 1], force = -1.0, largest_rate = 0.1}"
 DRUM = """shape = "cylinder"
 material = "steel"
@@ -208,11 +228,8 @@ caps = "none"
 @pytest.mark.parametrize(
     ("wall", "periodic", "reason"),
     [
-        (
-            FLOOR + "servo = {axis = [0, 0, 1], force = -1.0, largest_rate = 0.1}",
-            "[true, true, false]",
-            "is moved by its load",
-        ),
+        (FLOOR + SERVO, "[true, true, false]", "is moved by its load"),
+        (BOULDER + "body = {mass = 1.0}", "[true, true, false]", "is moved by its load"),
         (DRUM + "rotation = {axis = [1, 0, 0], rate = 1.0}", "[true, true, false]", "turns about an axis"),
         (DRUM + "rotation = {axis = [1, 0, 0], rate = 1.0}", "[true, false, false]", None),
         (DRUM + "translation = {velocity = [0, 1.0, 0]}", "[true, true, false]", "moves along y, where"),

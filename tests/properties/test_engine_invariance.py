@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from cases import Grains, box, simulate, state_of
+from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.detection import skins
 from pdem.simulation import skin_tuner
-from pdem.simulation.settings_tuner import SettingsTuner
+from pdem.simulation.chunk_tuner import ChunkTuner
 from pdem.simulation.thread_tuner import ThreadTuner
 
 R = 1.0 / 256.0
@@ -98,16 +99,16 @@ def test_settings_that_are_tried_while_running_change_no_bit(tmp_path, monkeypat
     """Chunks change with the lists, the threads that run at any step."""
     rng, tried, ran = np.random.default_rng(3), [], []
 
-    def any_value(self, name):
-        tried.append(rng.choice(self.settings[name].choices))
-        return int(tried[-1])
+    def any_size(self):
+        tried.append(int(rng.choice(CHUNKS)))
+        return tried[-1]
 
     def any_number(self, step, spent):
         self.next_look, self._tried = step + 1, int(rng.integers(2))
         self._index = self._tried
         ran.append((self.number, self.division))
 
-    monkeypatch.setattr(SettingsTuner, "value", any_value)
+    monkeypatch.setattr(ChunkTuner, "chunk", property(any_size))
     monkeypatch.setattr(ThreadTuner, "look", any_number)
     grains, given = options()
     run = simulate(tmp_path, grains, threads=2, detection={"skin": 0.05}, **given)
