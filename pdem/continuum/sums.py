@@ -47,6 +47,7 @@ PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 _ALONE = OneRank()
 _LARGEST, _TOTAL = int(np.log2(LARGEST)), 61  # bits of one number, and of the sum of all
 _FINE = 2.0**30
+_SMALLEST = 2.0**-900  # what is smaller still has fewer bits
 _FILLS = 1e-9  # relative difference from which on a grid is not as long as the box
 _LISTED = 512  # cells of a list that is added to sums at a time, unless a plane of a box has more
 _MOST_NUMBERS = 1 << 25  # in the sums of all threads
@@ -222,10 +223,11 @@ def _parts_of_actions(actions: Sequence[Actions], rooms: Rooms) -> _Parts:
 def _scales(parts_of_rows: Sequence[Floats], largest: Floats, group: Group) -> Floats:
     """Return for each column (ROW,) how many quanta make a unit: a power of two. Collective."""
     most, parts = group.largest(largest.max(axis=0)), np.zeros((threads(), ROW), np.int64)
-    relative = np.divide(_FINE, most, out=np.zeros(ROW), where=most > 0.0)
+    unit = np.maximum(most, _SMALLEST)
+    relative = _FINE / unit
     for rows in parts_of_rows:
         add_parts(rows, relative, parts)
-    total = group.add(parts.sum(axis=0)).astype(np.float64) / _FINE * most
+    total = group.add(parts.sum(axis=0)).astype(np.float64) / _FINE * unit
     bits = np.minimum(_LARGEST - np.frexp(most)[1], _TOTAL - np.frexp(total)[1])
     return np.ldexp(1.0, np.clip(bits, -1000, 1000))
 
