@@ -144,8 +144,7 @@ def test_what_jams_does_not_shoot_over_more_than_without_an_integral(resistance,
     assert with_integral[-1] == pytest.approx(1.0, rel=0.02)
 
 
-@pytest.mark.parametrize("resistance", [10.0, 100.0, 300.0])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(("resistance", "sign"), [(10.0, 1.0), (100.0, -1.0), (300.0, 1.0)])
 def test_a_stiff_bed_that_flows_has_its_shear_stress(resistance, sign):
     """Elastic, and viscous from a rate on: a dashpot alone has a thirteenth of the stress where it is stiffest."""
     wanted, rest = 10.0 * sign, Rates((-0.5, 0.0, 0.0))
