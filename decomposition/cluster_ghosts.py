@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from decomposition.copies import Copied
+from decomposition.copies import Copied, split_rows
 from decomposition.ghosts import Ghosts
 from decomposition.tags import CLUSTER_STATES, SPHERE_ROWS
 from pdem.containers.clusters import STATE
@@ -58,7 +58,7 @@ class SharedSpheres(NamedTuple):
 
 def shared_spheres(particles: Particles, copied: Copied) -> SharedSpheres:
     """Return single spheres and clusters among copies."""
-    of_each = np.split(copied.ghosts["cluster"], np.cumsum(copied.numbers)[:-1]) if copied.rows else []
+    of_each = split_rows(copied.ghosts["cluster"], copied.numbers)
     sent = [np.unique(particles.cluster[rows]) for rows in copied.rows]
     came = [np.unique(one) for one in of_each]
     return SharedSpheres(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from decomposition.migration import counts_for, rows_leaving
 from pdem.containers.clusters import SCALE, SHAPE, STATE
 
 if TYPE_CHECKING:
@@ -41,15 +42,13 @@ def hand_over_clusters(
     partners : (k,) int64 array, optional
         Ranks, rising, each of which has this one among its own; on no rank does a cluster go to any other one.
     """
-    own, leaves = _packed(clusters), owner != rank
-    order = np.argsort(owner[leaves], kind="stable")
-    rows, to = own[leaves][order], owner[leaves][order]
+    own, leaving = _packed(clusters), rows_leaving(rank, owner)
+    rows, to = own[leaving], owner[leaving]
     if partners is None:
         came = messages.route({"rows": rows}, to)["rows"]
     else:
-        sent = np.searchsorted(to, partners, side="right") - np.searchsorted(to, partners)
-        came, _ = messages.swap(partners, rows, sent)
-    here = np.concatenate((own[~leaves], came))
+        came, _ = messages.swap(partners, rows, counts_for(partners, to))
+    here = np.concatenate((own[owner == rank], came))
     clusters.replace(here["number"], here["image"], here["state"])
 
 

@@ -128,6 +128,11 @@ class Selection:
         return np.flatnonzero(self._mark)
 
 
+def split_rows(rows: NDArray[Any], numbers: Integers) -> list[NDArray[Any]]:
+    """Return the rows of each of k neighbours, so many (k,) after the other."""
+    return np.split(rows, np.cumsum(numbers))[:-1]
+
+
 def exchange_copies(messages: Swap, selection: Selection, neighbours: Integers, extents: Floats) -> Copied:
     """Exchange copies of particles with the neighbours of a rank; they all call this at the same time.
 
@@ -148,7 +153,7 @@ def exchange_copies(messages: Swap, selection: Selection, neighbours: Integers, 
     ghosts, numbers = _swap(messages, particles, neighbours, rows)
     if selection.levels == 1:
         return Copied(rows, ghosts, numbers)
-    came = np.split(ghosts, np.cumsum(numbers)[:-1]) if rows else []
+    came = split_rows(ghosts, numbers)
     more = [selection.partners(*both) for both in zip(rows, came, strict=True)]
     late, late_numbers = _swap(messages, particles, neighbours, more)
     joined = [np.concatenate(both) for both in zip(rows, more, strict=True)]

@@ -107,11 +107,11 @@ def end(failure: Failure, guard: Guard | None) -> int:
         return failure.code
     ranks = guard.communicator
     # Higher ranks wait longer: where several fail, but not all, one of them aborts before the others speak.
-    if _all_come(ranks, GRACE_SECONDS + 0.02 * min(ranks.rank, 10)):
+    if all_come(ranks, GRACE_SECONDS + 0.02 * min(ranks.rank, 10)):
         failures = ranks.allgather(failure)
         if ranks.rank == 0:
             _print("\n".join(_grouped(failures)))
-        _all_come(ranks)  # nobody leaves, and makes the launcher end the others, before the message is out
+        all_come(ranks)  # nobody leaves, and makes the launcher end the others, before the message is out
         return int(failures[0].code)
     _print(failure.message(f"rank {ranks.rank}"))
     time.sleep(FORWARD_SECONDS)
@@ -120,13 +120,13 @@ def end(failure: Failure, guard: Guard | None) -> int:
     return failure.code
 
 
-def _all_come(ranks: Any, seconds: float = math.inf) -> bool:
-    """Wait until all ranks have called this; return False if they have not after some time [s]."""
+def all_come(ranks: Any, seconds: float = math.inf, poll_seconds: float = _POLL_SECONDS) -> bool:
+    """Wait until all ranks have called this, without keeping a core busy; return False if not after some time [s]."""
     request, deadline = ranks.Ibarrier(), time.monotonic() + seconds
     while not request.Test():
         if time.monotonic() > deadline:
             return False
-        time.sleep(_POLL_SECONDS)
+        time.sleep(poll_seconds)
     return True
 
 

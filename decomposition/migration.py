@@ -23,12 +23,22 @@ if TYPE_CHECKING:
     Records = tuple[PairRecords, WallRecords]
 
 
+def rows_leaving(rank: int, owner: Integers) -> Integers:
+    """Return the rows of this rank that other ranks shall have, by new owner."""
+    rows = np.flatnonzero(owner != rank)
+    return rows[np.argsort(owner[rows], kind="stable")]
+
+
+def counts_for(targets: Integers, owner: Integers) -> Integers:
+    """Return how many rows go to each of these ranks (k,), by the owners of the rows, rising."""
+    return np.searchsorted(owner, targets, side="right") - np.searchsorted(owner, targets)
+
+
 class _Leaving:
     """The particles that leave a rank: their rows by new owner, and the new owner of each id."""
 
     def __init__(self, rank: int, owner: Integers, ids: Integers) -> None:
-        rows = np.flatnonzero(owner != rank)
-        self.rows = rows[np.argsort(owner[rows], kind="stable")]
+        self.rows = rows_leaving(rank, owner)
         self.owner = owner[self.rows]
         self.targets = np.unique(self.owner)
         order = np.argsort(ids[self.rows])
@@ -40,10 +50,6 @@ class _Leaving:
             return np.full(len(ids), -1)
         place = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         return np.where(self._ids[place] == ids, self._owners[place], -1)
-
-    def counts(self, owner: Integers) -> Integers:
-        """Return how many rows go to each target, (k,), by the sorted owners of the rows."""
-        return np.searchsorted(owner, self.targets, side="right") - np.searchsorted(owner, self.targets)
 
 
 def migrate(
@@ -77,7 +83,7 @@ def migrate(
     leaves = owner != rank
     leaving = _Leaving(rank, owner, particles.id)
     parcels = _parcels(leaving, particles, records(leaves))
-    sent = np.stack([leaving.counts(to) for _, to in parcels], axis=1)
+    sent = np.stack([counts_for(leaving.targets, to) for _, to in parcels], axis=1)
     sources, received = (
         messages.notify(leaving.targets, sent)
         if partners is None

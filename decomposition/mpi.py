@@ -14,7 +14,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from decomposition.failure import Guard, guard_uncaught, run_guarded
+from decomposition.failure import Guard, all_come, guard_uncaught, run_guarded
 from decomposition.launch import (
     ForeignLauncherError,
     Launch,
@@ -202,9 +202,7 @@ def _import_mpi() -> Any:
 
 def patient_barrier(communicator: Any, poll_seconds: float = 0.02) -> None:
     """Wait for all ranks without keeping a core busy: for waits that are long, such as a compilation."""
-    request = communicator.Ibarrier()
-    while not request.Test():
-        time.sleep(poll_seconds)
+    all_come(communicator, poll_seconds=poll_seconds)
 
 
 def node_first(

@@ -14,7 +14,7 @@ import numpy as np
 from decomposition.cluster_ghosts import shared_spheres, with_members_last
 from decomposition.cluster_migration import unwrapped_positions
 from decomposition.compiled_messages import gather_rows, gathering
-from decomposition.copies import Selection, Sizes, exchange_copies, extents_of
+from decomposition.copies import Selection, Sizes, exchange_copies, extents_of, split_rows
 from decomposition.ghosts import append_ghosts
 from decomposition.layers import may_meet, with_levels_below
 from decomposition.packing import GHOST, pack
@@ -187,8 +187,7 @@ class _Answers:
         """Return what the neighbours send: at first the layers of their larger particles, then partners of copies."""
         begin = time.perf_counter()
         if self._sent:
-            came = np.split(rows, np.cumsum(sent)[:-1])
-            chosen = zip(self._selections, self._sent, came, strict=True)
+            chosen = zip(self._selections, self._sent, split_rows(rows, sent), strict=True)
             answers = [one.partners(before, copies) for one, before, copies in chosen]
         else:
             self._sent = answers = [one.layer(self._extents) for one in self._selections]

@@ -94,9 +94,18 @@ def places_of_owners(position: Floats, cluster: Integers, number: Integers, cent
     """
     places, members = np.array(position), np.flatnonzero(cluster)
     if len(members):
-        order = np.argsort(number)
-        places[members] = centre[order[np.searchsorted(number, cluster[members], sorter=order)]]
+        places[members] = centre[_rows_of(number, cluster[members])]
     return places
+
+
+def _rows_of(number: Integers, wanted: Integers) -> Integers:
+    """Return the rows of wanted numbers (m,) among those of clusters (c,) in any order; -1 of those not among them."""
+    order = np.argsort(number)
+    if not len(order):
+        return np.full(len(wanted), -1)
+    place = np.minimum(np.searchsorted(number, wanted, sorter=order), len(order) - 1)
+    rows = order[place]
+    return np.where(number[rows] == wanted, rows, -1)
 
 
 class ParticleTable(dict[str, Any]):
@@ -199,12 +208,7 @@ class Clusters:
 
     def rows_of(self, number: Integers) -> Integers:
         """Return the rows of clusters, owned or copies, by their numbers; -1 of those that are not here."""
-        order = np.argsort(self.number)
-        if not len(order):
-            return np.full(len(number), -1)
-        place = np.minimum(np.searchsorted(self.number, number, sorter=order), len(order) - 1)
-        rows = order[place]
-        return np.where(self.number[rows] == number, rows, -1)
+        return _rows_of(self.number, number)
 
     def centres(self, particles: Particles) -> Floats:
         """Return for each owned particle the place (n, 3) that decides who owns it, see `places_of_owners` [m]."""

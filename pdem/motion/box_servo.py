@@ -190,14 +190,15 @@ class _Look(NamedTuple):
         missing = abs(wanted) - sign * self.stress[place]
         before, mean = self.memory.lacking[place], self.memory.resistance
         slow = _gain(self.targets.pace / unit, max(self.resistance, mean))
-        rate = _clipped(slow * before + _gain(largest / unit, self.resistance) * missing, largest)
+        rate = _clipped(slow * before + _gain(largest / unit, self.resistance) * missing, -largest, largest)
         if wanted == 0.0 or self.part == 0.0:
             return sign * rate, before
         limit = max(self.targets.pace, TOLD * self.targets.rates.fastest)
         asked = _gain(limit / unit, mean) * (abs(wanted) - sign * self.memory.stress[place]) / limit
         most = largest / _gain(self.targets.pace / unit, mean)
-        least, most = -most * _within(2.0 + 2.0 * asked), most * _within(2.0 - 2.0 * asked)
-        return sign * rate, min(max(before + self.part * missing, least), most)
+        least = -most * _clipped(2.0 + 2.0 * asked, 0.0, 1.0)
+        most *= _clipped(2.0 - 2.0 * asked, 0.0, 1.0)
+        return sign * rate, _clipped(before + self.part * missing, least, most)
 
 
 def chosen_rates(
@@ -229,12 +230,8 @@ def _gain(rate: float, resistance: float) -> float:
     return gain if gain * resistance <= SHARE else SHARE / resistance
 
 
-def _clipped(rate: float, largest: float) -> float:
-    return min(max(rate, -largest), largest)
-
-
-def _within(part: float) -> float:
-    return min(max(part, 0.0), 1.0)
+def _clipped(value: float, least: float, most: float) -> float:
+    return min(max(value, least), most)
 
 
 def _reference(stresses: Sequence[float]) -> float:
