@@ -49,14 +49,19 @@ def images_across_sides(places: Floats, travel: Floats, box: BoxShape) -> Images
         The box.
     """
     rows, found = np.arange(len(places)), places
-    for axis, vector in enumerate(box.vectors):
+    # across the gradient axis first: what comes out there is beside where it was, and perhaps beyond another side
+    for axis in sorted(range(3), key=lambda axis: axis != box.gradient):
         if box.period[axis] <= 0.0:
             continue
         above = found[:, axis] - box.lower[axis]
         crossing = above < travel[rows], box.period[axis] - above <= travel[rows]
-        beyond = found[crossing[0]] + vector, found[crossing[1]] - vector
+        vector = box.vectors[axis]
+        beyond = np.concatenate((found[crossing[0]] + vector, found[crossing[1]] - vector))
+        if axis == box.gradient:
+            side, length = box.lower[box.velocity], box.period[box.velocity]
+            beyond[:, box.velocity] -= length * np.floor((beyond[:, box.velocity] - side) / length)
         rows = np.concatenate((rows, *(rows[one] for one in crossing)))
-        found = np.concatenate((found, *beyond))
+        found = np.concatenate((found, beyond))
     order = np.argsort(rows[len(places) :], kind="stable") + len(places)
     return Images(rows[order], found[order])
 

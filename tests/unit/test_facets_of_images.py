@@ -18,16 +18,24 @@ SIDE = 0.4
 STRIPES = 24
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.tuples(*[st.booleans()] * 3), st.floats(-0.3, 0.3))
-def test_images_are_those_that_a_way_reaches(seed, periodic, lean):
+@settings(max_examples=100)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.tuples(*[st.booleans()] * 3),
+    st.permutations(range(3)),
+    st.floats(-0.5, 0.5),
+)
+def test_images_are_those_that_a_way_reaches(seed, periodic, axes, lean):
     random = np.random.default_rng(seed)
     lower, period = random.uniform(-1, 1, 3), np.where(periodic, random.uniform(1, 2, 3), 0.0)
-    leans = periodic[0] and periodic[1]
     box = BoxShape.upright(lower, period)
-    if leans:
-        box = BoxShape(lower, period, 1, 0, np.array([lean, period[1], 0.0]))
-    places = lower + np.where(periodic, period, 1.0) * random.random((40, 3))
+    gradient, velocity, _ = axes
+    if periodic[gradient] and periodic[velocity]:
+        across = np.zeros(3)
+        across[[gradient, velocity]] = period[gradient], lean * period[velocity]
+        box = BoxShape(lower, period, gradient, velocity, across)
+    # nearer to the sides than to the middle
+    places = lower + np.where(periodic, period, 1.0) * random.beta(0.3, 0.3, (40, 3))
     travel = random.uniform(0.0, 0.4, 40)
     images = images_across_sides(places, travel, box)
     assert (np.diff(images.rows) >= 0).all()
