@@ -149,12 +149,13 @@ def test_a_stiff_bed_that_flows_has_its_shear_stress(resistance, sign):
     """Elastic, and viscous from a rate on: a dashpot alone has a thirteenth of the stress where it is stiffest."""
     wanted, rest = 10.0 * sign, Rates((-0.5, 0.0, 0.0))
     targets = Targets(rest, axes=((1, WANTED),), shear=wanted, largest_rate=3.0, pace=0.2)
-    modulus = resistance / INTERVAL
+    interval = 10 * INTERVAL
+    modulus = resistance / interval
     held = []
     for one in (targets._replace(pace=0.0), targets):
         stress, memory, seen = 0.0, Memory(), []
-        for _ in range(round(40 * SLOWNESS / 0.2 / INTERVAL)):
-            rates, memory = answers(one, [250.0, WANTED, WANTED, stress], memory, INTERVAL / EVERY, modulus)
+        for _ in range(round(40 * SLOWNESS / 0.2 / interval)):
+            rates, memory = answers(one, [250.0, WANTED, WANTED, stress], memory, interval / EVERY, modulus)
             # the rate of flow is 0.2 / s at the wanted stress
             stress += resistance * (rates.shear - 0.02 * stress) / (1.0 + 0.02 * resistance)
             seen.append(stress)
@@ -338,6 +339,7 @@ def test_a_bed_is_sheared_under_a_constant_pressure(tmp_path):
     assert run.system.moving_box.state == again.system.moving_box.state
 
 
+@pytest.mark.slow
 def test_a_stiff_bed_that_strains_as_told_has_its_shear_stress(tmp_path):
     """Hard grains at a rate that they have to yield to: it varies by a half, and is right on average."""
     materials = {"grain": {"density": 1000.0, "youngs_modulus": 1e8, "poisson_ratio": 0.2}, "steel": {}}

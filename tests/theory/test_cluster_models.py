@@ -52,6 +52,7 @@ def total_liquid(run):
     return sum(map(Fraction, run.gather()["liquid"].tolist()))
 
 
+@pytest.mark.slow  # as the next one by its kernels: bridges, JKR, springs and Marshall's torque with clusters
 @pytest.mark.parametrize("material", ["sticky", "wet"])
 def test_a_cluster_of_one_sphere_sticks_and_rolls_as_the_sphere(material):
     """It comes down on a floor with spin about all axes; both are in one run, far from each other."""
@@ -81,6 +82,7 @@ def momenta(run):
     return push.sum(axis=0), (np.cross(table.position, push) + table.angular_momentum).sum(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("material", ["sticky", "wet"])
 def test_clusters_that_stick_keep_momentum_angular_momentum_and_liquid(material):
     rng = np.random.default_rng(3)

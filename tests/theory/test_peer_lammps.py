@@ -169,6 +169,7 @@ def test_an_oblique_impact_with_friction_turns_the_same(slope, allowed):
     assert difference(ours, theirs, "angular_velocity") < allowed
 
 
+@pytest.mark.slow
 def test_clusters_move_as_rigid_bodies_of_lammps():
     """Pairs of spheres that just touch, for which the sum of the spheres is the union, collide without loss."""
     sites = (np.stack(np.meshgrid(*[np.arange(4)] * 3, indexing="ij"), -1).reshape(-1, 3) + 0.5) * WIDTH / 4.0
@@ -208,12 +209,14 @@ def sticky_pair(
     return Start(Case.from_text(tomli_w.dumps(document)), [], table(place, [1e-3] * 2, velocity, spins))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overlap", [0.0, 1e-7, 1e-6, 1e-5])
 def test_forces_of_jkr_are_the_same(overlap):
     ours, theirs = both(sticky_pair(-overlap - 1e-15, 0.0), "granular")
     assert difference(ours, theirs, "force") < 1e-6  # of an overlap of 1e-7 m places have eight digits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("speed", "sticks", "steps"), [(1e-3, True, 2000), (2e-3, False, 6000), (0.1, False, 2000)]
 )
@@ -225,6 +228,7 @@ def test_impacts_of_jkr_are_the_same(speed, sticks, steps):
     np.testing.assert_allclose(ours["velocity"], theirs["velocity"], atol=0.05 * speed)
 
 
+@pytest.mark.slow
 def test_rolling_and_twisting_sds_are_the_same():
     """Spins against each other about y roll, and about x twist; the impact is over when they are compared."""
     for spins, keys in (

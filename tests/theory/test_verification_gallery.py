@@ -18,8 +18,10 @@ from pdem.verification.gallery import (
 from pdem.verification.studies import STUDIES, find_studies
 from pdem.verification.study import Notebook
 
+COMPILE = "thornton-maw", "chain"
+"""Quick studies whose kernels nothing else needs, or which take many steps."""
 QUICK = [
-    study
+    pytest.param(study, marks=pytest.mark.slow if study.name in COMPILE else ())
     for study in STUDIES
     if (study.group in ("impacts", "rolling", "promises") and study.name != "bits") or study.name == "chain"
 ]
@@ -115,6 +117,7 @@ def test_moduli_of_lattices_are_the_sums_over_their_neighbours(name):
         )
 
 
+@pytest.mark.slow
 def test_a_lattice_of_hertzian_spheres_has_the_moduli_of_duffy_and_mindlin():
     squeezed, name = 1e-5, "face-centred cubic"
     springs = lattices.hertzian(2.0 * lattices.RADIUS * squeezed)

@@ -45,6 +45,7 @@ def test_parts_of_the_study_pass_with_the_steps_of_the_paper(part, tmp_path, mon
     assert off(part(Notebook(tmp_path, full=True)).findings) == []
 
 
+@pytest.mark.slow
 def test_clusters_do_not_see_the_mesh_of_a_floor(tmp_path, monkeypatch):
     """A rod crosses edges with all of its spheres; a quarter of the run is enough for that."""
     monkeypatch.setattr(h2_clusters, "_SAMPLES", 10)

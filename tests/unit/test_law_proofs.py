@@ -188,6 +188,7 @@ def failed(proofs):
     return {proof.name: proof for proof in proofs if not proof.holds}
 
 
+@pytest.mark.slow
 def test_the_laws_of_the_documentation_pass_all_proofs(tmp_path):
     """Together in one case: a normal force, adhesion with a reach, a torque and a normal force with a memory."""
     keys = {
