@@ -97,9 +97,10 @@ class _Machine:
     def _particles(self) -> list[dict[str, Any]]:
         room = {"lower": [-HALF, -HALF, 0.001], "upper": [HALF, HALF, 0.015]}
         flight = {"velocity": {"random": self._one_of((0.1, 1.0, 2.0)), "seed": self._seed}}
-        count = int(self._one_of((60, 150, 300)))
+        count, size = int(self._one_of((60, 150, 300))), self._one_of(SIZES)
+        count = min(count, 200) if size is SIZES[-1] else count  # large ones need more room
         groups = [{
-            "material": "grain", "radius": self._one_of(SIZES), "angular_velocity": [30.0, -50.0, 80.0],
+            "material": "grain", "radius": size, "angular_velocity": [30.0, -50.0, 80.0],
             "fill": {"count": count, "seed": self._seed, **room}, **flight, **({"liquid": 0.02} if self._wet else {}),
         }]  # fmt: skip
         if self._clusters:
