@@ -84,7 +84,7 @@ class _Box:
     def _grains(self) -> Grains:
         sites = lattice()
         radius = np.where(self._random.random(len(sites)) < 0.3, 0.012, 0.006)
-        velocity = self._random.uniform(0.5, 4.0) * self._random.normal(size=sites.shape)
+        velocity = self._random.uniform(0.5, 2.5) * self._random.normal(size=sites.shape)
         spin = 50.0 * self._random.normal(size=sites.shape)
         return Grains(sites, radius, velocity - velocity.mean(axis=0), spin)
 

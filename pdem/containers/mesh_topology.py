@@ -11,10 +11,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
+from pdem.foundation.components import components
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
@@ -188,12 +186,10 @@ def welded(
     unique, first, back = _exactly_equal(vertices)
     pairs = np.zeros((0, 2), dtype=np.int64)
     if distance > 0:
+        from scipy.spatial import cKDTree  # late, because it takes longer to import than most else of a run
+
         pairs = cKDTree(unique).query_pairs(distance, output_type="ndarray")
-    label = np.arange(len(unique))
-    if len(pairs):
-        shape = (len(unique), len(unique))
-        graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=shape)
-        label = connected_components(graph, directed=False)[1]
+    label = components(pairs[:, 0], pairs[:, 1], len(unique)) if len(pairs) else np.arange(len(unique))
     earliest = np.full(label.max() + 1, len(vertices), dtype=np.int64)
     np.minimum.at(earliest, label, first)
     kept, rank = np.unique(earliest, return_inverse=True)
@@ -313,9 +309,7 @@ def pieces_of(mesh: Topology) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """
     count, sides = len(mesh.facet_start) - 1, np.diff(mesh.facet_start)
     facet = np.repeat(np.arange(count), sides)
-    places = np.ones(len(facet), dtype=bool), (facet, count + mesh.facet_edges)
-    graph = coo_array(places, shape=(count + len(mesh.edges),) * 2)
-    label = connected_components(graph, directed=False)[1][:count]
+    label = components(facet, count + mesh.facet_edges, count + len(mesh.edges))[:count]
     _, first, piece = np.unique(label, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

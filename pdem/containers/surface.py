@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from pdem.containers import mesh_topology as topology
 from pdem.containers.hanging_nodes import hanging_nodes, tolerance_of
 from pdem.containers.mesh import Mesh, mesh_of_loops
+from pdem.foundation.components import components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,10 +141,8 @@ def _bodies(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """
     count, facets_at = mesh.facet_count, np.diff(mesh.edge_facet_start)
     facet = np.repeat(np.arange(count), np.diff(mesh.facet_start))
-    hub = coo_array(
-        (np.ones(len(facet), bool), (facet, count + mesh.facet_edges)), shape=(count + mesh.edge_count,) * 2
-    )
-    body = np.unique(connected_components(hub, directed=False)[1][:count], return_inverse=True)[1]
+    piece = components(facet, count + mesh.facet_edges, count + mesh.edge_count)[:count]
+    body = np.unique(piece, return_inverse=True)[1]
     closed = np.ones(count, bool)
     closed[body[facet[facets_at[mesh.facet_edges] != 2]]] = False
     lowest = np.full(mesh.vertex_count, count)
@@ -162,8 +159,7 @@ def _bodies(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         np.concatenate((one, one + count)),
         np.concatenate((other + turned, other + count - turned)),
     )
-    graph = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(2 * count, 2 * count))
-    half = connected_components(graph, directed=False)[1]
+    half = components(rows, columns, 2 * count)
     sided = closed[body] & (half[:count] != half[count:])
     side = np.where(half[:count] < half[count:], 1, -1)
     return body.astype(np.int64), np.where(sided, side, 0).astype(np.int8)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pdem.containers.mesh_splitting import triangle_fans
 from pdem.particles.regions import wrap_positions
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+    from scipy.spatial import cKDTree
 
     from pdem.particles.regions import Domain
 
@@ -109,6 +109,8 @@ def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None
 
 
 def _tree(positions: Floats, domain: Domain) -> cKDTree:
+    from scipy.spatial import cKDTree  # late, because it takes longer to import than most else of a run
+
     periodic = np.asarray(domain.periodic)
     if not periodic.any():
         return cKDTree(positions)
@@ -160,6 +162,8 @@ def touching_walls(
 
 def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
     """Yield pairs of points and triangles among which are all that are no farther from each other than `reach` [m]."""
+    from scipy.spatial import cKDTree
+
     tree = cKDTree(positions)
     centres = corners.mean(axis=1)
     # A little more, so that rounding decides nothing: `reach` depends on the other spheres.

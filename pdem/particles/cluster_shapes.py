@@ -6,11 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from pdem.containers.principal_axes import principal_axes
 from pdem.containers.solid import Solid
+from pdem.foundation.components import components
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,8 +58,8 @@ def scaled(spheres: SphereList, factor: float) -> SphereList:
 def pieces_of(centre: Floats, radius: Floats) -> int:
     """Return into how many pieces that do not touch a shape falls."""
     apart = np.linalg.norm(centre[:, None] - centre, axis=2)
-    touching = coo_array(apart <= (1.0 + 1e-12) * (radius[:, None] + radius))
-    return int(connected_components(touching, directed=False)[0])
+    touching = np.nonzero(apart <= (1.0 + 1e-12) * (radius[:, None] + radius))
+    return int(components(*touching, len(radius)).max(initial=-1)) + 1
 
 
 def hidden_in(centre: Floats, radius: Floats) -> NDArray[np.int64]:

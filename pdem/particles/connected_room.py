@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import ndimage
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from pdem.foundation.components import components
 from pdem.foundation.errors import CaseError
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 from pdem.foundation.vectors import exact_cross3, exact_dot3
@@ -228,8 +227,7 @@ class ConnectedRoom:
             ends = np.stack([np.take(label, at, axis).reshape(-1) for at in (0, -1)]).astype(np.int64)
             pairs.append(ends[:, (ends > 0).all(axis=0)])
         first, second = np.concatenate(pairs, axis=1)
-        links = coo_array((np.ones(len(first)), (first, second)), shape=(number + 1, number + 1))
-        _, part = connected_components(links, directed=False)
+        part = components(first, second, number + 1)
         cell = self._first_cell(free)
         chosen: Booleans = (part[label] == part[label.reshape(-1)[cell]]) & (label > 0)
         return chosen.reshape(-1)

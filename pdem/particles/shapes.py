@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pdem.containers.clusters import ShapeArrays
 from pdem.containers.principal_axes import principal_axes
@@ -74,6 +73,10 @@ class ClusterShape:
     @property
     def frame(self) -> Floats:
         """Quaternion (4,), w first, that takes principal axes to directions of the drawing."""
+        from scipy.spatial.transform import (
+            Rotation,
+        )  # late, because it takes longer to import than most else of a run
+
         return Rotation.from_matrix(self.axes).as_quat(canonical=True, scalar_first=True)
 
     @property
