@@ -58,8 +58,8 @@ def scaled(spheres: SphereList, factor: float) -> SphereList:
 def pieces_of(centre: Floats, radius: Floats) -> int:
     """Return into how many pieces that do not touch a shape falls."""
     apart = np.linalg.norm(centre[:, None] - centre, axis=2)
-    touching = np.nonzero(apart <= (1.0 + 1e-12) * (radius[:, None] + radius))
-    return int(components(*touching, len(radius)).max(initial=-1)) + 1
+    first, second = np.nonzero(apart <= (1.0 + 1e-12) * (radius[:, None] + radius))
+    return int(components(first, second, len(radius)).max(initial=-1)) + 1
 
 
 def hidden_in(centre: Floats, radius: Floats) -> NDArray[np.int64]:
