@@ -72,7 +72,12 @@ HOPPER = ("particles[0].fill.count=60", "detection.skin=0.0", "time.end=0.001")
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "ranks"), [("piston", PISTON, 1), ("hopper", HOPPER, 2), ("box", BOX, 2)]
+    ("name", "settings", "ranks"),
+    [
+        ("piston", PISTON, 1),
+        pytest.param("hopper", HOPPER, 2, marks=pytest.mark.slow),
+        ("box", BOX, 2),
+    ],
 )
 def test_nothing_is_left_to_compile(tmp_path, monkeypatch, name, settings, ranks):
     monkeypatch.chdir(tmp_path)

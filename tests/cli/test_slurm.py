@@ -171,6 +171,7 @@ def check_chain(fields, log, early, late):
     assert "equal: the same bits" in pdem("compare", "whole", "chain")
 
 
+@pytest.mark.slow  # Slurm waits before it begins a job that is queued again
 def test_jobs_that_are_warned_queue_again(slurm, tmp_path, monkeypatch):
     """Once while it compiles and once late, a chain is warned; its end has the bits of a run in one go on one rank."""
     monkeypatch.chdir(tmp_path)

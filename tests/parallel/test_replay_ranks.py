@@ -33,7 +33,7 @@ def test_a_run_is_replayed_on_other_ranks(ranks, shared_path):
     patient_barrier(comm)
 
 
-@pytest.mark.ranks(2, timeout=600)
+@pytest.mark.ranks(slow=(2,), timeout=600)
 def test_events_and_a_blow_up_are_replayed_on_other_ranks(ranks, shared_path):
     """A run with everything is replayed on all ranks, over the end of a stage, and on one; so is one that blows up."""
     comm = communicator()

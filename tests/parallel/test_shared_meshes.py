@@ -98,7 +98,7 @@ def test_small_things_and_those_without_room_are_copied(ranks, communicator, mon
     assert release(communicator) == 0
 
 
-@pytest.mark.ranks(2, 3)
+@pytest.mark.ranks(2, slow=(3,))
 def test_memory_is_given_back_when_no_rank_needs_it(ranks, communicator):
     kept = once_per_node(communicator, lambda: made(50_000))[0]
     part = kept["table"][1:, 5:] if communicator.rank == 1 else None

@@ -88,7 +88,7 @@ def test_blow_up_is_the_same_on_all_ranks(ranks):
     assert len(set(communicator().allgather(str(caught.value)))) == 1
 
 
-@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
+@pytest.mark.ranks(1, 3, slow=(2, 4), timeout=240)
 def test_particles_come_and_go(ranks):
     """Some leave the box by themselves, some are taken out, some are put in."""
     text = CLOUD.replace("gravity", 'outside = "remove"\ngravity').replace("random = 1.0", "random = 2.0")

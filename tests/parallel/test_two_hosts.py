@@ -326,9 +326,8 @@ def test_a_host_that_dies_ends_all_and_leaves_its_checkpoints(inputs, folder, ho
     go_on_alone(inputs, folder)
 
 
-@pytest.mark.parametrize(
-    "heals", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["short", "for good"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("heals", [True, False], ids=["short", "for good"])
 def test_a_cut_cable_loses_nothing(inputs, folder, hosts, heals):
     """MPI over TCP waits: when the cable is back the run goes on, and who ends it finds whole checkpoints."""
     with hosts.start(

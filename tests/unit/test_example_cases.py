@@ -36,7 +36,13 @@ def with_fewer_particles(case: Case) -> Case:
     return case
 
 
-@pytest.mark.parametrize("name", example_names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name.startswith("dosta") else ())
+        for name in example_names()
+    ],
+)
 def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
     files = write_example(name, tmp_path / "deep" / "folder")
     assert all(files.values())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from traces import require_order, seconds_of
 
-from cases import Grains, make_case, quad, state_of
+from cases import USUAL, Grains, make_case, quad, state_of
 from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.simulation.run import run
@@ -25,7 +25,7 @@ def grains(folder, steps=STEPS, **options):
     places = np.stack(np.meshgrid(*[np.arange(4) * 0.021 + 0.012] * 3), axis=-1).reshape(-1, 3)
     velocity = np.random.default_rng(1).normal(size=places.shape)
     case = make_case(
-        folder, Grains(places, 0.01, velocity), walls=({"mesh": quad()},), step=1e-4, end=steps * 1e-4,
+        folder, Grains(places, 0.01, velocity), law=USUAL, walls=({"mesh": quad()},), step=1e-4, end=steps * 1e-4,
         gravity=(0.0, 0.0, -9.81), **options,
     )  # fmt: skip
     case.override(f"output.folder={folder / 'results'}")
