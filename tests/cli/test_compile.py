@@ -76,7 +76,7 @@ HOPPER = ("particles[0].fill.count=60", "detection.skin=0.0", "time.end=0.001")
     [
         ("piston", PISTON, 1),
         pytest.param("hopper", HOPPER, 2, marks=pytest.mark.slow),
-        ("box", BOX, 2),
+        pytest.param("box", BOX, 2, marks=pytest.mark.slow),
     ],
 )
 def test_nothing_is_left_to_compile(tmp_path, monkeypatch, name, settings, ranks):

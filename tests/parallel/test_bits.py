@@ -67,7 +67,7 @@ def test_same_bits(ranks, example, communicator, shared_path):
     check_same_bits(ranks, example, communicator, shared_path)
 
 
-@pytest.mark.ranks(8, timeout=300)
+@pytest.mark.ranks(slow=(8,), timeout=300)
 def test_same_bits_on_eight_ranks(ranks, communicator, shared_path):
     check_same_bits(ranks, "hopper", communicator, shared_path)
 

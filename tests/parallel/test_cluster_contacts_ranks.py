@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from rank_cases import CLOUD, communicator, require_same_bits
@@ -32,8 +30,13 @@ radius = 0.006
 fill = {count = 120, seed = 7}
 velocity = {random = 2.0, seed = 3}
 """
+STIFFNESS = 2e3
+LINEAR = f'law = "linear"\nnormal_stiffness = {STIFFNESS}\nfriction = 0.5\nrestitution = 0.6\n'  # a law of other tests
 FRICTION = (
-    CLOUD.replace('[output]\nfolder = "unused"', '[output]\nfolder = "unused"\nstress = true') + DUMBBELL
+    CLOUD.replace('[output]\nfolder = "unused"', '[output]\nfolder = "unused"\nstress = true').replace(
+        "friction = 0.5\nrestitution = 0.6\nrolling_friction = 0.01\n", LINEAR
+    )
+    + DUMBBELL
 )
 
 
@@ -50,7 +53,7 @@ def test_two_clusters_across_a_periodic_side_are_as_by_hand(ranks):
     )
     run = pdem.Simulation(pdem.Case.from_text(text), threads=1)
     found = run.stress()
-    force = 4.0 / 3.0 * 1e7 / (2.0 * (1.0 - 0.25**2)) * math.sqrt(0.5 * R) * (0.1 * R) ** 1.5
+    force = STIFFNESS * 0.1 * R
     expected = force * np.outer(way / (1.9 * R), branch) / (PERIOD * 0.08 * 0.08)
     np.testing.assert_allclose(found.contact, expected, rtol=1e-9, atol=1e-9 * expected.max())
     assert (found.particles, found.coordination) == (2, 1.0)

@@ -109,7 +109,7 @@ CLUSTERS = {
 }  # fmt: skip
 
 
-@pytest.mark.ranks(2, 3, timeout=400)
+@pytest.mark.ranks(3, slow=(2,), timeout=400)
 def test_clusters_across_sides_that_lean(ranks, shared_path):
     case = shared_case(communicator(), shared_path, {"shear": SHEAR}, "bisection", **CLUSTERS)
     simulation = compare(case, 500)

@@ -95,7 +95,7 @@ def require_same(found, expected):
     assert found[1:] == expected[1:]
 
 
-@pytest.mark.ranks(2, 3, timeout=240)
+@pytest.mark.ranks(2, slow=(3,), timeout=240)
 def test_belts_and_shapes_do_the_same_on_any_ranks_and_after_a_restart(ranks):
     from mpi4py import MPI
 
