@@ -60,16 +60,25 @@ def test_without_particles_the_step_has_to_be_given(write_case):
     assert "info: time step: 0.0001 s, given by time.step; 10,000 steps" in result.stdout
 
 
+SOON = """
+from pdem.cli import main
+from pdem.particles import random_filling
+random_filling.PROGRESS_AFTER = 0.1
+main()
+"""
+"""A `pdem` that tells how far it is at once, not after some seconds."""
+
+
 def test_stopping_a_check_is_no_matter_of_checkpoints(write_case):
     path = write_case("radius = 0.004\nfill = {volume_fraction = 0.41}")
     process = subprocess.Popen(
-        [sys.executable, "-m", "pdem", "check", str(path)],
+        [sys.executable, "-c", SOON, "check", str(path)],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
     said = ""
-    while "placing particles" not in said:  # after some seconds it tells how far it is
+    while "placing particles" not in said:
         said += process.stderr.read(1)
         assert process.poll() is None, said
     process.send_signal(signal.SIGINT)

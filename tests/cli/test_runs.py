@@ -170,7 +170,9 @@ def test_ranks_say_it_once(example):
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["ctrl-c", "sigterm", "sighup"]
+    "number",
+    [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)],
+    ids=["ctrl-c", "sigterm", "sighup"],
 )
 def test_a_signal_ends_in_a_checkpoint(example, number):
     folder = example / f"stopped-{int(number)}"

@@ -126,3 +126,7 @@ def test_a_law_of_a_user(ranks):
     simulation = compare(case, 200)
     assert simulation.measures().pair_contacts > 10
     assert "residual" not in simulation.energies()
+    contacts = simulation.contacts()  # on the first rank
+    if contacts is not None:
+        assert "overlap" in contacts
+        assert "lost_energy" not in contacts

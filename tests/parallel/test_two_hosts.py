@@ -189,7 +189,7 @@ print(f"rank {ranks.rank} is well", flush=True)
 
 @pytest.mark.parametrize(
     ("ranks", "network", "cache"),
-    [((2, 2), {}, "own"), ((1, 3), {}, "shared"), ((2, 2), OFI, "own")],
+    [((2, 2), {}, "own"), ((1, 3), {}, "shared"), pytest.param((2, 2), OFI, "own", marks=pytest.mark.slow)],
     ids=["ucx", "uneven", "ofi"],
 )
 def test_what_is_done_once_per_node(hosts, tmp_path, ranks, network, cache):
@@ -238,22 +238,28 @@ def test_the_same_bits_and_a_restart_on_other_hosts(inputs, folder, tmp_path_fac
     assert "MiB once per node; but each rank on host-b has its own" in lines[0]
 
 
-def test_hosts_without_a_shared_folder_are_refused(hosts, inputs, folder):
+@pytest.mark.parametrize(
+    ("words", "texts"),
+    [
+        (("run", "case.toml", "--overwrite"), (
+            "output.folder = ", "is not one folder for all ranks: rank 1 on host-b does not see what rank 0 on host-a "
+            "writes into", "name a folder that all nodes share",
+        )),
+        pytest.param(
+            ("restart", "out"), ("rank 1 on host-b does not see it, rank 0 does", "in a folder that all nodes share"),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["run", "restart"],
+)  # fmt: skip
+def test_hosts_without_a_shared_folder_are_refused(hosts, inputs, folder, words, texts):
     shutil.copytree(inputs / "one", folder / "out")
     before = digests(folder)
     hosts.b.unshare(folder / "out")
-    told = {
-        ("run", "case.toml", "--overwrite"): (
-            "output.folder = ", "is not one folder for all ranks: rank 1 on host-b does not see what rank 0 on host-a "
-            "writes into", "name a folder that all nodes share",
-        ),
-        ("restart", "out"): ("rank 1 on host-b does not see it, rank 0 does", "in a folder that all nodes share"),
-    }  # fmt: skip
-    for words, texts in told.items():
-        code, errors = play(hosts, folder, *words, ranks=(1, 1))
-        assert code == 2, errors
-        one_message(errors, *texts)
-        assert digests(folder) == before
+    code, errors = play(hosts, folder, *words, ranks=(1, 1))
+    assert code == 2, errors
+    one_message(errors, *texts)
+    assert digests(folder) == before
 
 
 def test_a_folder_that_one_host_may_not_write_to_is_refused(hosts, folder):

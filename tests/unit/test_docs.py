@@ -38,23 +38,33 @@ class Page(HTMLParser):
                 self.links.append(value)
 
 
-def build(source, target):
+def build(source, target, theme):
     """Make a site without executing its tutorials."""
     how = ["-m", "sphinx", "-q", "--fail-on-warning", "--keep-going", "-D", "nb_execution_mode=off"]
-    command = [sys.executable, *how, "-d", target / "read", source, target / "html"]
+    command = [
+        sys.executable,
+        *how,
+        "-D",
+        f"html_theme={theme}",
+        "-d",
+        target / "read",
+        source,
+        target / "html",
+    ]
     return subprocess.run(
         list(map(str, command)), capture_output=True, text=True, check=False, env=os.environ
     )
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+@pytest.fixture(scope="module", params=["basic", pytest.param("furo", marks=pytest.mark.slow)])
+def site(request, tmp_path_factory):
+    """Return the pages by the plainest theme, which takes half of the time, or by their own."""
     for module in ("sphinx", "myst_nb", "furo", "sphinx_click", "sphinx_copybutton", "latex2mathml"):
         pytest.importorskip(
             module, reason="the site is made with the extra docs: pip install 'polydem[docs]'"
         )
     folder = tmp_path_factory.mktemp("site")
-    result = build(DOCS, folder)
+    result = build(DOCS, folder, request.param)
     assert result.returncode == 0, result.stderr
     assert not result.stderr
     return folder / "html"
