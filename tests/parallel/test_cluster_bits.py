@@ -17,7 +17,7 @@ def spans_ranks(simulation):
     return bool(exchange.largest(np.array([np.count_nonzero(away & (own.cluster > 0))]))[0])
 
 
-@pytest.mark.ranks(1, 2, 3, 8, slow=(4,), timeout=400)
+@pytest.mark.ranks(2, 3, slow=(1, 4, 8), timeout=400)
 def test_clusters_across_cuts_and_periodic_sides(ranks):
     simulation = compare(crowd("bisection" if ranks % 2 else "slabs"), 1000)
     assert ranks == 1 or spans_ranks(simulation)
@@ -36,7 +36,7 @@ def test_a_restart_in_the_middle_of_collisions_on_another_number_of_ranks(ranks)
         assert len(states[0]["clusters"]["number"]) == 44
 
 
-@pytest.mark.ranks(1, 3, slow=(4,), timeout=400)
+@pytest.mark.ranks(3, slow=(1, 4), timeout=400)
 def test_clusters_that_come_are_counted_and_taken_out(ranks):
     rain = {
         "name": "rain", "material": "grain", "shape": "pair", "count_rate": 20000.0, "velocity": [0.0, 0.0, -1.0],

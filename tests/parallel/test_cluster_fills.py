@@ -96,7 +96,7 @@ def require_clear(case, table):
     assert np.count_nonzero(apart(case, rods, rods) < 2.0 * REACH) > 4 * len(rods)
 
 
-@pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
+@pytest.mark.ranks(2, 3, slow=(1, 4, 8))
 @pytest.mark.parametrize("text", [CASE, CASE_2D], ids=["space", "plane"])
 def test_clusters_lie_where_one_process_puts_them(ranks, text):
     comm, case = communicator(), case_of(text)

@@ -68,7 +68,7 @@ def check_same(case, communicator):
     return counts
 
 
-@pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
+@pytest.mark.ranks(1, 2, 3, slow=(4, 8))
 @pytest.mark.parametrize(
     "names",
     [
@@ -92,7 +92,7 @@ def check_together(ranks, names, communicator):
         assert max(counts) <= 1.2 * sum(counts) / ranks + 5
 
 
-@pytest.mark.ranks(1, 2, 4, 8)
+@pytest.mark.ranks(1, 2, 4, slow=(8,))
 @pytest.mark.parametrize("kind", ["txt", "npz", "compressed", "h5", "checkpoint"])
 @pytest.mark.parametrize("count", [0, 1, 1000])
 def test_files_are_read_by_parts(ranks, kind, count, communicator, shared_path):

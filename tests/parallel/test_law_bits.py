@@ -59,7 +59,7 @@ def sticky_drum(method):
     return pdem.Case.from_text(f'{text}\n[decomposition]\nmethod = "{method}"\nbalance = "always"\n')
 
 
-@pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=400)
+@pytest.mark.ranks(2, 3, slow=(1, 4), timeout=400)
 def test_grains_that_stick_in_a_drum(ranks):
     """Pairs and walls, across cuts that move, in a drum that turns and is carried along."""
     simulation = compare(sticky_drum("bisection" if ranks % 2 else "slabs"), 200, meshes=[drum()])
@@ -75,7 +75,7 @@ def test_grains_that_stick_in_a_drum(ranks):
     )
 
 
-@pytest.mark.ranks(2, 3, timeout=400)
+@pytest.mark.ranks(2, slow=(3,), timeout=400)
 def test_a_sticky_drum_goes_on_on_another_number_of_ranks(ranks):
     compare_restart(sticky_drum("slabs"), 200, 100, meshes=[drum()])
 
@@ -98,7 +98,7 @@ def drum_of_all_models(method):
     return pdem.Case.from_text(tomli_w.dumps(document))
 
 
-@pytest.mark.ranks(1, 2, 4, timeout=400)
+@pytest.mark.ranks(2, 4, slow=(1,), timeout=400)
 def test_grains_of_all_models_in_a_drum(ranks):
     """What is remembered of plastic contacts, of rolling, twisting and slipping, crosses cuts that move."""
     simulation = compare(drum_of_all_models("bisection" if ranks % 2 else "slabs"), 300, meshes=[drum()])
@@ -116,7 +116,7 @@ def test_a_drum_of_all_models_goes_on_on_one_rank(ranks):
                 assert states[0][group][name].any(), f"{group}/{name}"
 
 
-@pytest.mark.ranks(1, 2, 3, timeout=400)
+@pytest.mark.ranks(2, slow=(1, 3), timeout=400)
 def test_a_law_of_a_user(ranks):
     """With a memory of its own and without the energy ledger."""
     law = 'law = "python:laws/cubic.py:cubic"\nstiffness = 5e3\nhardening = 4.0\nfriction ='

@@ -23,7 +23,7 @@ def shared_case(comm, folder, deformation, method, **more):
     return comm.bcast(case)
 
 
-@pytest.mark.ranks(1, 2, 3, 8, slow=(4,), timeout=400)
+@pytest.mark.ranks(2, 3, slow=(1, 4, 8), timeout=400)
 @pytest.mark.parametrize("deformation", DEFORMATIONS)
 def test_ranks_and_cuts_do_not_matter(ranks, deformation, shared_path):
     turn = (ranks + list(DEFORMATIONS).index(deformation)) % 2
@@ -67,7 +67,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-@pytest.mark.ranks(1, 3, timeout=400)
+@pytest.mark.ranks(3, slow=(1,), timeout=400)
 @pytest.mark.parametrize("deformation", ["shear", "mixed"])
 def test_fields_have_the_same_bits(ranks, deformation, shared_path):
     """Of boxes that lean and strain, over ranks and threads, and after a restart in the middle of a mean."""

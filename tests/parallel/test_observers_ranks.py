@@ -33,7 +33,7 @@ def swirl(time, position, velocity, radius, mass, id):
     return mass * (100.0 * (0.04 - y) - velocity[0]), mass * (100.0 * (x - 0.06)), 1e-3 * mass * (id % 7)
 
 
-@pytest.mark.ranks(2, 3, slow=(4,), timeout=300)
+@pytest.mark.ranks(3, slow=(2, 4), timeout=300)
 def test_own_forces_give_the_same_bits(ranks):
     """By a case and by a script, across a restart on another number of ranks."""
     case = divided(THIN + DRAG, "bisection" if ranks % 2 else "slabs", "always")

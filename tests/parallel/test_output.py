@@ -147,7 +147,7 @@ def test_rows_get_into_order_and_nobody_has_all(exchange, communicator, ranks):
         assert max(sizes) <= block * (-(-len(expected) // (block * ranks))), kind
 
 
-@pytest.mark.ranks(*RANKS)
+@pytest.mark.ranks(1, 3, slow=(2, 4, 8))
 def test_checkpoints_have_the_bytes_of_one_writer(exchange, shared_path, monkeypatch, ranks):
     one, many = shared_path / "one.h5", shared_path / "many.h5"
     nobody, first, others = (), (0,), tuple(range(1, ranks))
@@ -169,7 +169,7 @@ def test_checkpoints_have_the_bytes_of_one_writer(exchange, shared_path, monkeyp
             assert sorted(path.name for path in shared_path.iterdir()) == ["many.h5", "one.h5"]
 
 
-@pytest.mark.ranks(*RANKS)
+@pytest.mark.ranks(1, 3, slow=(2, 4, 8))
 def test_snapshots_have_the_bytes_of_one_writer(exchange, shared_path):
     one, many = shared_path / "one.vtkhdf", shared_path / "many.vtkhdf"
     fields = written_fields()
@@ -185,7 +185,7 @@ def test_snapshots_have_the_bytes_of_one_writer(exchange, shared_path):
         exchange.share(None)
 
 
-@pytest.mark.ranks(2, 3)
+@pytest.mark.ranks(3, slow=(2,))
 def test_ranks_on_several_nodes_find_the_file_closed_when_they_write(exchange, shared_path, monkeypatch):
     """What one node has written may be in no cache of another's."""
     monkeypatch.setattr(exchange, "on_one_node", False)
@@ -203,7 +203,7 @@ def test_ranks_on_several_nodes_find_the_file_closed_when_they_write(exchange, s
         exchange.share(None)
 
 
-@pytest.mark.ranks(2, 3)
+@pytest.mark.ranks(3, slow=(2,))
 def test_a_disk_full_for_one_rank_ends_all_and_keeps_the_file_before(
     exchange, communicator, shared_path, monkeypatch, ranks
 ):
@@ -225,7 +225,7 @@ def test_a_disk_full_for_one_rank_ends_all_and_keeps_the_file_before(
     assert folder.latest().path == newer
 
 
-@pytest.mark.ranks(2, 3)
+@pytest.mark.ranks(3, slow=(2,))
 def test_snapshots_before_stay_when_the_disk_is_full_for_one_rank(exchange, communicator, shared_path, ranks):
     path, expected = shared_path / "p.vtkhdf", shared_path / "expected.vtkhdf"
     series = ParticleSnapshots(path, ranks=exchange)

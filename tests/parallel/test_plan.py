@@ -118,7 +118,7 @@ CASES = {
 }
 
 
-@pytest.mark.ranks(2, 3, 8, slow=(4,), timeout=240)
+@pytest.mark.ranks(2, 3, slow=(4, 8), timeout=240)
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_begins_as_planned(ranks, name, communicator):
     """Clusters are with the rank of their centre, whatever else their members are in, and are sent as one state."""

@@ -140,7 +140,7 @@ def test_positions_are_those_of_one_process(ranks, name, communicator):
         assert digest.startswith(PLACED.get(name, ""))
 
 
-@pytest.mark.ranks(2, 8)
+@pytest.mark.ranks(2, slow=(8,))
 def test_particles_keep_clear_of_walls_and_of_groups_that_are_placed(ranks, communicator):
     case = case_of(["radius = 0.05\nfill = {volume_fraction = 0.2, attempts = 50}"], "y")
     mesh = Mesh([[-0.2, 0, 0.1], [1, 0, 0.9], [1, 1, 0.9], [-0.2, 1, 0.1]], [[0, 1, 2, 3]])

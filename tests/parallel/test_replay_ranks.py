@@ -11,7 +11,7 @@ from decomposition.mpi import patient_barrier
 from pdem.foundation.errors import BlowUpError, InputError
 
 
-@pytest.mark.ranks(1, 3, timeout=300)
+@pytest.mark.ranks(3, slow=(1,), timeout=300)
 def test_a_run_is_replayed_on_other_ranks(ranks, shared_path):
     """A run on all ranks is replayed on all and on one, from a checkpoint and from the begin."""
     comm = communicator()

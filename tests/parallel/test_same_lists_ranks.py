@@ -31,7 +31,7 @@ def kernels(monkeypatch):
     return taken
 
 
-@pytest.mark.ranks(2, 3, 8, timeout=240)
+@pytest.mark.ranks(2, 3, slow=(8,), timeout=240)
 @pytest.mark.parametrize("walled", [False, True], ids=["cloud", "drum"])
 def test_kernels_in_which_ranks_agree_give_the_bits_of_one_rank(ranks, kernels, walled):
     if walled:
@@ -59,7 +59,7 @@ def test_one_rank_may_take_single_steps_while_others_are_in_a_kernel(ranks, kern
     assert bool(kernels) == (communicator().rank != 1)
 
 
-@pytest.mark.ranks(2, 8, timeout=240)
+@pytest.mark.ranks(2, slow=(8,), timeout=240)
 def test_walls_move_between_steps_of_a_kernel_in_which_ranks_agree(ranks, kernels):
     compare(pdem.Case.from_text(DRUM), 400, meshes=[drum()])
     assert max(kernels) > 4

@@ -29,13 +29,13 @@ def test_polydisperse_cloud(ranks):
     assert simulation.energies()["sliding"] > 0.0
 
 
-@pytest.mark.ranks(3, 8, timeout=240)
+@pytest.mark.ranks(3, slow=(8,), timeout=240)
 def test_polydisperse_cloud_divided_anew_at_every_detection(ranks):
     simulation = compare(divided(CLOUD, "slabs" if ranks == 3 else "bisection", "always"), 200)
     assert simulation.system.rebalances >= 3
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8, timeout=240)
+@pytest.mark.ranks(1, 2, 8, slow=(3, 4), timeout=240)
 def test_moving_drum(ranks):
     simulation = compare(divided(DRUM, "slabs"), 220, meshes=[drum()])
     assert simulation.measures().wall_contacts > 0
@@ -68,7 +68,7 @@ def test_restart_on_another_number_of_ranks(ranks):
     patient_barrier(comm)
 
 
-@pytest.mark.ranks(4, 8, timeout=240)
+@pytest.mark.ranks(4, slow=(8,), timeout=240)
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_more_ranks_than_particles(ranks, count):
     positions = [[0.02 + 0.03 * k, 0.04, 0.04] for k in range(count)]

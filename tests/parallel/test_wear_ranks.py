@@ -32,7 +32,7 @@ def numbers(run):
     return {"collisions": collisions, "wear": {name: wall["wear"] for name, wall in walls.items()}}
 
 
-@pytest.mark.ranks(1, 3, timeout=300)
+@pytest.mark.ranks(3, slow=(1,), timeout=300)
 def test_counts_have_the_same_bits(ranks):
     case, comm = divided(CASE, "bisection", "always"), communicator()
     shared = pdem.Simulation(case, comm)
