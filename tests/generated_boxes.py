@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from moving_boxes import LINEAR, PERIOD, ROUGH, STEP, lattice
+from choices import Choices
+from moving_boxes import PERIOD, STEP, lattice, moving_case
+from tube_case import grid
 
-from cases import Grains, make_case
-from pdem.containers.mesh import Mesh
+from cases import Grains
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pdem.case.model import Case
+    from pdem.containers.mesh import Mesh
 
 STEPS = 300
 _CELLS = 12
@@ -26,9 +28,10 @@ def deforming_box(folder: Path, seed: int, **detection: Any) -> tuple[Case, list
     return box.case(detection), box.meshes
 
 
-class _Box:
+class _Box(Choices):
     def __init__(self, folder: Path, seed: int) -> None:
-        self._folder, self._random = folder, np.random.default_rng(seed)
+        super().__init__(seed)
+        self._folder = folder
         order = self._random.permutation(3)
         self._velocity, self._gradient, self._third = ("xyz"[axis] for axis in order)
         self._closed = self._has(0.5)
@@ -36,15 +39,9 @@ class _Box:
             [floor("xyz".index(self._third), place) for place in (0.0, PERIOD)] if self._closed else None
         )
 
-    def _has(self, share: float) -> bool:
-        return bool(self._random.random() < share)
-
-    def _one_of(self, choices: Any) -> Any:
-        return choices[self._random.integers(len(choices))]
-
     def case(self, detection: dict[str, Any]) -> Case:
         periodic = [not (self._closed and axis == self._third) for axis in "xyz"]
-        domain: dict[str, Any] = {"deformation": self._deformation()}
+        deformation, domain = self._deformation(), {}
         if self._has(0.3):
             domain["gravity"] = [20.0 * (axis == self._third and self._closed) for axis in "xyz"]
         more: dict[str, Any] = {
@@ -60,9 +57,8 @@ class _Box:
                 {"name": "first", "end": half},
                 {"name": "second", "end": half, "deformation": self._deformation()},
             ]
-        return make_case(
-            self._folder, self._grains(), lower=(0.0,) * 3, upper=(PERIOD,) * 3, periodic=periodic, step=STEP,
-            end=STEPS * STEP, law=ROUGH, interactions={"steel-steel": LINEAR}, more=more,
+        return moving_case(
+            self._folder, self._grains(), deformation, periodic=periodic, end=STEPS * STEP, more=more,
             detection={"skin": self._one_of(("auto", 0.05, 0.5)), **detection},
             walls=tuple({"mesh": mesh} for mesh in self.meshes or ()),
         )  # fmt: skip
@@ -90,14 +86,7 @@ class _Box:
 
 
 def floor(axis: int, place: float) -> Mesh:
-    """Return a square across an axis made of small ones; its normal points into the box."""
-    edges = np.linspace(-0.5 * PERIOD, 1.5 * PERIOD, _CELLS + 1)
-    vertices = np.zeros((len(edges) ** 2, 3))
-    along = [(axis + 1) % 3, (axis + 2) % 3]
-    vertices[:, along] = np.stack(np.meshgrid(edges, edges, indexing="ij"), axis=-1).reshape(-1, 2)
-    vertices[:, axis] = place
-    corners = np.arange(len(vertices)).reshape(len(edges), -1)
-    loops = np.stack(
-        (corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]), axis=-1
-    ).reshape(-1, 4)
-    return Mesh(vertices, loops if place == 0.0 else loops[:, ::-1])
+    """Return a square across an axis made of small triangles."""
+    along = (one.ravel() for one in np.mgrid[: _CELLS + 1, : _CELLS + 1] / _CELLS)
+    points = np.insert(np.column_stack([PERIOD * (2.0 * one - 0.5) for one in along]), axis, place, axis=1)
+    return grid(points, _CELLS + 1, _CELLS + 1, False)

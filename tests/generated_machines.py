@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import tomli_w
+from choices import Choices
 from clusters import TETRAPOD
 from everything import LAW as LINEAR
 
@@ -52,18 +52,13 @@ def machine(seed: int, laws: tuple[str, ...] = tuple(LAWS)) -> pdem.Case:
     return pdem.Case.from_text(tomli_w.dumps(_Machine(seed, laws).document()))
 
 
-class _Machine:
+class _Machine(Choices):
     def __init__(self, seed: int, laws: tuple[str, ...]) -> None:
-        self._seed, self._random = seed, np.random.default_rng(seed)
+        super().__init__(seed)
+        self._seed = seed
         self._law = self._one_of(laws)
         self._wet = self._law == "wet"
         self._clusters = not self._wet and self._has(0.4)
-
-    def _has(self, share: float) -> bool:
-        return bool(self._random.random() < share)
-
-    def _one_of(self, choices: Any) -> Any:
-        return choices[self._random.integers(len(choices))]
 
     def document(self) -> dict[str, Any]:
         law = LAWS[self._law]

@@ -141,10 +141,7 @@ def _bodies(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """
     count, facets_at = mesh.facet_count, np.diff(mesh.edge_facet_start)
     facet = np.repeat(np.arange(count), np.diff(mesh.facet_start))
-    piece = components(facet, count + mesh.facet_edges, count + mesh.edge_count)[:count]
-    body = np.unique(piece, return_inverse=True)[1]
-    closed = np.ones(count, bool)
-    closed[body[facet[facets_at[mesh.facet_edges] != 2]]] = False
+    body, closed = topology.pieces_of(mesh.topology)
     lowest = np.full(mesh.vertex_count, count)
     np.minimum.at(lowest, mesh.facet_vertices, body[facet])
     meeting = body[facet] != lowest[mesh.facet_vertices]  # bodies that share a vertex are surfaces

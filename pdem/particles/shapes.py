@@ -73,9 +73,8 @@ class ClusterShape:
     @property
     def frame(self) -> Floats:
         """Quaternion (4,), w first, that takes principal axes to directions of the drawing."""
-        from scipy.spatial.transform import (
-            Rotation,
-        )  # late, because it takes longer to import than most else of a run
+        # late, because it takes longer to import than most else of a run
+        from scipy.spatial.transform import Rotation
 
         return Rotation.from_matrix(self.axes).as_quat(canonical=True, scalar_first=True)
 

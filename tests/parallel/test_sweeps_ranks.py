@@ -21,9 +21,9 @@ def energy(results):
 def test_a_sweep_on_ranks_has_the_bits_of_one_alone(ranks, shared_path):
     comm, case = communicator(), pdem.Case.from_text(CLOUD)
     key, more = "domain.gravity", {"measures": {"own": energy}, "settings": SHORT}
-    values = {key: [[0.0, 0.0, -3.0]]}
+    values = {key: [[0.0, 0.0, -9.81], [0.0, 0.0, -3.0]]}
     found = pdem.sweep(case, values, folder=shared_path / "sweep", comm=comm, replicas=2, **more)
-    assert [row.state for row in found.table.rows] == ["finished"] * 2
+    assert [row.state for row in found.table.rows] == ["finished"] * 4
     with pytest.raises(CaseError, match="did you mean 'gravity'"):
         pdem.sweep(case, {"domain.gravty": [1]}, folder=shared_path / "none", comm=comm, **more)
     fit = pdem.calibrate(

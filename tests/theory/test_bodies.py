@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -182,8 +183,15 @@ def test_momentum_of_particles_and_a_body_is_conserved(tmp_path, walls):
     assert abs(energies["residual"]) < 0.02 * (energies["normal_damping"] + energies["sliding"])
 
 
+USUAL_IMPACTS = (1.0, 0.2), (0.8, 1.0), (0.4, 10.0)
+IMPACTS = [
+    pytest.param(*one, marks=() if one in USUAL_IMPACTS else pytest.mark.slow)
+    for one in product((1.0, 0.8, 0.4), (0.2, 1.0, 10.0))
+]
+
+
 @pytest.mark.parametrize("law", ["hertz-mindlin", "linear"])
-@pytest.mark.parametrize(("restitution", "heavier"), [(1.0, 0.2), (0.8, 1.0), (0.4, 10.0)])
+@pytest.mark.parametrize(("restitution", "heavier"), IMPACTS)
 @pytest.mark.parametrize("offset", [0.0, 0.01])
 def test_a_sphere_and_a_free_plate_part_with_the_restitution(tmp_path, law, restitution, heavier, offset):
     """The contact point of a plate that may turn moves as theory has it for the effective mass."""

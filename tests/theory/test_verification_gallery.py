@@ -18,10 +18,10 @@ from pdem.verification.gallery import (
 from pdem.verification.studies import STUDIES, find_studies
 from pdem.verification.study import Notebook
 
-COMPILE = "thornton-maw", "chain"
+LONG = "thornton-maw", "chain"
 """Quick studies whose kernels nothing else needs, or which take many steps."""
 QUICK = [
-    pytest.param(study, marks=pytest.mark.slow if study.name in COMPILE else ())
+    pytest.param(study, marks=pytest.mark.slow if study.name in LONG else ())
     for study in STUDIES
     if (study.group in ("impacts", "rolling", "promises") and study.name != "bits") or study.name == "chain"
 ]

@@ -40,17 +40,9 @@ class Page(HTMLParser):
 
 def build(source, target, theme):
     """Make a site without executing its tutorials."""
-    how = ["-m", "sphinx", "-q", "--fail-on-warning", "--keep-going", "-D", "nb_execution_mode=off"]
-    command = [
-        sys.executable,
-        *how,
-        "-D",
-        f"html_theme={theme}",
-        "-d",
-        target / "read",
-        source,
-        target / "html",
-    ]
+    how = ["-m", "sphinx", "-q", "--fail-on-warning", "--keep-going"]
+    settings = ["-D", "nb_execution_mode=off", "-D", f"html_theme={theme}"]
+    command = [sys.executable, *how, *settings, "-d", target / "read", source, target / "html"]
     return subprocess.run(
         list(map(str, command)), capture_output=True, text=True, check=False, env=os.environ
     )

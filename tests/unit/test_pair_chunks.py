@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
@@ -171,10 +173,14 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
         np.testing.assert_array_equal(particles.torque[p], torque)
 
 
-@pytest.mark.parametrize(
-    ("workers", "ghosts", "shuffled"),
-    [(1, 0, 2), (1, 60, 200), (2, 0, 0), (2, 60, 2), (3, 0, 200), (3, 60, 0)],
-)
+USUAL_LOADS = (1, 0, 2), (1, 60, 200), (2, 0, 0), (2, 60, 2), (3, 0, 200), (3, 60, 0)
+LOADS = [
+    pytest.param(*one, marks=() if one in USUAL_LOADS else pytest.mark.slow)
+    for one in product((1, 2, 3), (0, 60), (0, 2, 200))
+]
+
+
+@pytest.mark.parametrize(("workers", "ghosts", "shuffled"), LOADS)
 def test_loads_that_are_forgotten_early_have_been_added_up(monkeypatch, workers, ghosts, shuffled) -> None:
     """Rows of loads that are used again give what rows for all contacts give, with few or many late particles."""
     windows, divide = [], ForceStorage.assign
