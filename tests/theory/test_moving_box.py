@@ -221,7 +221,9 @@ def test_parts_of_a_box_have_stresses_that_add_up(tmp_path, deformation):
         ]
         for place in np.ndindex(2, 2, 2):
             low, high = ([edges[axis][place[axis] + up] for axis in range(3)] for up in (0, 1))
-            parts = parts + run.stress({"lower": low, "upper": high}).contact * np.prod(np.subtract(high, low))
+            parts = parts + run.stress({"lower": low, "upper": high}).contact * np.prod(
+                np.subtract(high, low)
+            )
         expected = whole.contact * np.prod(shape.period)
         np.testing.assert_allclose(parts, expected, atol=1e-12 * np.abs(expected).max())
         contacts = run.contacts()
