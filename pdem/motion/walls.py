@@ -20,12 +20,13 @@ from pdem.motion.placing import (
     write_mean_velocity,
     write_state,
 )
+from pdem.motion.planned_walls import PlannedWalls
 from pdem.motion.poses import REST
 from pdem.motion.surfaces import MovingSurfaces
 from pdem.motion.watched_mesh import WatchedMesh
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -95,6 +96,8 @@ class MovingWalls:
         1 if the work of the wall is added up contact by contact, 0 if it is driven.
     surfaces : MovingSurfaces
         What surfaces do besides.
+    planned : PlannedWalls or None
+        The next steps of walls that move as given; None if there are none, or others move as well.
     placed : WatchedMesh
         What of the walls is where it is now.
     present : (W,) bool array
@@ -142,6 +145,7 @@ class MovingWalls:
         self.anchor[:] = self.centre[:] = np.array(self._centres).reshape(count, 3)
         self._corners = {wall: self._box_of(wall).reshape(-1) for wall in self._moving}
         self.surfaces = MovingSurfaces(count, surfaces or {})
+        self.planned = self._make_plan()
         self._poses: dict[int, Pose] = {}
         self._before: dict[int, Pose] = {}  # at the begin of the step
         self._rest: dict[int, Pose] = {}  # walls that stood still in the last step, and where
@@ -153,12 +157,29 @@ class MovingWalls:
         self.place(0.0, 0.0)
         self.note_places()
 
+    def _make_plan(self) -> PlannedWalls | None:
+        """Return what plans the steps of walls, None if a driven wall or a moving surface has no plan."""
+        moving = self._moving
+        if (
+            not moving
+            or self.drives
+            or self.surfaces.vary
+            or not set(moving).isdisjoint(self.surfaces.courses)
+        ):
+            return None
+        motions, corners = [self.motions[wall] for wall in moving], [self._corners[wall] for wall in moving]
+        centres = np.array([self._centres[wall] for wall in moving])
+        targets = self._state, self.velocity_gradient, self.mean_velocity
+        return PlannedWalls(moving, motions, centres, np.array(corners), self.placed, *targets)
+
     def set_present(self, present: NDArray[np.bool_]) -> None:
         """Say which walls are there; facets near particles have to be listed anew. Loads of the others end."""
         for wall, drive in self.drives.items():
             if not present[wall]:
                 drive.last_load = np.zeros_like(drive.last_load)
         self.present = present.copy()
+        if self.planned is not None:
+            self.planned.drop()
         self.present_facets = None if present.all() else np.flatnonzero(present[self.facet_wall])
 
     def there(self, facets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -225,6 +246,27 @@ class MovingWalls:
             if moved:
                 self.placed.move(wall, now)
         self.surfaces.place(time, self._poses)
+
+    def adopt_planned(self, step: int, time: float, before: float) -> None:
+        """Take note that a kernel has placed all walls as planned for a step, at this time [s]."""
+        assert self.planned is not None
+        now, then, displacements = self.planned.at(step)
+        self._poses.update(zip(self.planned.walls, now, strict=True))
+        self._before.update(zip(self.planned.walls, then, strict=True))
+        self._rest.clear()
+        self.displacements[list(self.planned.walls)] = displacements
+        self.largest_displacement = float(displacements.max())
+        self._times = time, before
+
+    def planned_steps(
+        self, step: int, last: int, time_of: Callable[[int], float], limits: tuple[float, float]
+    ) -> int:
+        """Return how many steps after one, up to `last`, a kernel can place the walls in, see `PlannedWalls.steps`.
+
+        `limits` are how far a wall may be from where it was at `note_places`, and how far it may move in a step [m].
+        """
+        assert self.planned is not None
+        return self.planned.steps(step, last, time_of, self.present, (self._listed, *limits))
 
     def _write_state(self, wall: int, now: Pose, frame: Pose, then: Pose, step: float) -> None:
         """Write position and velocities of a wall, and note whether it rested throughout the step."""
