@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FASTEST = 0.1
 """Displacement of the sides of the box in a step over the smallest radius above which there is a warning."""
 
+FARTHEST = 100.0
+"""Logarithmic strain beyond which lengths are not told apart."""
 
 DENSEST = 0.9
 """Solid fraction that hardly any grains reach without large overlaps, in two and in three dimensions."""
@@ -36,12 +38,13 @@ def deformation_findings(case: Case, particles: Population, step: float) -> Iter
     """Yield findings on the deformation of the box of a case, with a time step [s]."""
     if not deforms(case):
         return
-    lengths, shear = list(_lengths(case)), 0.0
+    strain, shear = [0.0, 0.0, 0.0], 0.0
     for number, time in _intervals(case):
         wanted = deformation_in(case, number)
         for axis, one in wanted.axes.items():
-            lengths[AXES.index(axis)] *= math.exp(min((one.strain_rate or 0.0) * time, 100.0))
+            strain[AXES.index(axis)] += (one.strain_rate or 0.0) * time
         shear += 0.0 if wanted.shear is None else (wanted.shear.rate or 0.0) * time
+    lengths = [one * _factor(by) for one, by in zip(_lengths(case), strain, strict=True)]
     if not case.stages:
         shown = ", ".join(f"{length:.4g}" for length in lengths[: case.domain.dimension])
         text = f"the box {deformation_in(case, -1)}; at time.end it is {shown} m long"
@@ -51,6 +54,11 @@ def deformation_findings(case: Case, particles: Population, step: float) -> Iter
     yield from _too_much_stress(case, particles)
     yield from _too_much_shear(case)
     yield from _too_fast(case, particles, step)
+
+
+def _factor(strain: float) -> float:
+    """Return by which factor a strain changes a length; far beyond all use neither 0 nor infinity."""
+    return math.exp(min(max(strain, -FARTHEST), FARTHEST))
 
 
 def _lengths(case: Case) -> list[float]:

@@ -80,6 +80,14 @@ class BoxShape(NamedTuple):
         return place - self.period * others, turns + others
 
     @property
+    def level(self) -> BoxShape:
+        """The same without the axis across which it leans."""
+        period = self.period.copy()
+        if self.leans:
+            period[self.gradient] = 0.0
+        return BoxShape.upright(self.lower, period)
+
+    @property
     def vectors(self) -> Floats:
         """Period vectors, one in each row (3, 3) [m]."""
         vectors = np.diag(self.period)

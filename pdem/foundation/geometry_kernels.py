@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
+from pdem.foundation.kernel_cache import kept_on_disk
 from pdem.foundation.kernels import _OPTIONS, inlined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_EXACTLY = {**_OPTIONS, "fastmath": False, "_nrt": False}
 
 
 def geometry_kernel(function: Callable[..., Any]) -> Any:
@@ -21,12 +24,12 @@ def geometry_kernel(function: Callable[..., Any]) -> Any:
     arrays that such functions are given costs several times their arithmetic; in return they cannot
     allocate (numba refuses to compile what does).
     """
-    return numba.njit(**{**_OPTIONS, "fastmath": False, "_nrt": False})(function)
+    return kept_on_disk(numba.njit(**_EXACTLY)(function))
 
 
 def inlined_geometry(function: Callable[..., Any]) -> Any:
     """Compile like `geometry_kernel`, as part of the caller: handing over grids costs more than a short row."""
-    return numba.njit(forceinline=True, **{**_OPTIONS, "fastmath": False, "_nrt": False})(function)
+    return kept_on_disk(numba.njit(forceinline=True, **_EXACTLY)(function))
 
 
 _SPHERE = 4.0 / 3.0 * math.pi

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba.core.caching import FunctionCache
 
+from pdem.foundation.kernel_cache import KernelCache, kept_on_disk
 from pdem.foundation.kernels import _OPTIONS, LOOPS_ONLY
 from pdem.foundation.machine_code import inlined_dispatcher
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 made: list[Any] = []
 """All versions of kernels that this process has made."""
 
-_UNCACHED = {name: value for name, value in _OPTIONS.items() if name != "cache"}
 
-
-class _CacheByName(FunctionCache):  # type: ignore[misc]
+class _CacheByName(KernelCache):
     """Machine code by the types of the arguments and the name of the version."""
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
@@ -33,7 +31,7 @@ class _CacheByName(FunctionCache):  # type: ignore[misc]
 
 def inlined_closure(function: Callable[..., Any]) -> Any:
     """Compile a function that is made within another one as part of the kernels that call it."""
-    return inlined_dispatcher(function, **_UNCACHED)
+    return inlined_dispatcher(function, **_OPTIONS)
 
 
 def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Callable[..., Any]], Any]:
@@ -50,9 +48,7 @@ def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Calla
     def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ = f"{function.__name__}[{version}]"
         options = {"parallel": LOOPS_ONLY, "_nrt": False} if threaded else {}
-        compiled = numba.njit(**options, **_UNCACHED)(function)
-        if not numba.config.DISABLE_JIT:
-            compiled._cache = _CacheByName(compiled.py_func)
+        compiled = kept_on_disk(numba.njit(**options, **_OPTIONS)(function), _CacheByName)
         made.append(compiled)
         return compiled
 
@@ -61,4 +57,4 @@ def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Calla
 
 def inlined_exactly(function: Callable[..., Any]) -> Any:
     """Compile like `inlined_closure`, without contraction: its results do not depend on what is computed beside it."""
-    return inlined_dispatcher(function, **{**_UNCACHED, "fastmath": False})
+    return inlined_dispatcher(function, **{**_OPTIONS, "fastmath": False})

@@ -26,6 +26,7 @@ from numba.np.ufunc import parallel as _pool
 
 from pdem.foundation.cache import cache_directory, serialise_writes, share_between_installations
 from pdem.foundation.errors import LaunchError
+from pdem.foundation.kernel_cache import kept_on_disk
 from pdem.foundation.loop_calls import call_directly
 from pdem.foundation.machine_code import generate_when_called, inlined_dispatcher
 
@@ -80,7 +81,6 @@ _avoid_gathers()
 event.register("numba:compile", _Compiling())
 
 _OPTIONS: dict[str, Any] = {
-    "cache": True,
     "fastmath": {"contract"},
     "error_model": "numpy",
     "nogil": True,
@@ -99,17 +99,17 @@ prange = numba.prange
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` as a serial kernel, cached on disk."""
-    return numba.njit(**_OPTIONS)(function)
+    return kept_on_disk(numba.njit(**_OPTIONS)(function))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile `function` so that its body becomes part of the kernels that call it."""
-    return inlined_dispatcher(function, **_OPTIONS)
+    return kept_on_disk(inlined_dispatcher(function, **_OPTIONS))
 
 
 def threaded_kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` with its ``prange`` loops spread over threads, cached on disk."""
-    return numba.njit(parallel=LOOPS_ONLY, **_OPTIONS)(function)
+    return kept_on_disk(numba.njit(parallel=LOOPS_ONLY, **_OPTIONS)(function))
 
 
 def uncounted_kernel(function: Callable[..., Any]) -> Any:
@@ -118,12 +118,12 @@ def uncounted_kernel(function: Callable[..., Any]) -> Any:
     Counting references to the arrays that a loop hands to other kernels can cost more than these do. In return
     nothing can be allocated or reduced to one number (numba refuses to compile what does).
     """
-    return numba.njit(parallel=LOOPS_ONLY, _nrt=False, **_OPTIONS)(function)
+    return kept_on_disk(numba.njit(parallel=LOOPS_ONLY, _nrt=False, **_OPTIONS)(function))
 
 
 def uncounted_serial_kernel(function: Callable[..., Any]) -> Any:
     """Compile as a serial kernel, cached on disk, without reference counts; see `uncounted_kernel`."""
-    return numba.njit(_nrt=False, **_OPTIONS)(function)
+    return kept_on_disk(numba.njit(_nrt=False, **_OPTIONS)(function))
 
 
 def plain(*arguments: Any) -> tuple[Any, ...]:

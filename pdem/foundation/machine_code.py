@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import llvmlite.binding
 import numba
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.dispatcher import Dispatcher
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _LOOP_BODY = "__numba_parfor_gufunc"
 _LOOP_WRAPPERS = "parallelgufuncwrapper", "<numba.np.ufunc.wrappers._GufuncWrapper"
+
+_STORED = "machine code"
+"""Kept on disk: machine code, what LLVM made it from, and the names of the functions in it."""
 
 _environments: dict[str, Any] = {}
 """What compiled functions refer to in Python, by the name of the variable that will point to it."""
@@ -36,9 +40,15 @@ def _set_environment(codegen: Any, name: str, environment: Any) -> None:
 
 
 class LazyCodeLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of one compiled function, in LLVM's language until the address of a function is asked for."""
+    """The code of one compiled function, in LLVM's language until the address of a function is asked for.
+
+    Of a kernel from the disk machine code alone is used, unless a kernel that calls it is compiled.
+    """
 
     _has_machine_code = False
+    _shared_module: Any
+    _stored_bitcode: bytes | None = None
+    _stored_names: frozenset[str] = frozenset()
 
     def _optimize_final_module(self) -> None:
         if not self.name.startswith(_LOOP_WRAPPERS):
@@ -57,23 +67,47 @@ class LazyCodeLibrary(JITCodeLibrary):  # type: ignore[misc]
                 if variable.name in _environments:
                     _write_environment(self._codegen, variable.name, _environments[variable.name])
 
+    def _defines(self, name: str) -> bool:
+        module = self._final_module if self._shared_module is None else self._shared_module
+        return name in self._stored_names or _is_defined(module, name)
+
     def get_pointer_to_function(self, name: str) -> int:
         """Return the address of a function, or 0 if there is none of this name or nobody calls it."""
         self._ensure_finalized()
-        module = self._final_module if self._shared_module is None else self._shared_module
-        if self.name.startswith(_LOOP_BODY) or not _defines(module, name):
+        if self.name.startswith(_LOOP_BODY) or not self._defines(name):
             return 0
         self._generate()
         return int(super().get_pointer_to_function(name))
 
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None and self._stored_bitcode is not None:
+            self._shared_module = llvmlite.binding.parse_bitcode(self._stored_bitcode)
+            self._stored_bitcode = None
+        return super()._get_module_for_linking()
+
     def serialize_using_object_code(self) -> tuple[str, str, Any]:
         """Return what is kept on disk: machine code only where there is some."""
-        if self._has_machine_code:
-            return super().serialize_using_object_code()
-        return self.name, "bitcode", self._get_module_for_linking().as_bitcode()
+        bitcode = self._get_module_for_linking().as_bitcode()
+        if not self._has_machine_code:
+            return self.name, "bitcode", bitcode
+        names = frozenset(function.name for function in self.get_defined_functions())
+        return self.name, _STORED, (self._get_compiled_object(), bitcode, names)
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: tuple[str, str, Any]) -> Any:
+        name, kind, stored = state
+        if kind != _STORED:
+            return super()._unserialize(codegen, state)
+        library = codegen.create_library(name)
+        code, library._stored_bitcode, library._stored_names = stored
+        library.enable_object_caching()
+        library._set_compiled_object(code)
+        library._finalize_final_module()
+        codegen._engine._defined_symbols |= library._stored_names
+        return library
 
 
-def _defines(module: Any, name: str) -> bool:
+def _is_defined(module: Any, name: str) -> bool:
     try:
         return not module.get_function(name).is_declaration
     except NameError:
@@ -94,15 +128,12 @@ class InlinedDispatcher(CPUDispatcher):  # type: ignore[misc]
         return numba.njit(**wrapped)(self.py_func)
 
 
-def inlined_dispatcher(function: Callable[..., Any], *, cache: bool = False, **options: Any) -> Any:
+def inlined_dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     """Return what numba makes of `function`, without the wrappers through which it could be called."""
     if numba.config.DISABLE_JIT:
         return function
     chosen = {"nopython": True, "boundscheck": None, "forceinline": True}
-    made = InlinedDispatcher(function, targetoptions={**chosen, "no_cpython_wrapper": True, **options})
-    if cache:
-        made.enable_caching()
-    return made
+    return InlinedDispatcher(function, targetoptions={**chosen, "no_cpython_wrapper": True, **options})
 
 
 def generate_when_called() -> None:

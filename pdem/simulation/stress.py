@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.box_shape import BoxShape
     from pdem.particles.regions import Region
     from pdem.simulation.acting_contacts import ActingContacts
     from pdem.simulation.bodies import Bodies
@@ -149,18 +150,36 @@ def symmetric(components: Floats) -> Floats:
 
 def branch_shares(system: System, contacts: ActingContacts, region: Region) -> Floats:
     """Return which share (n,) of each branch is in a region; what is beyond a periodic side is on the other one."""
-    shape, size = system.constants.shape, system.dimension
-    (begin, _), way = shape.wrapped(contacts.centre), contacts.branch.copy()
-    end = begin + way
-    upper = shape.lower + shape.period
-    beyond = np.where(end >= upper, 1, np.where(end < shape.lower, -1, 0)) * (shape.period > 0.0)
-    way[:, size:] = 0.0
+    shape, way = system.constants.shape, contacts.branch.copy()
+    begin, level = shape.wrapped(contacts.centre)[0], shape.level
+    across = _beyond(shape, begin, way)[:, shape.gradient] if shape.leans else np.zeros(0)
+    way[:, system.dimension :] = 0.0
+    share = _upright_shares(system, region, begin, way)
+    for side in (-1, 1):  # what is beyond a side that leans comes back somewhere else along it
+        rows = np.flatnonzero(across == side)
+        if len(rows):
+            there = level.wrapped(begin[rows] - side * shape.across)[0]
+            share[rows] += _upright_shares(system, region, there, way[rows])
+    return share
+
+
+def _upright_shares(system: System, region: Region, begin: Floats, way: Floats) -> Floats:
+    """Return `branch_shares` with images along the axes across which the box does not lean."""
+    level, size = system.constants.shape.level, system.dimension
+    beyond = _beyond(level, begin, way)
     share = regions.share_inside(region, regions.in_plane(region, begin, size), way)
     for steps in _images(beyond):
         rows = np.flatnonzero(((beyond == steps) | (np.asarray(steps) == 0)).all(axis=1))
-        moved = regions.in_plane(region, begin[rows] - np.asarray(steps) @ shape.vectors, size)
+        moved = regions.in_plane(region, begin[rows] - np.asarray(steps) * level.period, size)
         share[rows] += regions.share_inside(region, moved, way[rows])
     return share
+
+
+def _beyond(shape: BoxShape, begin: Floats, way: Floats) -> NDArray[np.int64]:
+    """Return beyond which side along each periodic axis ways end (n, 3): -1, 1, or 0 for none."""
+    end = begin + way
+    beyond = np.where(end >= shape.lower + shape.period, 1, np.where(end < shape.lower, -1, 0))
+    return beyond * (shape.period > 0.0)
 
 
 def _images(beyond: NDArray[np.int64]) -> Sequence[tuple[int, ...]]:

@@ -55,6 +55,14 @@ def test_strains_that_leave_no_room():
     assert "solid fraction from 0.377 to 0.927" in text
 
 
+def test_strains_beyond_all_numbers():
+    """A rate that was given in wrong units, as one may be."""
+    found = warnings("x = {strain_rate = -2e7}\ny = {strain_rate = -2e7}\nz = {strain_rate = -2e7}", end=0.01)
+    assert len(found) == 4
+    assert "would make the box 3.72e-45 m long along x, less than two of the largest diameters" in found[0]
+    assert "would bring the solid fraction" in found[3]
+
+
 @pytest.mark.parametrize("key", ["x = {{stress = {}}}", "mean_stress = {}"])
 def test_stresses_that_no_contacts_bear(key):
     """By Hertz's force at the largest overlap: 12 contacts of a grain, 0.74 of the volume."""

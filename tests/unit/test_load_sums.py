@@ -14,25 +14,23 @@ from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import _OPTIONS
 from pdem.simd.prefetch import fetch
 
-_EXACT = {**_OPTIONS, "cache": False}
 
-
-@numba.njit(**_EXACT)
+@numba.njit(**_OPTIONS)
 def added(entry, index, forces, begin, end):
     return sum_row(entry, index, forces, begin, end)
 
 
-@numba.njit(**_EXACT)
+@numba.njit(**_OPTIONS)
 def ordered(begin, end, entry, candidates):
     return order_row(begin, end, entry, candidates)
 
 
-@numba.njit(**_EXACT)
+@numba.njit(**_OPTIONS)
 def in_order(begin, end, lower, higher, ids, entry):
     sort_row(begin, end, lower, higher, ids, entry)
 
 
-@numba.njit(**_EXACT)
+@numba.njit(**_OPTIONS)
 def fetched(numbers, place):
     fetch(numbers, place)
 

@@ -21,7 +21,7 @@ def caller(function, arguments):
     names = ", ".join(f"a{number}" for number in range(arguments))
     space = {"function": function}
     exec(f"def call({names}):\n    function({names})\n", space)
-    return numba.njit(**{**_OPTIONS, "cache": False})(space["call"])
+    return numba.njit(**_OPTIONS)(space["call"])
 
 
 CALL = {function: caller(function, 7) for function in BRING.values()}
