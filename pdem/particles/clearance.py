@@ -1,7 +1,7 @@
 """Overlaps of spheres with one another or with a wall, for checks before a run.
 
 Spheres are searched in classes of similar size, so that a few large ones do not widen the search of many small ones.
-Distances come from `scipy.spatial.cKDTree`, across periodic faces too.
+Distances of spheres come from `scipy.spatial.cKDTree`, across periodic faces too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.containers.box_tree import BoxTree, pairs_between
 from pdem.containers.mesh_splitting import triangle_fans
 from pdem.particles.regions import wrap_positions
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-_PAIRS_AT_ONCE = 2_000_000
 _NEIGHBOURS_LIMIT = 400
 
 
@@ -141,7 +141,7 @@ def touching_walls(
     overlaps : ndarray
         Radius minus distance from the nearest facet, in m, shape (m,).
     facets : ndarray of int64
-        That facet, shape (m,).
+        That facet, of several the one with the highest number, shape (m,).
     """
     depth = np.zeros(radii.size)
     facet = np.full(radii.size, -1, dtype=np.int64)
@@ -149,42 +149,34 @@ def touching_walls(
     corners = vertices[triangles]
     for members in size_classes(radii):
         for near, triangle in near_triangles(positions[members], float(radii[members].max()), corners):
-            sphere = members[near]
-            overlap = radii[sphere] - triangle_distance(positions[sphere], corners[triangle])
-            # in ascending order, so that the deepest triangle is written last
-            order = np.argsort(overlap, kind="stable")
-            order = order[overlap[order] > depth[sphere[order]]]
-            depth[sphere[order]] = overlap[order]
-            facet[sphere[order]] = owners[triangle[order]]
+            overlap = radii[members[near]] - triangle_distance(positions[members[near]], corners[triangle])
+            touch = overlap > 0.0
+            sphere, overlap, owner = members[near[touch]], overlap[touch], owners[triangle[touch]]
+            # the deepest facet is written last, of several the one with the highest number
+            order = np.lexsort((owner, overlap))
+            sphere, overlap, owner = sphere[order], overlap[order], owner[order]
+            deeper = overlap > depth[sphere]
+            deeper |= (overlap == depth[sphere]) & (owner > facet[sphere])
+            depth[sphere[deeper]] = overlap[deeper]
+            facet[sphere[deeper]] = owner[deeper]
     spheres = np.flatnonzero(facet >= 0)
     return spheres, depth[spheres], facet[spheres]
 
 
 def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
     """Yield pairs of points and triangles among which are all that are no farther from each other than `reach` [m]."""
-    from scipy.spatial import cKDTree
-
-    tree = cKDTree(positions)
-    centres = corners.mean(axis=1)
+    if not len(positions) or not len(corners):
+        return
     # A little more, so that rounding decides nothing: `reach` depends on the other spheres.
     reach *= 1.0 + 1e-9
-    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach
+    centres = corners.mean(axis=1)
+    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     across /= np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
-    numbers = tree.query_ball_point(centres, extents, return_length=True)
-    some = np.flatnonzero(numbers)
-    counts = numbers[some]
-    batch = np.cumsum(counts) // _PAIRS_AT_ONCE
-    for number in np.unique(batch):
-        here = batch == number
-        chosen = some[here]
-        lists = tree.query_ball_point(centres[chosen], extents[chosen], return_sorted=True)
-        near = np.concatenate([np.asarray(entries, dtype=np.int64) for entries in lists])
-        triangle = np.repeat(chosen, counts[here])
+    boxes = BoxTree(corners.min(axis=1) - reach, corners.max(axis=1) + reach)
+    for near, triangle in pairs_between(BoxTree(positions, positions), boxes):
         away = np.einsum("ij,ij->i", positions[near] - centres[triangle], across[triangle])
-        close = (
-            np.abs(away) <= reach + 1e-9 * extents[triangle]
-        )  # of its plane: large triangles have many around them
+        close = np.abs(away) <= reach + 1e-9 * extents[triangle]  # of its plane, which large triangles leave
         yield near[close], triangle[close]
 
 

@@ -108,3 +108,17 @@ def test_small_spheres_near_large_ones_are_not_forgotten() -> None:
     radius = np.array([1.0, 0.001, 0.001, 0.04])
     hit, _, _ = touching_walls(position, radius, mesh.vertices, mesh.facet_start, mesh.facet_vertices)
     assert hit.tolist() == [0, 1, 3]
+
+
+def test_of_facets_that_are_as_deep_the_last_one_counts(monkeypatch):
+    """Whatever parts the pairs come in: which parts there are depends on how particles are shared among ranks."""
+    corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    mesh = Mesh([*corners, [0.5, 0.5, 0.0]], [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
+    position = np.array([[0.5, 0.5, 0.05], [0.5, 0.4, 0.05]])
+    for at_once in (1, 2, 1 << 19):
+        monkeypatch.setattr("pdem.containers.box_tree.AT_ONCE", at_once)
+        hit, depth, facet = touching_walls(
+            position, np.full(2, 0.1), mesh.vertices, mesh.facet_start, mesh.facet_vertices
+        )
+        assert (hit.tolist(), facet.tolist()) == ([0, 1], [3, 0])
+        assert depth == pytest.approx(0.05)
