@@ -1,7 +1,8 @@
 """The machine code of one function on disk, found when the function is first called.
 
-Numba looks for the folder of every function, tries whether it can be written, and reads the function's source when
-the function is defined: for the kernels of a package that takes longer than to load those that a run calls.
+When a function is defined, numba finds its folder, tries whether that can be written, and reads the function's source:
+for all kernels of a package this takes longer than to load those that a run calls. Before it loads the first one, it
+loads all that its compiler knows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime import rtsys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +45,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def _cache_file(self) -> IndexDataCacheFile:
         stamp = self._impl.locator.get_source_stamp()
         return IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for a signature, None if it is not on disk; of numba it needs the runtime alone."""
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)
 
 
 def kept_on_disk(compiled: Any, kind: type[KernelCache] = KernelCache) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -110,15 +112,17 @@ def test_small_spheres_near_large_ones_are_not_forgotten() -> None:
     assert hit.tolist() == [0, 1, 3]
 
 
-def test_of_facets_that_are_as_deep_the_last_one_counts(monkeypatch):
-    """Whatever parts the pairs come in: which parts there are depends on how particles are shared among ranks."""
-    corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
-    mesh = Mesh([*corners, [0.5, 0.5, 0.0]], [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
+@pytest.mark.parametrize("at_once", [1, 2, 1 << 19])
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_of_facets_that_are_as_deep_the_last_one_counts(order, at_once, monkeypatch):
+    """In whichever parts the pairs come, which depends on how particles are shared among ranks."""
+    monkeypatch.setattr("pdem.containers.box_tree.AT_ONCE", at_once)
+    corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]]
+    facets = np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
+    mesh = Mesh(corners, facets[list(order)])
     position = np.array([[0.5, 0.5, 0.05], [0.5, 0.4, 0.05]])
-    for at_once in (1, 2, 1 << 19):
-        monkeypatch.setattr("pdem.containers.box_tree.AT_ONCE", at_once)
-        hit, depth, facet = touching_walls(
-            position, np.full(2, 0.1), mesh.vertices, mesh.facet_start, mesh.facet_vertices
-        )
-        assert (hit.tolist(), facet.tolist()) == ([0, 1], [3, 0])
-        assert depth == pytest.approx(0.05)
+    hit, depth, facet = touching_walls(
+        position, np.full(2, 0.1), mesh.vertices, mesh.facet_start, mesh.facet_vertices
+    )
+    assert (hit.tolist(), facet.tolist()) == ([0, 1], [3, order.index(0)])
+    assert depth == pytest.approx(0.05)
