@@ -1,16 +1,17 @@
 """Overlaps of spheres with one another or with a wall, for checks before a run.
 
-Spheres are searched in classes of similar size, so that a few large ones do not widen the search of many small ones.
-Distances of spheres come from `scipy.spatial.cKDTree`, across periodic faces too.
+What is near each other is found by trees of boxes, `pdem.containers.box_tree`, which a few large spheres or facets
+among many small ones do not slow down.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.box_tree import BoxTree, pairs_between
+from pdem.containers.box_tree import BoxTree, pairs_between, pairs_within
 from pdem.containers.mesh_splitting import triangle_fans
 from pdem.particles.regions import wrap_positions
 
@@ -18,14 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-    from scipy.spatial import cKDTree
 
     from pdem.particles.regions import Domain
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-_NEIGHBOURS_LIMIT = 400
+_PAIRS_PER_SPHERE = 100
 
 
 def size_classes(radii: Floats) -> list[Indices]:
@@ -62,38 +62,44 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
     -----
     With very many overlaps (radii in the wrong unit, for instance) only a part of them is returned.
     """
-    classes = size_classes(radii)
-    trees = [_tree(positions[members], domain) for members in classes]
-    found: list[Indices] = []
-    depths: list[Floats] = []
-    for first in range(len(classes)):
-        for second in range(first, len(classes)):
-            members, others = classes[first], classes[second]
-            reach = radii[members].max() + radii[others].max()
-            members, tree = _sampled(members, trees[first], trees[second], reach, positions, domain)
-            near = tree.sparse_distance_matrix(trees[second], reach, output_type="ndarray")
-            pairs = np.stack([members[near["i"]], others[near["j"]]], axis=1)
-            overlap = radii[pairs].sum(axis=1) - near["v"]
-            keep = overlap > 0.0
-            keep &= (pairs[:, 0] < pairs[:, 1]) if first == second else True
-            found.append(np.sort(pairs[keep], axis=1))
-            depths.append(overlap[keep])
-    if not found:
-        return np.zeros((0, 2), dtype=np.int64), np.zeros(0)
+    centres = wrap_positions(positions, domain)
+    found: list[Indices] = [np.zeros((0, 2), dtype=np.int64)]
+    depths: list[Floats] = [np.zeros(0)]
+    most = _PAIRS_PER_SPHERE * radii.size
+    for first, second, apart in _near_pairs(centres, radii, domain):
+        overlap = radii[first] + radii[second] - np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        touch = (overlap > 0.0) & (first != second)
+        found.append(np.sort(np.column_stack((first[touch], second[touch])), axis=1))
+        depths.append(overlap[touch])
+        most -= len(depths[-1])
+        if most < 0:
+            break
     pairs, overlaps = np.concatenate(found), np.concatenate(depths)
-    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    return pairs[order], overlaps[order]
+    order = np.lexsort((-overlaps, pairs[:, 1], pairs[:, 0]))
+    pairs, overlaps = pairs[order], overlaps[order]
+    nearest = np.any(np.diff(pairs, axis=0, prepend=-1) != 0, axis=1)  # of several images of one pair
+    return pairs[nearest], overlaps[nearest]
 
 
-def _sampled(
-    members: Indices, tree: cKDTree, others: cKDTree, reach: float, positions: Floats, domain: Domain
-) -> tuple[Indices, cKDTree]:
-    """Return a regular sample of the spheres of a class and its tree, if all would have too many neighbours."""
-    excess = int(tree.count_neighbors(others, reach)) // (_NEIGHBOURS_LIMIT * (tree.n + others.n))
-    if excess == 0:
-        return members, tree
-    chosen = members[:: excess + 1]
-    return chosen, _tree(positions[chosen], domain)
+def _near_pairs(centres: Floats, radii: Floats, domain: Domain) -> Iterator[tuple[Indices, Indices, Floats]]:
+    """Yield, in parts, pairs of spheres whose boxes overlap, and how far apart their centres are, images included."""
+    if not len(centres):
+        return
+    lower, upper = centres - radii[:, None], centres + radii[:, None]
+    tree = BoxTree(lower, upper)
+    for first, second in pairs_within(tree):
+        yield first, second, centres[first] - centres[second]
+    period = np.subtract(domain.upper, domain.lower)
+    lowest, highest = lower.min(axis=0), upper.max(axis=0)
+    for steps in product(*((1, 0, -1) if periodic else (0,) for periodic in domain.periodic)):
+        if steps <= (0, 0, 0):
+            continue  # the pairs of the image on the other side
+        shift = steps * period
+        there = np.flatnonzero(np.all((lower + shift <= highest) & (upper + shift >= lowest), axis=1))
+        if len(there):
+            images = BoxTree(lower[there] + shift, upper[there] + shift)
+            for image, second in pairs_between(images, tree):
+                yield there[image], second, centres[there[image]] + shift - centres[second]
 
 
 def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None:
@@ -106,18 +112,6 @@ def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None
     # lexsort is stable: equal centres are in the order of their indices
     at = same[np.argmin(order[same])]
     return int(order[at]), int(order[at + 1])
-
-
-def _tree(positions: Floats, domain: Domain) -> cKDTree:
-    from scipy.spatial import cKDTree  # late, because it takes longer to import than most else of a run
-
-    periodic = np.asarray(domain.periodic)
-    if not periodic.any():
-        return cKDTree(positions)
-    period = np.where(periodic, np.subtract(domain.upper, domain.lower), 0.0)
-    # Subtracting the corner can round up to the period itself, which the tree refuses.
-    shifted = wrap_positions(positions, domain) - np.where(periodic, domain.lower, 0.0)
-    return cKDTree(np.where(periodic & (shifted >= period), 0.0, shifted), boxsize=period)
 
 
 def touching_walls(

@@ -42,6 +42,18 @@ def test_all_overlapping_pairs_are_found(periodic: tuple[bool, bool, bool], rati
     assert np.all(overlaps > 0.0)
 
 
+def test_of_several_images_of_a_pair_the_nearest_one_counts() -> None:
+    domain = box(True, True, True)
+    position, _ = spheres(40, 1.0)
+    radius = np.full(40, 0.6)  # above half of the box: every sphere overlaps itself
+    pairs, overlaps = overlapping_pairs(position, radius, domain)
+    np.testing.assert_array_equal(pairs, brute_force(position, radius, domain))
+    apart = position[pairs[:, 0]] - position[pairs[:, 1]]
+    width = np.subtract(domain.upper, domain.lower)
+    apart -= np.round(apart / width) * width
+    np.testing.assert_allclose(overlaps, 1.2 - np.linalg.norm(apart, axis=1))
+
+
 def test_positions_on_the_far_face_are_on_the_near_one() -> None:
     domain = box(True, True, True)
     position = np.array([[1.0, 1.5, 3.0], [-1.0 - 1e-17, 0.0, 2.0], [5.5, 0.1, 2.1]])
