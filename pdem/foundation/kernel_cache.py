@@ -7,15 +7,35 @@ loads all that its compiler knows.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.runtime import rtsys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_ENVIRONMENT = re.compile(r'@"?(_ZN08NumbaEnv[^"\s,)]*)')
+
+
+class _Content(CompileResultCacheImpl):  # type: ignore[misc]
+    """What is kept of a compiled function: environments of what is part of it only if code refers to them.
+
+    Code rarely does, and each would have its module imported when the function is loaded, numba's own included.
+    """
+
+    def reduce(self, cres: Any) -> tuple[Any, ...]:
+        """Return it as numba writes it, with fewer environments."""
+        *others, environments = super().reduce(cres)
+        named = Counter(_ENVIRONMENT.findall(str(cres.library._final_module)))
+        return (
+            *others,
+            tuple(one for one in environments if named[one.env_name] > 1),
+        )  # one is its declaration
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -26,6 +46,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     function : callable
         What is compiled.
     """
+
+    _impl_class = _Content
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._name = repr(function)
