@@ -144,19 +144,19 @@ def sum_patches(
     surface: SurfaceArrays,
     powers: Powers,
     scratch: Scratch,
-    first: int,
+    target: int,
     count: int,
     found: Found,
     patches: bool,
     room: int,
 ) -> int:
-    """Write the patches of the touched facets in rows ``first:first + count``, or their features.
+    """Write the patches of so many touched facets, or their features, from the row `target` on.
 
-    Parameters and the number returned as in `pdem.contact.geometry.signed_sum.resolve_signed`. Apart from that one
-    because calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
+    Other parameters and the number returned as in `pdem.contact.geometry.signed_sum.resolve_signed`. Apart from that
+    one because calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
     """
     x, y, z, radius = sphere
-    real, integer, tally = scratch
+    real, integer, tally, first = scratch
     last = _sort_once(real, integer, tally, first, count, surface)
     _tell_sides(x, y, z, surface, real, integer, first, last)
     count_cells(sphere, surface, integer, tally, first, last)
@@ -186,7 +186,7 @@ def sum_patches(
                 overlap = radius - distance
                 if written >= room:
                     return OUTPUT_FULL
-                at = first + written
+                at = target + written
                 if number == 0 or not patches or overlap > deepest:
                     deepest = overlap
                     near_x, near_y, near_z = nx, ny, nz
@@ -204,7 +204,7 @@ def sum_patches(
                 energy += size * overlap
         if number == 0 or energy <= 0.0:
             continue
-        at = first + written
+        at = target + written
         written += 1
         found.weight[at] = number
         alone = deepest * deepest * (math.sqrt(deepest) if hertzian else 1.0)

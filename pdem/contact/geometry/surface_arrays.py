@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
+from pdem.foundation.arrays import line_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
+
+
+PLACE_NUMBERS = 8
+"""Numbers that say where a contact is: point (3) and normal (3), overlap and overlap by energy."""
 
 
 class Sphere(NamedTuple):
@@ -81,17 +86,20 @@ class Scratch(NamedTuple):
         Their numbers.
     tally : (S, 1 + 2 largest number of sides) int32 array or None
         How often each feature counts, for the signed contact sum only.
+    first : int
+        Row from which on a sphere may write, as many as it has candidates.
     """
 
     real: NDArray[np.float64]
     integer: NDArray[np.int64]
     tally: Any  # an array or None
+    first: int
 
     @classmethod
     def rows(cls, count: int, columns: int, largest_order: int = 0) -> Scratch:
         """Return room for so many facets, of which the largest has so many sides (0: no tally)."""
         tally = np.empty((count, 1 + 2 * largest_order), np.int32) if largest_order else None
-        return cls(np.empty((count, REAL_COLUMNS)), np.empty((count, columns), np.int64), tally)
+        return cls(np.empty((count, REAL_COLUMNS)), np.empty((count, columns), np.int64), tally, 0)
 
 
 class Found(NamedTuple):
@@ -122,7 +130,15 @@ class Found(NamedTuple):
     @classmethod
     def rows(cls, count: int) -> Found:
         """Return room for so many contacts."""
-        return cls(
-            np.empty(count, np.int8), np.empty(count, np.int64), np.empty(count, np.int64), np.empty((count, 3)),
-            np.empty((count, 3)), np.empty(count), np.empty(count), np.empty(count, np.int64),
-        )  # fmt: skip
+        feature, facet, weight = (np.empty(count, np.int64) for _ in range(3))
+        return cls.in_lines(
+            np.empty(count, np.int8), feature, facet, line_zeros((count, PLACE_NUMBERS)), weight
+        )
+
+    @classmethod
+    def in_lines(
+        cls, kind: NDArray[np.int8], feature: NDArray[np.int64], facet: NDArray[np.int64], lines: NDArray[np.float64],
+        weight: NDArray[np.int64],
+    ) -> Found:  # fmt: skip
+        """Return them with point, normal and overlaps of each contact in a row of `lines`, a line of the cache."""
+        return cls(kind, feature, facet, lines[:, 0:3], lines[:, 3:6], lines[:, 6], lines[:, 7], weight)

@@ -1,6 +1,6 @@
 """The kernel of a step that finds the contacts between particles and walls, and which histories they continue.
 
-Contacts are found by the signed contact sum or the double hierarchy. The rows of one particle's facet candidates also
+Contacts are found by the signed contact sum or the double hierarchy. The rows of one particle's facet candidates
 hold its contacts, so nothing can overflow and threads never meet. By the double hierarchy contacts come nearest first
 and histories go on by feature; by the signed contact sum contacts are patches
 (`pdem.contact.walls.history_matching`). Geometry alone decides which contacts there are, unless a law pulls: the kernel
@@ -64,6 +64,7 @@ def share_of(worker: int, workers: int, near: NearFacets) -> tuple[int, int]:
 @inlined
 def find_contacts(
     q: int,
+    worker: int,
     tally: NDArray[np.int32] | None,
     near: NearFacets,
     parameters: WallParameters,
@@ -76,7 +77,7 @@ def find_contacts(
     at = PACKED * (near.near[q] & ROW)
     packed, first, last = near.packed, near.start[q], near.end[q]
     sphere = Sphere(packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2], packed[at + SIZE])
-    scratch = Scratch(work.real, work.integer, tally)
+    scratch = Scratch(work.real, work.integer, tally, worker * (len(work.real) // work.seen.shape[1]))
     if tally is not None:
         powers = Powers(parameters.powers, int(packed[at + MATERIAL]) * parameters.materials)
         count = resolve_signed(
@@ -110,7 +111,7 @@ def listing_of(law: ContactLaw | None) -> Any:
             number = begin
             for q in range(first, last):
                 prefetch_row(near.near[min(q + PREFETCHED, len(near.near) - 1)], near.packed)
-                count = find_contacts(q, tally, near, parameters, surface, found, before, work)
+                count = find_contacts(q, worker, tally, near, parameters, surface, found, before, work)
                 count = keep_stretched(q, count, near, parameters, surface, found, before, work)
                 now.counts[q] = count
                 ended += before.counts[q]
