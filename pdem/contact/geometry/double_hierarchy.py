@@ -51,6 +51,7 @@ from pdem.contact.geometry.scratch_columns import (
     WEIGHT,
 )
 from pdem.contact.geometry.sphere_facet import nearest_within
+from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import inlined
 
@@ -148,13 +149,13 @@ def write_nominated(
         integer[row, KIND],
         integer[row, FEATURE],
     )
-    found.overlap[at] = found.energetic[at] = sphere.radius - real[row, DISTANCE]
+    found.places[at, PLACE_OVERLAP] = found.places[at, PLACE_ENERGETIC] = sphere.radius - real[row, DISTANCE]
     found.weight[at] = 1
-    found.point[at, 0] = sphere.x - real[row, RX]
-    found.point[at, 1] = sphere.y - real[row, RY]
-    found.point[at, 2] = sphere.z - real[row, RZ]
+    found.places[at, POINT] = sphere.x - real[row, RX]
+    found.places[at, POINT + 1] = sphere.y - real[row, RY]
+    found.places[at, POINT + 2] = sphere.z - real[row, RZ]
     for axis in range(3):
-        found.normal[at, axis] = real[row, NX + axis]
+        found.places[at, NORMAL + axis] = real[row, NX + axis]
 
 
 @inlined

@@ -11,6 +11,7 @@ from pdem.contact.geometry.scratch_columns import FACET, NX, NY, NZ, PATCH, SIDE
 from pdem.contact.geometry.signed_cells import count_cells, feature_of
 from pdem.contact.geometry.signed_pieces import REDUCED, STATE, drop_repeated_pieces, join_pieces
 from pdem.contact.geometry.solid_cells import side_of_body
+from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
@@ -191,9 +192,17 @@ def sum_patches(
                     deepest = overlap
                     near_x, near_y, near_z = nx, ny, nz
                     found.kind[at], found.feature[at], found.facet[at] = kind, feature, facet
-                    found.point[at, 0], found.point[at, 1], found.point[at, 2] = x - rx, y - ry, z - rz
-                    found.normal[at, 0], found.normal[at, 1], found.normal[at, 2] = nx, ny, nz
-                    found.overlap[at] = found.energetic[at] = overlap
+                    found.places[at, POINT], found.places[at, POINT + 1], found.places[at, POINT + 2] = (
+                        x - rx,
+                        y - ry,
+                        z - rz,
+                    )
+                    found.places[at, NORMAL], found.places[at, NORMAL + 1], found.places[at, NORMAL + 2] = (
+                        nx,
+                        ny,
+                        nz,
+                    )
+                    found.places[at, PLACE_OVERLAP] = found.places[at, PLACE_ENERGETIC] = overlap
                     found.weight[at] = weight
                 if not patches:
                     written += 1
@@ -212,14 +221,14 @@ def sum_patches(
             continue
         force = math.sqrt(fx * fx + fy * fy + fz * fz)
         overlap = force ** (2.0 / 3.0) if hertzian else force
-        found.energetic[at] = energy**0.4 if hertzian else math.sqrt(energy)
-        found.overlap[at] = overlap
+        found.places[at, PLACE_ENERGETIC] = energy**0.4 if hertzian else math.sqrt(energy)
+        found.places[at, PLACE_OVERLAP] = overlap
         if force > 0.0:
             near_x, near_y, near_z = fx / force, fy / force, fz / force
         for axis in range(3):
             direction = near_x if axis == 0 else (near_y if axis == 1 else near_z)
-            found.normal[at, axis] = direction
-        found.point[at, 0] = x - (radius - overlap) * near_x
-        found.point[at, 1] = y - (radius - overlap) * near_y
-        found.point[at, 2] = z - (radius - overlap) * near_z
+            found.places[at, NORMAL + axis] = direction
+        found.places[at, POINT] = x - (radius - overlap) * near_x
+        found.places[at, POINT + 1] = y - (radius - overlap) * near_y
+        found.places[at, POINT + 2] = z - (radius - overlap) * near_z
     return written

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 PLACE_NUMBERS = 8
-"""Numbers that say where a contact is: point (3) and normal (3), overlap and overlap by energy."""
+POINT, NORMAL, PLACE_OVERLAP, PLACE_ENERGETIC = 0, 3, 6, 7
+"""Columns of `Found.places`: contact point (3) [m], direction of the force on the sphere (3), overlaps [m] of one
+contact with the force, and of one with the elastic energy, of the contact. All stand in one line of the cache."""
 
 
 class Sphere(NamedTuple):
@@ -110,10 +112,8 @@ class Found(NamedTuple):
     kind, feature, facet : int8, int64 and int64 arrays
         What is touched (0 facet, 1 edge, 2 vertex), its number, and a facet that has it; of a patch of several
         features, the nearest.
-    point, normal : (M, 3) arrays
-        Contact point [m], and direction of the force on the sphere.
-    overlap, energetic : arrays
-        Overlaps [m] of one contact with the force, and of one with the elastic energy, of the contact.
+    places : (M, PLACE_NUMBERS) array
+        Where it is, see `POINT`.
     weight : int64 array
         Weight of a feature; number of features of a patch.
     """
@@ -121,24 +121,26 @@ class Found(NamedTuple):
     kind: NDArray[np.int8]
     feature: NDArray[np.int64]
     facet: NDArray[np.int64]
-    point: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    overlap: NDArray[np.float64]
-    energetic: NDArray[np.float64]
+    places: NDArray[np.float64]
     weight: NDArray[np.int64]
 
     @classmethod
     def rows(cls, count: int) -> Found:
         """Return room for so many contacts."""
         feature, facet, weight = (np.empty(count, np.int64) for _ in range(3))
-        return cls.in_lines(
-            np.empty(count, np.int8), feature, facet, line_zeros((count, PLACE_NUMBERS)), weight
-        )
+        return cls(np.empty(count, np.int8), feature, facet, line_zeros((count, PLACE_NUMBERS)), weight)
 
-    @classmethod
-    def in_lines(
-        cls, kind: NDArray[np.int8], feature: NDArray[np.int64], facet: NDArray[np.int64], lines: NDArray[np.float64],
-        weight: NDArray[np.int64],
-    ) -> Found:  # fmt: skip
-        """Return them with point, normal and overlaps of each contact in a row of `lines`, a line of the cache."""
-        return cls(kind, feature, facet, lines[:, 0:3], lines[:, 3:6], lines[:, 6], lines[:, 7], weight)
+    @property
+    def point(self) -> NDArray[np.float64]:
+        """Contact points (M, 3) [m]; for kernels see `POINT`."""
+        return self.places[:, POINT : POINT + 3]
+
+    @property
+    def normal(self) -> NDArray[np.float64]:
+        """Directions of the forces on the sphere (M, 3); for kernels see `POINT`."""
+        return self.places[:, NORMAL : NORMAL + 3]
+
+    @property
+    def overlap(self) -> NDArray[np.float64]:
+        """Overlaps (M,) [m]; for kernels see `POINT`."""
+        return self.places[:, PLACE_OVERLAP]

@@ -150,7 +150,7 @@ class WallRoom:
 
     def found(self, rows: WallRows) -> Found:
         """Return room for contacts, whose features are written to `rows`."""
-        return Found.in_lines(rows.kind, rows.feature, rows.facet, self._places, self._weight)
+        return Found(rows.kind, rows.feature, rows.facet, self._places, self._weight)
 
     def work(self, near: int, most: int, workers: int, total: NDArray[np.float64]) -> WallWork:
         """Return what kernels write to for so many particles near a wall, divided among so many workers.
