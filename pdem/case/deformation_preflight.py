@@ -35,7 +35,7 @@ MOST_LOADED = 12, 0.74
 
 
 def deformation_findings(case: Case, particles: Population, step: float) -> Iterator[Finding]:
-    """Yield findings on the deformation of the box of a case, with a time step [s]."""
+    """Yield findings on the deformation of the box of a case, with a time step [s]. Collective."""
     if not deforms(case):
         return
     strain, shear = [0.0, 0.0, 0.0], 0.0
@@ -93,7 +93,7 @@ def _too_small(case: Case, particles: Population, lengths: list[float]) -> Itera
 
 
 def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Iterator[Finding]:
-    """Warn where strains as told bring more grains into the box than there is room for."""
+    """Warn where strains as told bring more grains into the box than there is room for. Collective."""
     driven = any(one.stresses for _, one in deformations(case))
     if not particles.count or has_clusters(case) or case.walls or driven:
         return

@@ -97,6 +97,7 @@ def preflight(
         *wall_findings(case, population, meshes),
         *falling_findings(case, population, meshes),
     ]
+    of_box = list(deformation_findings(case, population, step))
     there = walls_present(case, 0)
     sides = [
         list(side_warnings(population, mesh)) if first else []
@@ -114,7 +115,7 @@ def preflight(
             *sensor_findings(case, step),
             *field_findings(case, step, float(population.radii.min(initial=np.inf))),
             *stage_findings(case, step, population.count),
-            *deformation_findings(case, population, step),
+            *of_box,
             *force_findings(case, step),
             *shape_findings(case),
             *_findings_on_walls(case, population, meshes, step, sides),

@@ -44,10 +44,10 @@ TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, BEGUN = ran
 EARLY, LATE = 1, 2
 """Contacts among owned particles, and those with ghosts."""
 
-TIMES = 6
-WALLS, PAIRS, SUM, WAIT, EXCHANGE, COUNTED = range(TIMES)
-"""Ticks of the processor's clock that walls, pairs, sums of forces, agreement of ranks, and messages have taken;
-numbers added to the ledger."""
+TIMES = 7
+WALLS, PAIRS, SUM, WAIT, EXCHANGE, MOVES, COUNTED = range(TIMES)
+"""Ticks of the processor's clock that walls, pairs, sums of forces, agreement of ranks, messages, and walls that move
+have taken; numbers added to the ledger."""
 
 
 class Between(NamedTuple):
@@ -83,6 +83,12 @@ class WallCalls(NamedTuple):
         Whether the energies of contacts that end are added up.
     terms, columns : int64 arrays
         To which sums which columns of a history go then.
+    place : call
+        Of `pdem.motion.planned_walls.place_walls`, 0 if walls stay where they are, or Python moves them.
+    row : int
+        Row of the plan for the first step.
+    poses, places : tuple
+        Fields of `pdem.motion.planned_walls.Poses` and `WallPlaces`.
     """
 
     acts: bool
@@ -92,6 +98,10 @@ class WallCalls(NamedTuple):
     keeps_account: bool
     terms: NDArray[np.int64]
     columns: NDArray[np.int64]
+    place: Call
+    row: int
+    poses: tuple[Any, ...]
+    places: tuple[Any, ...]
 
 
 class PairCalls(NamedTuple):
@@ -144,6 +154,15 @@ def find_and_evaluate(
         return ended, deep, 0
     add_ended_at_walls(limbs, walls.terms, walls.columns, near, before)
     return ended, deep, ended * len(walls.terms)
+
+
+@inlined
+def move_walls(walls: WallCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+    """Place the walls as planned for the step after those that are done."""
+    if walls.place != 0:
+        begin = processor_clock()
+        call_kernel(walls.place, (walls.row + outcome[TAKEN], walls.poses, walls.places))
+        times[MOVES] += processor_clock() - begin
 
 
 @inlined
@@ -294,6 +313,7 @@ def take_steps(
         if not begin_among_ranks(of_ranks, outcome, times):
             break
         if walls is not None:
+            move_walls(WallCalls(*walls), outcome, times)
             evaluate_walls(WallCalls(*walls), limbs, outcome, times)
             if seen != 0:
                 outcome[FAILED] |= ask_python(seen)

@@ -81,6 +81,16 @@ class Grid(NamedTuple):
         return REACH[self.kernel] * self.width
 
     @property
+    def spread(self) -> Floats:
+        """Distance along each axis from which on cells have no shares (3,) [m].
+
+        Between two columns of a table a cell has a share as soon as it has one in either of them.
+        """
+        steps = np.array([_steps_of(ratio) for ratio in self.ratios.tolist()])
+        found: Floats = self.reach + (1.0 + 1e-9) * self.size / steps
+        return found
+
+    @property
     def centres(self) -> Floats:
         """Centres of the cells (nx, ny, nz, 3) [m]."""
         steps = [np.arange(count) + 0.5 for count in self.cells]

@@ -71,8 +71,9 @@ class MovingImages(NamedTuple):
         begin = items.position if isinstance(items, Matter) else items.begin
         end = begin if isinstance(items, Matter) else items.begin + items.way
         low, high = (pick(begin[:, axis], end[:, axis]) for pick in (np.minimum, np.maximum))
-        first = grid.lower[axis] - grid.reach - high
-        last = grid.lower[axis] + grid.cells[axis] * grid.size[axis] + grid.reach - low
+        reach = grid.spread[axis]
+        first = grid.lower[axis] - reach - high
+        last = grid.lower[axis] + grid.cells[axis] * grid.size[axis] + reach - low
         length = float(self.shape.period[axis])
         turns = range(
             math.ceil(first.min(initial=0.0) / length), math.floor(last.max(initial=0.0) / length) + 1

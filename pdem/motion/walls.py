@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.index_set import IndexSet
-from pdem.containers.mesh_topology import members_of
 from pdem.motion.placing import (
     ANCHOR,
     ANCHOR_VELOCITY,
@@ -19,15 +17,16 @@ from pdem.motion.placing import (
     VELOCITY,
     largest_displacement,
     largest_distance,
-    place_rows,
     write_mean_velocity,
     write_state,
 )
+from pdem.motion.planned_walls import PlannedWalls
 from pdem.motion.poses import REST
 from pdem.motion.surfaces import MovingSurfaces
+from pdem.motion.watched_mesh import WatchedMesh
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from pdem.motion.surfaces import SurfaceCourse
 
     Facets = NDArray[np.int64] | None
-    Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _within(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -98,6 +96,10 @@ class MovingWalls:
         1 if the work of the wall is added up contact by contact, 0 if it is driven.
     surfaces : MovingSurfaces
         What surfaces do besides.
+    planned : PlannedWalls or None
+        The next steps of walls that move as given; None if there are none, or others move as well.
+    placed : WatchedMesh
+        What of the walls is where it is now.
     present : (W,) bool array
         Which walls are there; `set_present` changes it. What is not there touches nothing, and no load moves it.
     present_facets : (f,) int64 array or None
@@ -121,12 +123,11 @@ class MovingWalls:
         self.facet_wall = facet_wall
         self.motions = tuple(motions)
         count = len(self.motions)
-        self._vertex_rows = np.searchsorted(vertex_wall, np.arange(count + 1))
-        self._facet_rows = np.searchsorted(facet_wall, np.arange(count + 1))
-        self.facet_origin = _within(self._facet_rows) if facet_origin is None else facet_origin
-        self.vertex_origin = _within(self._vertex_rows) if vertex_origin is None else vertex_origin
-        self._normals = np.ascontiguousarray(mesh.facet_normals, np.float64)
-        self._vertices = np.ascontiguousarray(mesh.vertices, np.float64)
+        facet_rows, vertex_rows = (
+            np.searchsorted(walls, np.arange(count + 1)) for walls in (facet_wall, vertex_wall)
+        )
+        self.facet_origin = _within(facet_rows) if facet_origin is None else facet_origin
+        self.vertex_origin = _within(vertex_rows) if vertex_origin is None else vertex_origin
         self._state = np.zeros((ROWS, count, 3))
         self.anchor, self.anchor_velocity = self._state[ANCHOR], self._state[ANCHOR_VELOCITY]
         self.centre, self.velocity = self._state[CENTRE], self._state[VELOCITY]
@@ -138,15 +139,17 @@ class MovingWalls:
         self._moving = [
             wall for wall, motion in enumerate(self.motions) if motion.moves or wall in self.drives
         ]
+        self.placed = WatchedMesh(mesh, facet_rows, vertex_rows, self._moving, placed=placed)
+        self.vertices, self.normals = self.placed.vertices, self.placed.normals
         self._centres = [self._centre_of(wall) for wall in range(count)]
         self.anchor[:] = self.centre[:] = np.array(self._centres).reshape(count, 3)
         self._corners = {wall: self._box_of(wall).reshape(-1) for wall in self._moving}
         self.surfaces = MovingSurfaces(count, surfaces or {})
+        self.planned = self._make_plan()
         self._poses: dict[int, Pose] = {}
         self._before: dict[int, Pose] = {}  # at the begin of the step
         self._rest: dict[int, Pose] = {}  # walls that stood still in the last step, and where
         self._listed = np.zeros((ROWS - CORNERS, count, 3))
-        self._make_room(placed)
         self.present = np.ones(count, np.bool_)
         self.present_facets: Facets = None
         self._times = -math.inf, -math.inf
@@ -154,19 +157,20 @@ class MovingWalls:
         self.place(0.0, 0.0)
         self.note_places()
 
-    def _make_room(self, placed: bool) -> None:
-        """Lay out present places and normals; if not `placed`, nothing is written yet."""
-        self._watched: Rows | None = None
-        self._own: dict[int, Rows] = {}  # what is watched, wall by wall
-        self._facet_set, self._vertex_set = IndexSet(self.mesh.facet_count), IndexSet(self.mesh.vertex_count)
-        self._rests = True  # all walls that do not move are in place
-        if not self._moving:
-            self.vertices, self.normals = self._vertices, self._normals
-        elif placed:
-            self.vertices, self.normals = self._vertices.copy(), self._normals.copy()
-        else:
-            self.vertices, self.normals = np.zeros(self._vertices.shape), np.zeros(self._normals.shape)
-            self._watched, self._rests = (np.zeros(0, np.int64), np.zeros(0, np.int64)), False
+    def _make_plan(self) -> PlannedWalls | None:
+        """Return what plans the steps of walls, None if a driven wall or a moving surface has no plan."""
+        moving = self._moving
+        if (
+            not moving
+            or self.drives
+            or self.surfaces.vary
+            or not set(moving).isdisjoint(self.surfaces.courses)
+        ):
+            return None
+        motions, corners = [self.motions[wall] for wall in moving], [self._corners[wall] for wall in moving]
+        centres = np.array([self._centres[wall] for wall in moving])
+        targets = self._state, self.velocity_gradient, self.mean_velocity
+        return PlannedWalls(moving, motions, centres, np.array(corners), self.placed, *targets)
 
     def set_present(self, present: NDArray[np.bool_]) -> None:
         """Say which walls are there; facets near particles have to be listed anew. Loads of the others end."""
@@ -174,19 +178,13 @@ class MovingWalls:
             if not present[wall]:
                 drive.last_load = np.zeros_like(drive.last_load)
         self.present = present.copy()
+        if self.planned is not None:
+            self.planned.drop()
         self.present_facets = None if present.all() else np.flatnonzero(present[self.facet_wall])
 
     def there(self, facets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of some facets whose walls are there."""
         return facets if self.present_facets is None else facets[self.present[self.facet_wall[facets]]]
-
-    def facets_of(self, wall: int) -> slice:
-        """Return which facets a wall has."""
-        return slice(int(self._facet_rows[wall]), int(self._facet_rows[wall + 1]))
-
-    def vertices_of(self, wall: int) -> slice:
-        """Return which vertices a wall has."""
-        return slice(int(self._vertex_rows[wall]), int(self._vertex_rows[wall + 1]))
 
     def _lay_out_drives(self, count: int) -> None:
         self.driven = list(self.drives.values())
@@ -227,7 +225,7 @@ class MovingWalls:
 
     def _box_of(self, wall: int) -> NDArray[np.float64]:
         """Return the corners of a box around a wall at time 0 [m]."""
-        own = self._vertices[self._vertex_rows[wall] : self._vertex_rows[wall + 1]]
+        own = self.placed.first_vertices(wall)
         low, high = own.min(axis=0), own.max(axis=0)
         return np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
 
@@ -246,8 +244,29 @@ class MovingWalls:
             self._poses[wall] = now
             self._write_state(wall, now, frame, then, time - before)
             if moved:
-                self._move(wall)
+                self.placed.move(wall, now)
         self.surfaces.place(time, self._poses)
+
+    def adopt_planned(self, step: int, time: float, before: float) -> None:
+        """Take note that a kernel has placed all walls as planned for a step, at this time [s]."""
+        assert self.planned is not None
+        now, then, displacements = self.planned.at(step)
+        self._poses.update(zip(self.planned.walls, now, strict=True))
+        self._before.update(zip(self.planned.walls, then, strict=True))
+        self._rest.clear()
+        self.displacements[list(self.planned.walls)] = displacements
+        self.largest_displacement = float(displacements.max())
+        self._times = time, before
+
+    def planned_steps(
+        self, step: int, last: int, time_of: Callable[[int], float], limits: tuple[float, float]
+    ) -> int:
+        """Return how many steps after one, up to `last`, a kernel can place the walls in, see `PlannedWalls.steps`.
+
+        `limits` are how far a wall may be from where it was at `note_places`, and how far it may move in a step [m].
+        """
+        assert self.planned is not None
+        return self.planned.steps(step, last, time_of, self.present, (self._listed, *limits))
 
     def _write_state(self, wall: int, now: Pose, frame: Pose, then: Pose, step: float) -> None:
         """Write position and velocities of a wall, and note whether it rested throughout the step."""
@@ -277,64 +296,19 @@ class MovingWalls:
 
     def place_all(self) -> None:
         """Bring all vertices and normals up to the present time."""
-        if not self._rests:
-            self.vertices[:], self.normals[:] = self._vertices, self._normals
-            self._rests = True
-        if self._watched is not None:
-            for wall in self._moving:
-                self._write(wall, *self._all_of(wall))
+        self.placed.place_all(self._poses)
 
     def watch(self, facets: NDArray[np.int64]) -> None:
         """Let `place` move only these facets (others may repeat) and all that have a vertex with them in common.
 
         A large mesh that few particles are near then costs no more than a small one.
         """
-        if not self._moving:
-            return
-        mesh, near = self.mesh, self._facet_set.distinct(facets)
-        around = self._vertex_set.distinct(members_of(mesh.facet_start, mesh.facet_vertices, near))
-        chosen = self._facet_set.distinct(members_of(mesh.vertex_facet_start, mesh.vertex_facet_ids, around))
-        nodes = self._vertex_set.distinct(members_of(mesh.facet_start, mesh.facet_vertices, chosen))
-        if not self._rests:
-            self.vertices[nodes], self.normals[chosen] = self._vertices[nodes], self._normals[chosen]
-        self._watched = nodes, chosen
-        self._own.clear()
-        for wall in self._moving:
-            self._move(wall)
+        if self._moving:
+            self.placed.watch(facets, self._poses)
 
     def places_of(self, vertices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the present places of some vertices, whether they are watched or not."""
-        places = self._vertices[vertices]
-        walls = np.searchsorted(self._vertex_rows, vertices, side="right") - 1
-        for wall, pose in self._poses.items():
-            place_rows(np.flatnonzero(walls == wall), pose.numbers, True, places, places)
-        return places
-
-    def _move(self, wall: int) -> None:
-        """Write the present places of what is watched of a wall, all if nothing is said to be."""
-        if wall not in self._own:
-            self._own[wall] = self._all_of(wall) if self._watched is None else self._watched_of(wall)
-        self._write(wall, *self._own[wall])
-
-    def _all_of(self, wall: int) -> Rows:
-        """Return all vertices and facets of a wall."""
-        nodes, facets = self.vertices_of(wall), self.facets_of(wall)
-        return np.arange(nodes.start, nodes.stop), np.arange(facets.start, facets.stop)
-
-    def _watched_of(self, wall: int) -> Rows:
-        """Return the vertices and facets of a wall that are watched."""
-        assert self._watched is not None
-        nodes, facets = (
-            rows[slice(*np.searchsorted(rows, (own.start, own.stop)))]
-            for rows, own in zip(self._watched, (self.vertices_of(wall), self.facets_of(wall)), strict=True)
-        )
-        return nodes, facets
-
-    def _write(self, wall: int, nodes: NDArray[np.int64], facets: NDArray[np.int64]) -> None:
-        """Write the present places of some vertices and facets of a wall."""
-        numbers = self._poses[wall].numbers
-        place_rows(nodes, numbers, True, self._vertices, self.vertices)
-        place_rows(facets, numbers, False, self._normals, self.normals)
+        return self.placed.places_of(vertices, self._poses.items())
 
     def begin_step(self, before: float, time: float) -> None:
         """Let driven walls begin a step; `place` puts them where they are then."""
@@ -364,7 +338,7 @@ class MovingWalls:
 
         The box, given by its lower and its upper corner, holds all vertices before and after the step.
         """
-        points = self._vertices[self.vertices_of(wall)]
+        points = self.placed.first_vertices(wall)
         now, then = self._poses[wall].place(points), self._before[wall].place(points)
         both = np.concatenate((now, then))
         displacement = float(np.sqrt(((now - then) ** 2).sum(axis=1)).max())

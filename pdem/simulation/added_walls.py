@@ -43,7 +43,7 @@ def _overlap(system: System, wall: int) -> tuple[int, float, int]:
     """Return how many particles touch a wall, the largest overlap over the radius, and the id of that particle."""
     own, walls, exchange = system.particles, system.moving_walls, system.exchange
     assert walls is not None
-    start, facets = walls.mesh.facet_start, walls.facets_of(wall)
+    start, facets = walls.mesh.facet_start, walls.placed.facets_of(wall)
     loops = walls.mesh.facet_vertices[start[facets.start] : start[facets.stop]]
     hit, depth, _ = touching_walls(
         own.position, own.radius, walls.vertices, start[facets.start : facets.stop + 1] - start[facets.start], loops

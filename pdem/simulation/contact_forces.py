@@ -20,6 +20,7 @@ from pdem.contact.steps import (
     ENDED,
     EXCHANGE,
     LATE,
+    MOVES,
     OUTCOME,
     PAIRS,
     SUM,
@@ -37,6 +38,7 @@ from pdem.contact.steps import (
 from pdem.containers.exchange import AGREED, calls_without
 from pdem.foundation.kernel_calls import PythonCall, call_of
 from pdem.motion.integration import FINE
+from pdem.motion.planned_walls import NO_PLAN, place_walls
 from pdem.simulation.blow_up import PAIR_OVERLAP, WALL_OVERLAP
 from pdem.simulation.box_stress import begin_box_sums
 from pdem.simulation.carried_particles import finish_carried
@@ -116,6 +118,8 @@ class ContactSteps:
         Whether each step also begins the next one.
     ranks : ExchangeCalls, optional
         How kernels agree with other ranks on each step, and refresh ghosts; by default Python does that.
+    planned : bool
+        Whether walls move as planned, see `pdem.motion.planned_walls`; by default they are in place.
 
     Attributes
     ----------
@@ -124,11 +128,15 @@ class ContactSteps:
     """
 
     def __init__(
-        self, system: System, dt: float, phases: Phases, *, ahead: bool, ranks: ExchangeCalls | None = None
-    ) -> None:
+        self, system: System, dt: float, phases: Phases, *, ahead: bool, ranks: ExchangeCalls | None = None,
+        planned: bool = False,
+    ) -> None:  # fmt: skip
         self._system, self._phases = system, phases
         self._ranks = calls_without() if ranks is None else ranks
-        self._phases_of_ranks = {} if ranks is None else {"exchange": EXCHANGE, "wait": WAIT}
+        self._other_phases = {} if ranks is None else {"exchange": EXCHANGE, "wait": WAIT}
+        self._planned = planned
+        if planned:
+            self._other_phases["walls move"] = MOVES
         self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
         self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
         self._outcome[CODE] = system.pending_drift or FINE
@@ -204,7 +212,7 @@ class ContactSteps:
         """Have known what kernels have found so far."""
         system, outcome, times = self._system, self._outcome, self._times
         walls = {} if self._walls is None else {"walls": WALLS}
-        parts = {"pairs": PAIRS, "sum": SUM, **walls, **self._phases_of_ranks}
+        parts = {"pairs": PAIRS, "sum": SUM, **walls, **self._other_phases}
         self._phases.divide({phase: int(times[part]) for phase, part in parts.items()})
         system.ended_energies.count(int(times[COUNTED]))
         times[:] = 0
@@ -271,8 +279,18 @@ class ContactSteps:
                 call_of(contacts.find_kernel, (tally, near, parameters, surface, *both)),
                 call_of(contacts.law_kernel, (near, parameters, surface, motion, *both)),
             )
-        keeps = contacts.law.has_ledger
-        return tuple(WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts))
+        keeps, moves = contacts.law.has_ledger, self._wall_moves()
+        return tuple(
+            WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts, *moves)
+        )
+
+    def _wall_moves(self) -> tuple[Any, ...]:
+        """Return by what call walls are placed in each step, from which row of the plan on, and its arguments."""
+        walls = self._system.moving_walls
+        if not self._planned or walls is None or walls.planned is None:
+            return 0, *NO_PLAN
+        arguments = walls.planned.arguments(self._system.step)
+        return call_of(place_walls, arguments), *arguments
 
     def _pair_calls(self) -> PairCalls:
         """Return what `take_steps` is given of contacts between particles."""

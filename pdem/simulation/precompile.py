@@ -24,6 +24,7 @@ from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.foundation.cache import is_marked, mark
 from pdem.foundation.kernels import set_threads
+from pdem.motion.planned_walls import compile_plan_kernels
 from pdem.simulation.box_events import box_of
 from pdem.simulation.cluster_steps import contact_parameters
 from pdem.simulation.driven_walls import finish_driven
@@ -251,6 +252,7 @@ def _system_at_rest(laws: _Laws) -> System:
     system.renew_levels()
     assert system.moving_walls is not None
     system.moving_walls.place(0.0, 0.0)
+    compile_plan_kernels()
     return system
 
 

@@ -16,6 +16,7 @@ from pdem.simulation.box_stress import end_box_sums
 from pdem.simulation.carried_liquid import carries_liquid
 from pdem.simulation.carried_particles import finish_carried
 from pdem.simulation.contact_forces import ContactSteps
+from pdem.simulation.driven_walls import move_walls
 from pdem.simulation.step import (
     Begun,
     allreduce_status_or_stop,
@@ -62,15 +63,16 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
     """Do as `advance_with_same_lists` where nothing is done between steps, or ranks agree by these calls."""
     most, alone = FIRST, system.exchange.size == 1
     while not alone or not (system.pending_drift or system.errors or system.stop_requested()):
-        most = min(most, _last_undisturbed(system, last) - system.step)
+        most = min(most, _last_undisturbed(system, last) - system.step, _planned_steps(system, last))
         if most < 1:
             break
         begin, dt = time.perf_counter(), system.constants.step
         ranks.status[MINE] = status_of(system, FINE)
-        contacts = ContactSteps(system, dt, phases, ahead=True, ranks=ranks)
+        contacts = ContactSteps(system, dt, phases, ahead=True, ranks=ranks, planned=_have_plan(system))
         taken = contacts.take(most, updates=not alone)
         system.step += taken
         if taken:
+            _adopt_plan(system)
             system.pending_drift = contacts.code
             tune_threads(system, phases)
         if contacts.agreed is not None:
@@ -86,7 +88,30 @@ def _begun(system: System, agreed: NDArray[np.int64]) -> Begun:
     system.step += 1
     if system.pending_drift is not None:
         check_drift(system, system.pending_drift)
+    if _have_plan(system):
+        move_walls(system)
     return Begun(*status_or_stop(system, agreed))
+
+
+def _have_plan(system: System) -> bool:
+    """Tell whether walls move as planned, and a kernel may place them."""
+    return system.moving_walls is not None and system.moving_walls.planned is not None
+
+
+def _planned_steps(system: System, last: int) -> int:
+    """Return how many steps walls are planned for in which lists of facets stay the same, at most up to `last`."""
+    walls = system.moving_walls
+    if walls is None or walls.planned is None:
+        return last - system.step
+    limits = system.wall_margin, system.smallest_radius
+    return walls.planned_steps(system.step, last, system.time_of, limits)
+
+
+def _adopt_plan(system: System) -> None:
+    """Take note that walls are where they were planned to be at the present step."""
+    if _have_plan(system):
+        assert system.moving_walls is not None
+        system.moving_walls.adopt_planned(system.step, system.time, system.time_of(system.step - 1))
 
 
 class _StepsWithPython:
@@ -151,10 +176,10 @@ def acts_alone(system: System) -> bool:
 
 
 def needs_python(system: System) -> bool:
-    """Tell whether Python has something to do in every step: moving walls, a box, clusters, wear, collisions."""
+    """Tell whether Python acts in every step: it moves walls without a plan, a box, clusters; sees wear, collisions."""
     walls = system.moving_walls
     others = system.carriers, system.moving_box, system.wear, system.collisions
-    move = walls is not None and (walls.moves or walls.surfaces.vary)
+    move = walls is not None and (walls.moves or walls.surfaces.vary) and walls.planned is None
     return move or any(one is not None for one in others)
 
 

@@ -88,7 +88,7 @@ def _of_wall(
 ) -> dict[str, NDArray[Any]]:
     """Return the loads of one wall by nodes and facets of its own mesh."""
     mesh, moves = simulation.meshes[number], walls.motions[number].moves or number in walls.drives
-    facets, nodes = walls.facets_of(number), walls.vertices_of(number)
+    facets, nodes = walls.placed.facets_of(number), walls.placed.vertices_of(number)
     own = np.flatnonzero(bodies.wall == number)
     result = {
         "vertices": walls.pose_of(number).place(mesh.vertices) if moves else mesh.vertices,
@@ -115,7 +115,7 @@ def _wear_of_wall(
     walls = simulation.system.moving_walls
     if wear is None or walls is None:
         return {}
-    own, facets = np.zeros(simulation.meshes[number].facet_count), walls.facets_of(number)
+    own, facets = np.zeros(simulation.meshes[number].facet_count), walls.placed.facets_of(number)
     own[walls.facet_origin[facets]] = wear[facets]
     return {"wear": own}
 

@@ -10,6 +10,7 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.open_sides import falling_findings
 from pdem.case.population import Population
+from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import write_checkpoint
@@ -173,3 +174,22 @@ def test_particles_without_a_wall_below_are_counted_over_all_ranks(ranks, commun
     least, most = (beside > whole["radius"]).sum(), (beside > 0.5 * whole["radius"]).sum()
     number = int(found[0].message.split("below ")[1].split()[0])
     assert 0 < least <= number <= most < 300
+
+
+@pytest.mark.ranks(1, 3, timeout=60)
+def test_all_checks_of_a_box_that_strains_are_those_of_one_process(ranks, communicator):
+    """Its solid fraction at the end is a sum over all ranks, which all of them take part in."""
+    strains = "deformation = {x = {strain_rate = -1.0}, y = {strain_rate = -1.0}}}"
+    box = BASE.replace("gravity = [1.0, 2.0, -9.81]}", strains).replace(
+        "true, false, false", "true, true, true"
+    )
+    group = f'[[particles]]\nmaterial = "grain"\n{GROUPS["fraction"]}\n'
+    case = Case.from_text(box + group)
+    over = exchange_of(case, communicator, 1)
+    found = preflight(case, initial_particles(case, over=over), [], ranks, 1, over)
+    (text,) = (one.message for one in found if "solid fraction" in one.message)
+    assert "would bring the solid fraction from 0.2 to 1.48" in text
+    alone = preflight(case, initial_particles(case), [], ranks, 1)
+    assert [one for one in found if one.subject == "deformation"] == [
+        one for one in alone if one.subject == "deformation"
+    ]

@@ -168,7 +168,7 @@ def test_a_rotating_mesh_across_cuts_has_the_same_bits(ranks, communicator, monk
         vertices, normals = self.vertices.copy(), self.normals.copy()
         self.vertices[:], self.normals[:] = np.nan, np.nan
         for array, values, rows in zip(
-            (self.vertices, self.normals), (vertices, normals), self._watched, strict=True
+            (self.vertices, self.normals), (vertices, normals), self.placed.watched, strict=True
         ):
             array[rows] = values[rows]
 
@@ -182,7 +182,7 @@ def test_a_rotating_mesh_across_cuts_has_the_same_bits(ranks, communicator, monk
         assert is_in(shared.meshes[0].vertices, window_of(communicator))
         assert not is_in(walls.vertices, window_of(communicator))
     if ranks == 4:
-        assert len(walls._watched[1]) < 0.8 * walls.mesh.facet_count
+        assert len(walls.placed.watched[1]) < 0.8 * walls.mesh.facet_count
     found, wall_contacts = everything(shared), shared.measures().wall_contacts
     monkeypatch.setattr("pdem.simulation.simulation.once_per_node", lambda _, make: (make(), ""))
     own = everything(run(communicator, [tube(30, 60), end(20)], 170))

@@ -137,7 +137,7 @@ def test_walls_that_are_not_placed_have_what_is_watched():
         some.watch(generator.integers(0, mesh.facet_count, 30))
         some.place(0.1 * step, 0.0)
         every.place(0.1 * step, 0.0)
-        vertices, facets = some._watched
+        vertices, facets = some.placed.watched
         assert set(mesh.facet_wall[facets]) == {0, 1}
         assert some.vertices[vertices].tobytes() == every.vertices[vertices].tobytes()
         assert some.normals[facets].tobytes() == every.normals[facets].tobytes()
@@ -157,7 +157,7 @@ def test_facets_that_are_watched_have_the_bits_they_have_among_all():
     generator = np.random.default_rng(0)
     for step in range(1, 6):
         some.watch(generator.integers(0, mesh.facet_count, 40))
-        watched = some._watched
+        watched = some.placed.watched
         for time in (0.1 * step, 0.1 * step + 0.03):
             some.place(time, 0.0)
             every.place(time, 0.0)
@@ -213,7 +213,7 @@ def test_a_step_moves_only_the_facets_near_particles(tmp_path):
     for count, size in ((63, 0.4), (316, 2.0)):
         simulation = rolling(tmp_path, terrain(count, size, (0.5 - size / 2,) * 2), steps=5)
         walls = simulation.system.wall_contacts.walls
-        placed.append(len(walls._watched[1]))
+        placed.append(len(walls.placed.watched[1]))
         assert simulation.system.wall_contacts.count > 0
     assert placed[1] < 1.3 * placed[0] < 0.1 * 2 * 316**2
 

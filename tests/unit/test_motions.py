@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from generated_motions import motions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,21 +18,6 @@ from pdem.motion.courses import Oscillating, Steady, Tabulated
 from pdem.motion.motions import Motion, Shift, Turn
 from pdem.motion.walls import MovingWalls
 
-small = st.floats(-2.0, 2.0)
-vectors = st.tuples(small, small, small)
-courses = st.one_of(
-    st.builds(Steady, small),
-    st.builds(Oscillating, small, st.floats(0.1, 2.0), small),
-    st.builds(
-        lambda values: Tabulated(tuple(0.37 * k - 0.5 for k in range(len(values))), tuple(values)),
-        st.lists(small, min_size=2, max_size=8),
-    ),
-)
-axes = vectors.filter(lambda axis: math.hypot(*axis) > 0.1)
-parts = st.one_of(
-    st.builds(Turn, axes, vectors, courses), st.builds(Shift, st.tuples(courses, courses, courses))
-)
-motions = st.builds(Motion, st.lists(parts, max_size=4), vectors)
 POINTS = np.random.default_rng(0).uniform(-1.0, 1.0, (7, 3))
 
 

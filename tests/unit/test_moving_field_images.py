@@ -99,6 +99,18 @@ def test_nothing_is_lost(box, cells, seed, width):
     np.testing.assert_allclose((sums[0] - sums[1])[MOMENTUM], matter.mass @ own, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize(("cells", "width"), [((5, 7, 4), 0.065), ((9, 8, 10), 0.15)])
+def test_nothing_is_lost_of_a_crowd(cells, width):
+    """Some of many grains end within an interval of the tables from a side, where they have shares on both."""
+    (box, _), (matter, actions) = box_of((0, 1), 0.23, [0.0, 0.0, -0.7], 2.0), some(7, 3000)
+    grid = grid_of(([0.0] * 3, [1.0] * 3), cells, width, GAUSSIAN, 3)
+    period, there, acting = box.repeated(grid, matter, [actions])
+    sums = field_sums(grid, period, 1, there, acting)[0].sum(axis=0)
+    assert sums[MASS] == pytest.approx(matter.mass.sum(), rel=1e-14)
+    acted = np.einsum("ni,nj->ij", actions.force, actions.way).ravel()
+    np.testing.assert_allclose(sums[CONTACT], acted, rtol=0.0, atol=1e-13 * np.abs(acted).max())
+
+
 def test_a_box_at_rest_has_no_images_of_its_own():
     box, _ = box_of(None, 0.0, [0.0] * 3, 0.0)
     matter, actions = some(1)
