@@ -6,6 +6,7 @@ compiler at work make objects by the hundred thousand.
 
 from __future__ import annotations
 
+import atexit
 import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -30,5 +31,9 @@ def no_search_for_garbage() -> Iterator[None]:
 
 
 def search_rarely() -> None:
-    """Have this process look for garbage each time it has made as many objects as a start makes."""
+    """Have this process look for garbage each time it has made as many objects as a start makes, and not at its end.
+
+    For commands alone: a script may have reasons of its own to look for it.
+    """
     gc.set_threshold(_OBJECTS_OF_A_START, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)
