@@ -38,7 +38,7 @@ except ImportError:  # a system without POSIX locks: writes are then not seriali
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _KERNEL_ROOMS = ("foundation", "simd", "containers", "detection", "contact", "motion")
-_KERNEL_MARK = re.compile(rb"^\s*@\w*(?:kernel|inlined)\w*\s*$", re.MULTILINE)  # the decorators of kernels
+_KERNEL_MARK = re.compile(rb"@\w*(?:kernel|inlined)\w*\s*$", re.MULTILINE)  # the decorators of kernels
 _UNUSED_SECONDS = 30 * 24 * 3600
 _subfolder_by_path = UserProvidedCacheLocator.get_suitable_cache_subpath
 

@@ -93,8 +93,9 @@ def resolve(
     """Resolve the contacts of each sphere with its candidates by the double hierarchy; write their numbers."""
     for q in prange(len(spheres.near)):
         first, last = spheres.start[q], spheres.end[q]
+        own = Scratch(scratch.real, scratch.integer, scratch.tally, first)
         counts[q] = resolve_h2(
-            _sphere(spheres, q), spheres.candidates, first, last, surface, scratch, found, last - first
+            _sphere(spheres, q), spheres.candidates, first, last, surface, own, found, last - first
         )
 
 

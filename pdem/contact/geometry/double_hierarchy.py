@@ -51,6 +51,7 @@ from pdem.contact.geometry.scratch_columns import (
     WEIGHT,
 )
 from pdem.contact.geometry.sphere_facet import nearest_within
+from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import inlined
 
@@ -99,11 +100,11 @@ def resolve_h2(
         Facets that may touch the sphere are ``candidates[first:last]``: at least all that do, in any order,
         repeats allowed.
     first, last : int
-        Range in `candidates`, and of rows of `scratch` that are overwritten.
+        Range in `candidates`.
     surface : SurfaceArrays
         The walls.
     scratch : Scratch
-        Rows of facets.
+        Rows of facets, of which as many as there are candidates may be overwritten.
     found : Found
         Written, from row `first` on: each contact once, the nearest first. Its facet is one that nominated it, the one
         whose loop of vertices comes first; its normal points towards the centre, from whichever side.
@@ -117,19 +118,18 @@ def resolve_h2(
 
     Notes
     -----
-    Called inside a ``prange`` over spheres, scratch and output that are as long as the candidate list cannot overflow,
-    and threads never meet.
+    Called inside a ``prange``, output that is as long as the candidate list cannot overflow, and threads that have
+    scratch of their own never meet.
     """
-    radius = sphere.radius
-    real, integer = scratch.real, scratch.integer
-    count = nominate(sphere, candidates, first, last, surface, real, integer)
+    real, integer, begin = scratch.real, scratch.integer, scratch.first
+    count = nominate(sphere, candidates, first, last, surface, scratch)
     if count > 1:
-        sort_by_facet(real, integer, first, count)
-        count = _keep_minima(real, integer, first, count, surface)
-        sort_by_distance(real, integer, first, count, surface)
-        _drop_hidden(radius, real, integer, first, count)
+        sort_by_facet(real, integer, begin, count)
+        count = _keep_minima(real, integer, begin, count, surface)
+        sort_by_distance(real, integer, begin, count, surface)
+        _drop_hidden(sphere.radius, real, integer, begin, count)
     written = 0
-    for row in range(first, first + count):
+    for row in range(begin, begin + count):
         if integer[row, WEIGHT] == 0:
             continue
         if written >= room:
@@ -149,13 +149,13 @@ def write_nominated(
         integer[row, KIND],
         integer[row, FEATURE],
     )
-    found.overlap[at] = found.energetic[at] = sphere.radius - real[row, DISTANCE]
+    found.places[at, PLACE_OVERLAP] = found.places[at, PLACE_ENERGETIC] = sphere.radius - real[row, DISTANCE]
     found.weight[at] = 1
-    found.point[at, 0] = sphere.x - real[row, RX]
-    found.point[at, 1] = sphere.y - real[row, RY]
-    found.point[at, 2] = sphere.z - real[row, RZ]
+    found.places[at, POINT] = sphere.x - real[row, RX]
+    found.places[at, POINT + 1] = sphere.y - real[row, RY]
+    found.places[at, POINT + 2] = sphere.z - real[row, RZ]
     for axis in range(3):
-        found.normal[at, axis] = real[row, NX + axis]
+        found.places[at, NORMAL + axis] = real[row, NX + axis]
 
 
 @inlined
@@ -165,12 +165,11 @@ def nominate(
     first: int,
     last: int,
     surface: SurfaceArrays,
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
+    scratch: Scratch,
 ) -> int:
     """Write one row per touched facet, with its nearest feature; return their number."""
-    radius = sphere.radius
-    row = first
+    real, integer, radius = scratch.real, scratch.integer, sphere.radius
+    row = scratch.first
     for place in range(first, last):
         facet = candidates[place]
         kind, feature, rx, ry, rz, squared = nearest_within(sphere, facet, surface)
@@ -203,7 +202,7 @@ def nominate(
             real[row, NY] = ry / distance
             real[row, NZ] = rz / distance
         row += 1
-    return row - first
+    return row - scratch.first
 
 
 @inlined

@@ -50,9 +50,10 @@ def signed_features(
     room = int((1 + 2 * np.diff(mesh.facet_start)[near]).sum())
     found, scratch = Found.rows(room), Scratch.rows(len(near), SIGNED_COLUMNS, mesh.largest_order)
     count = resolve_signed(sphere, near, 0, len(near), surface, powers, scratch, found, False, room)
-    columns: dict[str, NDArray[Any]] = {**found._asdict(), "count": found.weight}
-    for name in ("energetic", "weight"):
-        del columns[name]
+    columns: dict[str, NDArray[Any]] = {
+        "kind": found.kind, "feature": found.feature, "facet": found.facet, "point": found.point,
+        "normal": found.normal, "overlap": found.overlap, "count": found.weight,
+    }  # fmt: skip
     return {name: column[:count] for name, column in columns.items()}
 
 

@@ -11,6 +11,7 @@ from pdem.contact.geometry.scratch_columns import FACET, NX, NY, NZ, PATCH, SIDE
 from pdem.contact.geometry.signed_cells import count_cells, feature_of
 from pdem.contact.geometry.signed_pieces import REDUCED, STATE, drop_repeated_pieces, join_pieces
 from pdem.contact.geometry.solid_cells import side_of_body
+from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
@@ -144,19 +145,19 @@ def sum_patches(
     surface: SurfaceArrays,
     powers: Powers,
     scratch: Scratch,
-    first: int,
+    target: int,
     count: int,
     found: Found,
     patches: bool,
     room: int,
 ) -> int:
-    """Write the patches of the touched facets in rows ``first:first + count``, or their features.
+    """Write the patches of so many touched facets, or their features, from the row `target` on.
 
-    Parameters and the number returned as in `pdem.contact.geometry.signed_sum.resolve_signed`. Apart from that one
-    because calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
+    Other parameters and the number returned as in `pdem.contact.geometry.signed_sum.resolve_signed`. Apart from that
+    one because calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
     """
     x, y, z, radius = sphere
-    real, integer, tally = scratch
+    real, integer, tally, first = scratch
     last = _sort_once(real, integer, tally, first, count, surface)
     _tell_sides(x, y, z, surface, real, integer, first, last)
     count_cells(sphere, surface, integer, tally, first, last)
@@ -186,14 +187,22 @@ def sum_patches(
                 overlap = radius - distance
                 if written >= room:
                     return OUTPUT_FULL
-                at = first + written
+                at = target + written
                 if number == 0 or not patches or overlap > deepest:
                     deepest = overlap
                     near_x, near_y, near_z = nx, ny, nz
                     found.kind[at], found.feature[at], found.facet[at] = kind, feature, facet
-                    found.point[at, 0], found.point[at, 1], found.point[at, 2] = x - rx, y - ry, z - rz
-                    found.normal[at, 0], found.normal[at, 1], found.normal[at, 2] = nx, ny, nz
-                    found.overlap[at] = found.energetic[at] = overlap
+                    found.places[at, POINT], found.places[at, POINT + 1], found.places[at, POINT + 2] = (
+                        x - rx,
+                        y - ry,
+                        z - rz,
+                    )
+                    found.places[at, NORMAL], found.places[at, NORMAL + 1], found.places[at, NORMAL + 2] = (
+                        nx,
+                        ny,
+                        nz,
+                    )
+                    found.places[at, PLACE_OVERLAP] = found.places[at, PLACE_ENERGETIC] = overlap
                     found.weight[at] = weight
                 if not patches:
                     written += 1
@@ -204,7 +213,7 @@ def sum_patches(
                 energy += size * overlap
         if number == 0 or energy <= 0.0:
             continue
-        at = first + written
+        at = target + written
         written += 1
         found.weight[at] = number
         alone = deepest * deepest * (math.sqrt(deepest) if hertzian else 1.0)
@@ -212,14 +221,14 @@ def sum_patches(
             continue
         force = math.sqrt(fx * fx + fy * fy + fz * fz)
         overlap = force ** (2.0 / 3.0) if hertzian else force
-        found.energetic[at] = energy**0.4 if hertzian else math.sqrt(energy)
-        found.overlap[at] = overlap
+        found.places[at, PLACE_ENERGETIC] = energy**0.4 if hertzian else math.sqrt(energy)
+        found.places[at, PLACE_OVERLAP] = overlap
         if force > 0.0:
             near_x, near_y, near_z = fx / force, fy / force, fz / force
         for axis in range(3):
             direction = near_x if axis == 0 else (near_y if axis == 1 else near_z)
-            found.normal[at, axis] = direction
-        found.point[at, 0] = x - (radius - overlap) * near_x
-        found.point[at, 1] = y - (radius - overlap) * near_y
-        found.point[at, 2] = z - (radius - overlap) * near_z
+            found.places[at, NORMAL + axis] = direction
+        found.places[at, POINT] = x - (radius - overlap) * near_x
+        found.places[at, POINT + 1] = y - (radius - overlap) * near_y
+        found.places[at, POINT + 2] = z - (radius - overlap) * near_z
     return written

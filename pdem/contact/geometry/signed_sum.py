@@ -59,7 +59,7 @@ def resolve_signed(
     sphere : Sphere
         The sphere.
     candidates, first, last
-        As in `pdem.contact.geometry.double_hierarchy.resolve_h2`; rows ``first:last`` of `scratch` are overwritten.
+        As in `pdem.contact.geometry.double_hierarchy.resolve_h2`.
     surface : SurfaceArrays
         Made by `pdem.containers.surface.surface_of`.
     powers : Powers
@@ -76,11 +76,11 @@ def resolve_signed(
     int
         Number of rows written, or `OUTPUT_FULL`.
     """
-    count = nominate(sphere, candidates, first, last, surface, scratch.real, scratch.integer)
+    count = nominate(sphere, candidates, first, last, surface, scratch)
     if count > 1:
         return sum_patches(sphere, surface, powers, scratch, first, count, found, patches, room)
     if count == 1:  # what the only facet nominates
         if room < 1:
             return OUTPUT_FULL
-        write_nominated(sphere, first, first, scratch.real, scratch.integer, found)
+        write_nominated(sphere, scratch.first, first, scratch.real, scratch.integer, found)
     return count

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
+from pdem.foundation.arrays import line_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
+
+
+PLACE_NUMBERS = 8
+POINT, NORMAL, PLACE_OVERLAP, PLACE_ENERGETIC = 0, 3, 6, 7
+"""Columns of `Found.places`: contact point (3) [m], direction of the force on the sphere (3), overlaps [m] of one
+contact with the force, and of one with the elastic energy, of the contact. All stand in one line of the cache."""
 
 
 class Sphere(NamedTuple):
@@ -81,17 +88,20 @@ class Scratch(NamedTuple):
         Their numbers.
     tally : (S, 1 + 2 largest number of sides) int32 array or None
         How often each feature counts, for the signed contact sum only.
+    first : int
+        Row from which on a sphere may write, as many as it has candidates.
     """
 
     real: NDArray[np.float64]
     integer: NDArray[np.int64]
     tally: Any  # an array or None
+    first: int
 
     @classmethod
     def rows(cls, count: int, columns: int, largest_order: int = 0) -> Scratch:
         """Return room for so many facets, of which the largest has so many sides (0: no tally)."""
         tally = np.empty((count, 1 + 2 * largest_order), np.int32) if largest_order else None
-        return cls(np.empty((count, REAL_COLUMNS)), np.empty((count, columns), np.int64), tally)
+        return cls(np.empty((count, REAL_COLUMNS)), np.empty((count, columns), np.int64), tally, 0)
 
 
 class Found(NamedTuple):
@@ -102,10 +112,8 @@ class Found(NamedTuple):
     kind, feature, facet : int8, int64 and int64 arrays
         What is touched (0 facet, 1 edge, 2 vertex), its number, and a facet that has it; of a patch of several
         features, the nearest.
-    point, normal : (M, 3) arrays
-        Contact point [m], and direction of the force on the sphere.
-    overlap, energetic : arrays
-        Overlaps [m] of one contact with the force, and of one with the elastic energy, of the contact.
+    places : (M, PLACE_NUMBERS) array
+        Where it is, see `POINT`.
     weight : int64 array
         Weight of a feature; number of features of a patch.
     """
@@ -113,16 +121,26 @@ class Found(NamedTuple):
     kind: NDArray[np.int8]
     feature: NDArray[np.int64]
     facet: NDArray[np.int64]
-    point: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    overlap: NDArray[np.float64]
-    energetic: NDArray[np.float64]
+    places: NDArray[np.float64]
     weight: NDArray[np.int64]
 
     @classmethod
     def rows(cls, count: int) -> Found:
         """Return room for so many contacts."""
-        return cls(
-            np.empty(count, np.int8), np.empty(count, np.int64), np.empty(count, np.int64), np.empty((count, 3)),
-            np.empty((count, 3)), np.empty(count), np.empty(count), np.empty(count, np.int64),
-        )  # fmt: skip
+        feature, facet, weight = (np.empty(count, np.int64) for _ in range(3))
+        return cls(np.empty(count, np.int8), feature, facet, line_zeros((count, PLACE_NUMBERS)), weight)
+
+    @property
+    def point(self) -> NDArray[np.float64]:
+        """Contact points (M, 3) [m]; for kernels see `POINT`."""
+        return self.places[:, POINT : POINT + 3]
+
+    @property
+    def normal(self) -> NDArray[np.float64]:
+        """Directions of the forces on the sphere (M, 3); for kernels see `POINT`."""
+        return self.places[:, NORMAL : NORMAL + 3]
+
+    @property
+    def overlap(self) -> NDArray[np.float64]:
+        """Overlaps (M,) [m]; for kernels see `POINT`."""
+        return self.places[:, PLACE_OVERLAP]

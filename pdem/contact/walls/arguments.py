@@ -129,7 +129,8 @@ class WallWork(NamedTuple):
     seen : (SEEN, workers) int64 array
         What each worker has seen; the particles are divided among so many.
     real, integer : arrays
-        Rows of the facets that a particle touches, see `pdem.contact.geometry.surface_arrays.Scratch`.
+        Rows of the facets that a particle touches, see `pdem.contact.geometry.surface_arrays.Scratch`; as many for each
+        worker.
     match : int64 array
         By contact, the history row that it continues, 0 for none.
     row, particle, owner : int32 arrays

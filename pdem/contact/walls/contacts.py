@@ -85,7 +85,7 @@ class WallContacts(WallReadings):
         self._signed, self._shortened = method == "signed", float(lever_arm == "contact")
         self._materials = np.array(materials, np.int32)
         self._search = FacetSearch(walls.mesh, facet_tree)
-        self._candidates, self._near = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._candidates, self._near, self._most = np.empty(0, np.int64), np.empty(0, np.int32), 0
         self._make_lists(0)
         self._new, self._old = WallRows(law, 0, 0), WallRows(law, 0, 0)
         self._room = self._make_room(0)
@@ -190,6 +190,7 @@ class WallContacts(WallReadings):
             owned, *found, owner, self._near_rows, self._start, self._end, self._candidates, self.total_row
         )
         self._near = self._near_rows[:number]
+        self._most = int((self._end[:number] - self._start[:number]).max(initial=0))
 
     def _reserve(self) -> None:
         near = len(self._near)
@@ -249,7 +250,8 @@ class WallContacts(WallReadings):
 
     def arguments(self, packed: NDArray[np.float64], contact: ContactParameters) -> WallArguments:
         """Return what kernels are given; parameters as for `evaluate`."""
-        work, fixed = self._room.work(len(self._near), threads(), self.total), self._fixed_arguments()
+        fixed = self._fixed_arguments()
+        work = self._room.work(len(self._near), self._most, threads(), self.total)
         given = WallParameters(
             contact.dt, 1.0 / contact.step, contact.largest_overlap, self._shortened, len(contact.density),
             contact.table.reshape(-1), contact.powers, contact.tensors, contact.images,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.geometry.surface_arrays import Found, SurfaceArrays
+from pdem.contact.geometry.surface_arrays import NORMAL, POINT, Found, SurfaceArrays
 from pdem.contact.law.contact_law import BOX_WORK
 from pdem.contact.law.parts import Step
 from pdem.contact.pairs.law_stages import stages_of
@@ -167,9 +167,9 @@ def add_loads(
             w = facet_wall[found.facet[c]]
             fx, fy, fz = -force[c, 0], -force[c, 1], -force[c, 2]
             ax, ay, az = (
-                found.point[c, 0] - centre[w, 0],
-                found.point[c, 1] - centre[w, 1],
-                found.point[c, 2] - centre[w, 2],
+                found.places[c, POINT] - centre[w, 0],
+                found.places[c, POINT + 1] - centre[w, 1],
+                found.places[c, POINT + 2] - centre[w, 2],
             )
             tx = ay * fz - az * fy - force[c, 3]
             ty = az * fx - ax * fz - force[c, 4]
@@ -178,7 +178,7 @@ def add_loads(
             power += tx * spin[w, 0] + ty * spin[w, 1] + tz * spin[w, 2]
             if surfaces.moves[w]:
                 state = surfaces.state[w]
-                q = surface_velocity(row3(found.point, c), row3(found.normal, c), state)
+                q = surface_velocity(row3(found.places, c, POINT), row3(found.places, c, NORMAL), state)
                 o = row3(state, SURFACE_SPIN)
                 power += fx * q[0] + fy * q[1] + fz * q[2]
                 power -= force[c, 3] * o[0] + force[c, 4] * o[1] + force[c, 5] * o[2]

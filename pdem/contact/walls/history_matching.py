@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_OVERLAP
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.foundation.kernels import inlined
 
@@ -45,7 +46,7 @@ def match_patches(
     match: NDArray[np.int64],
 ) -> None:
     """Write for each new patch the history row (from 1) it continues, 0 for none; marks used ones."""
-    facet, normal, overlap, old = found.facet, found.normal, found.overlap, before.history
+    facet, places, old = found.facet, found.places, before.history
     for c in range(first, first + count):
         match[c] = 0
     while True:
@@ -54,16 +55,16 @@ def match_patches(
         for c in range(first, first + count if old_count > 0 else first):
             if match[c] > 0:
                 continue
-            reach = radius - overlap[c]
+            reach = radius - places[c, PLACE_OVERLAP]
             for o in range(first, first + old_count):
                 if before.kind[o] < 0 or facet_wall[before.facet[o]] != facet_wall[facet[c]]:
                     continue
                 at = before.width * (o + 1)
                 n = at + before.normal
                 old_reach = radius - old[at + OVERLAP]
-                dx = reach * normal[c, 0] - old_reach * old[n]
-                dy = reach * normal[c, 1] - old_reach * old[n + 1]
-                dz = reach * normal[c, 2] - old_reach * old[n + 2]
+                dx = reach * places[c, NORMAL] - old_reach * old[n]
+                dy = reach * places[c, NORMAL + 1] - old_reach * old[n + 1]
+                dz = reach * places[c, NORMAL + 2] - old_reach * old[n + 2]
                 apart = dx * dx + dy * dy + dz * dz
                 if apart < best:
                     best, new_row, old_row = apart, c, o
@@ -97,9 +98,9 @@ def match_features(
             if before.kind[o] >= 0 and facet_wall[before.facet[o]] == facet_wall[found.facet[c]]:
                 n = before.width * (o + 1) + before.normal
                 along = (
-                    found.normal[c, 0] * before.history[n]
-                    + found.normal[c, 1] * before.history[n + 1]
-                    + found.normal[c, 2] * before.history[n + 2]
+                    found.places[c, NORMAL] * before.history[n]
+                    + found.places[c, NORMAL + 1] * before.history[n + 1]
+                    + found.places[c, NORMAL + 2] * before.history[n + 2]
                 )
                 if along > best:
                     best = along

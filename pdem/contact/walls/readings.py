@@ -92,11 +92,11 @@ class WallReadings:
 
     def acting(self) -> ActingOnWalls:
         """Return the contacts of the last evaluation with what acts in them, particle by particle (copies)."""
-        (owner, rows), room = self._contact_rows(), self._room
-        lifted = ((1.0 - self._shortened) * room.overlap[rows])[:, None]
+        (owner, rows), found = self._contact_rows(), self._room.found(self._new)
+        lifted = ((1.0 - self._shortened) * found.overlap[rows])[:, None]
         return ActingOnWalls(
-            owner, self._new.facet[rows], room.point[rows] + lifted * room.normal[rows], room.normal[rows],
-            room.overlap[rows], room.force[rows, :3], self._new.history[rows + 1],
+            owner, self._new.facet[rows], found.point[rows] + lifted * found.normal[rows], found.normal[rows],
+            found.overlap[rows], self._room.force[rows, :3], self._new.history[rows + 1],
         )  # fmt: skip
 
     def rows(self, owned: int) -> NDArray[np.int64]:
@@ -111,9 +111,9 @@ class WallReadings:
         They are the columns of `pdem.contact.walls.nodal_loads.LOADED`, for the parameters of the step evaluated.
         """
         owner, rows = self._contact_rows()
-        room, walls = self._room, self.walls
-        point, normal, overlap = room.point[rows], room.normal[rows], room.overlap[rows]
-        weight, match, force = room.weight[rows], room.match[rows], room.force[rows]
+        room, found, walls = self._room, self._room.found(self._new), self.walls
+        point, normal, overlap = found.point[rows], found.normal[rows], found.overlap[rows]
+        weight, match, force = found.weight[rows], room.match[rows], room.force[rows]
         column = self.law.place("sliding")
         slid = self._new.history[rows + 1, column] - self._old.history[match, column]
         columns = {

@@ -1,6 +1,6 @@
 """The kernel of a step that finds the contacts between particles and walls, and which histories they continue.
 
-Contacts are found by the signed contact sum or the double hierarchy. The rows of one particle's facet candidates also
+Contacts are found by the signed contact sum or the double hierarchy. The rows of one particle's facet candidates
 hold its contacts, so nothing can overflow and threads never meet. By the double hierarchy contacts come nearest first
 and histories go on by feature; by the signed contact sum contacts are patches
 (`pdem.contact.walls.history_matching`). Geometry alone decides which contacts there are, unless a law pulls: the kernel
@@ -17,7 +17,7 @@ import numpy as np
 from pdem.contact.geometry.double_hierarchy import resolve_h2
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.signed_sum import resolve_signed
-from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.geometry.surface_arrays import PLACE_OVERLAP, Found, Scratch, Sphere, SurfaceArrays
 from pdem.contact.walls.arguments import NearFacets, WallParameters, WallRecord, WallWork
 from pdem.contact.walls.history_matching import match_features, match_patches
 from pdem.contact.walls.stages import fill_wall_lanes, list_contact, move_point
@@ -64,7 +64,7 @@ def share_of(worker: int, workers: int, near: NearFacets) -> tuple[int, int]:
 @inlined
 def find_contacts(
     q: int,
-    tally: NDArray[np.int32] | None,
+    scratch: Scratch,
     near: NearFacets,
     parameters: WallParameters,
     surface: SurfaceArrays,
@@ -76,8 +76,7 @@ def find_contacts(
     at = PACKED * (near.near[q] & ROW)
     packed, first, last = near.packed, near.start[q], near.end[q]
     sphere = Sphere(packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2], packed[at + SIZE])
-    scratch = Scratch(work.real, work.integer, tally)
-    if tally is not None:
+    if scratch.tally is not None:
         powers = Powers(parameters.powers, int(packed[at + MATERIAL]) * parameters.materials)
         count = resolve_signed(
             sphere, near.candidates, first, last, surface, powers, scratch, found, True, last - first
@@ -104,13 +103,14 @@ def listing_of(law: ContactLaw | None) -> Any:
         surface: SurfaceArrays, found: Found, work: WallWork, now: WallRecord, before: WallRecord,
     ) -> None:  # fmt: skip
         low, high = share_of(worker, work.seen.shape[1], near)
+        scratch = Scratch(work.real, work.integer, tally, worker * (len(work.real) // work.seen.shape[1]))
         ended = deepest = 0
         for tile in range(low, high, TILE):
             first, last, begin = tile_at(tile, high, worker, near)
             number = begin
             for q in range(first, last):
                 prefetch_row(near.near[min(q + PREFETCHED, len(near.near) - 1)], near.packed)
-                count = find_contacts(q, tally, near, parameters, surface, found, before, work)
+                count = find_contacts(q, scratch, near, parameters, surface, found, before, work)
                 count = keep_stretched(q, count, near, parameters, surface, found, before, work)
                 now.counts[q] = count
                 ended += before.counts[q]
@@ -118,7 +118,7 @@ def listing_of(law: ContactLaw | None) -> Any:
                 limit = parameters.largest_overlap * near.packed[PACKED * (particle & ROW) + SIZE]
                 for c in range(bottom, bottom + count):
                     ended -= 1 if work.match[c] > 0 else 0
-                    deepest = particle + 1 if found.overlap[c] > limit else deepest
+                    deepest = particle + 1 if found.places[c, PLACE_OVERLAP] > limit else deepest
                     move_point(c, parameters.shortened, found)
                     list_contact(number, c, particle, q + 1, work)
                     number += 1

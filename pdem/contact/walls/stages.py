@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.contact.law.contact_law import UNKNOWN
 from pdem.contact.law.parts import TINY
 from pdem.contact.pairs.law_stages import H_OVERLAP
@@ -138,15 +139,23 @@ def gather_of(law: ContactLaw) -> Any:
 
 
 @inlined
+def row3(numbers: NDArray[np.float64], row: int, column: int = 0) -> Vector:
+    """Return a vector in a row of an array, from a column on."""
+    return numbers[row, column], numbers[row, column + 1], numbers[row, column + 2]
+
+
+@inlined
 def gather_geometry(at: int, first: int, count: int, found: Found, work: WallWork) -> None:
     """Write where contacts are into columns."""
     numbers = work.columns
     for c in range(count):
         row, w = work.row[offset(first, c)] & ROW, offset(at, c)
-        point, normal = found.point, found.normal
-        put3(numbers, w + POINT_X, STRIDE, (point[row, 0], point[row, 1], point[row, 2]))
-        put3(numbers, w + NORMAL_X, STRIDE, (normal[row, 0], normal[row, 1], normal[row, 2]))
-        numbers[w + DEPTH], numbers[w + OVERLAP_ENERGETIC] = found.overlap[row], found.energetic[row]
+        put3(numbers, w + POINT_X, STRIDE, row3(found.places, row, POINT))
+        put3(numbers, w + NORMAL_X, STRIDE, row3(found.places, row, NORMAL))
+        numbers[w + DEPTH], numbers[w + OVERLAP_ENERGETIC] = (
+            found.places[row, PLACE_OVERLAP],
+            found.places[row, PLACE_ENERGETIC],
+        )
         numbers[w + WEIGHT] = found.weight[row]
 
 
@@ -157,12 +166,6 @@ def wall_member_masses(at: int, first: int, count: int, tensors: NDArray[np.floa
     for c in range(count):
         w, p = offset(at, c), work.particle[offset(first, c)]
         numbers[w + INVERSE_MASS_J] = inverse_mass_along(p, get3(numbers, w + NORMAL_X, STRIDE), tensors)
-
-
-@inlined
-def row3(numbers: NDArray[np.float64], row: int) -> Vector:
-    """Return a row of an array of vectors."""
-    return numbers[row, 0], numbers[row, 1], numbers[row, 2]
 
 
 @inlined
@@ -353,4 +356,6 @@ def fill_wall_lanes(begin: int, number: int, whole: int, work: WallWork) -> None
 def move_point(c: int, shortened: float, found: Found) -> None:
     """Move the point of a contact to where the force acts: into the wall by the overlap, unless arms are shortened."""
     for axis in range(3):
-        found.point[c, axis] -= (1.0 - shortened) * found.overlap[c] * found.normal[c, axis]
+        found.places[c, POINT + axis] -= (
+            (1.0 - shortened) * found.places[c, PLACE_OVERLAP] * found.places[c, NORMAL + axis]
+        )

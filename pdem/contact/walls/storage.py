@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
-from pdem.contact.geometry.surface_arrays import Found
+from pdem.contact.geometry.surface_arrays import PLACE_NUMBERS, Found
 from pdem.contact.law.contact_law import BLOCK, OVERLAP, UNKNOWN
 from pdem.contact.law.dissipation import ENDED, terms_of_accounts
 from pdem.contact.walls.arguments import WallRecord, WallWork
@@ -122,29 +122,26 @@ class WallRoom:
 
     Attributes
     ----------
-    point, normal : (rows, 3) arrays
-        Where forces act [m], and their directions.
-    overlap : (rows,) array
-        Overlaps [m].
-    weight, match : (rows,) int64 arrays
-        Features of each patch, and the row of the history that goes on.
+    match : (rows,) int64 array
+        Row of the history that goes on.
     force : (rows, LOAD) array
         What contacts do to their particles.
-    tally : (rows, 1 + 2 largest_order) int32 array or None
-        See `pdem.contact.geometry.surface_arrays.Scratch`.
+    tally : (s, 1 + 2 largest_order) int32 array or None
+        See `pdem.contact.geometry.surface_arrays.Scratch`; as long as the arrays of `work`.
     """
 
     def __init__(self, law: ContactLaw, rows: int, largest_order: int) -> None:
-        self._width = law.columns
-        self.force = np.zeros((rows, LOAD))
-        self._real, self._integer = np.empty((rows, REAL_COLUMNS)), np.empty((rows, SIGNED_COLUMNS), np.int64)
-        self.point, self.normal = np.empty((rows, 3)), np.empty((rows, 3))
-        self.overlap, self._energetic = np.empty(rows), np.empty(rows)
-        self.weight, self.match = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        self.tally = np.empty((rows, 1 + 2 * largest_order), np.int32) if largest_order else None
+        self._width, self._sides = law.columns, largest_order
+        self.force, self.match = np.zeros((rows, LOAD)), np.empty(rows, np.int64)
+        self._places, self._weight = line_zeros((rows, PLACE_NUMBERS)), np.empty(rows, np.int64)
+        self._make_scratch(0)
         self._seen = np.zeros((SEEN, 0), np.int64)
         self._lists = np.empty((3, 0), np.int32)
         self._history, self._columns = np.empty(0), np.empty(0)
+
+    def _make_scratch(self, rows: int) -> None:
+        self._real, self._integer = np.empty((rows, REAL_COLUMNS)), np.empty((rows, SIGNED_COLUMNS), np.int64)
+        self.tally = np.empty((rows, 1 + 2 * self._sides), np.int32) if self._sides else None
 
     @property
     def memory(self) -> int:
@@ -153,12 +150,15 @@ class WallRoom:
 
     def found(self, rows: WallRows) -> Found:
         """Return room for contacts, whose features are written to `rows`."""
-        return Found(
-            rows.kind, rows.feature, rows.facet, self.point, self.normal, self.overlap, self._energetic, self.weight
-        )  # fmt: skip
+        return Found(rows.kind, rows.feature, rows.facet, self._places, self._weight)
 
-    def work(self, near: int, workers: int, total: NDArray[np.float64]) -> WallWork:
-        """Return what kernels write to for so many particles near a wall, divided among so many workers."""
+    def work(self, near: int, most: int, workers: int, total: NDArray[np.float64]) -> WallWork:
+        """Return what kernels write to for so many particles near a wall, divided among so many workers.
+
+        None of the particles has more than `most` facets to test.
+        """
+        if len(self._real) != most * workers:
+            self._make_scratch(most * workers)
         room = len(self.force) + LANES * (near // TILE + workers + 1)
         if room > self._lists.shape[1]:
             self._lists = np.empty((3, with_spare(room)), np.int32)

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.geometry.sphere_facet import nearest_feature
+from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.elastic import gap_of
 from pdem.foundation.geometry_kernels import inlined_geometry
@@ -88,10 +89,16 @@ def nearest_of_wall(
         if 0.0 < squared < best:
             best, distance = squared, math.sqrt(squared)
             found.kind[row], found.feature[row], found.facet[row] = kind, feature, facet
-            found.point[row, 0], found.point[row, 1], found.point[row, 2] = x - rx, y - ry, z - rz
-            found.normal[row, 0], found.normal[row, 1], found.normal[row, 2] = (
+            found.places[row, POINT], found.places[row, POINT + 1], found.places[row, POINT + 2] = (
+                x - rx,
+                y - ry,
+                z - rz,
+            )
+            found.places[row, NORMAL], found.places[row, NORMAL + 1], found.places[row, NORMAL + 2] = (
                 rx / distance, ry / distance, rz / distance
             )  # fmt: skip
-            found.overlap[row] = found.energetic[row] = near.packed[at + SIZE] - distance
+            found.places[row, PLACE_OVERLAP] = found.places[row, PLACE_ENERGETIC] = (
+                near.packed[at + SIZE] - distance
+            )
             found.weight[row] = 1
     return best <= reach * reach

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.contact.geometry.surface_arrays import NORMAL, POINT
 from pdem.contact.walls.kinematics import surface_velocity
 from pdem.contact.walls.stages import row3
 from pdem.foundation.geometry_kernels import inlined_geometry
@@ -128,7 +129,7 @@ def cut_volume(
     if contacts.match[c] > 0:
         return 0.0
     packed, at = contacts.near.packed, PACKED * p
-    normal, point = row3(contacts.found.normal, c), row3(contacts.found.point, c)
+    normal, point = row3(contacts.found.places, c, NORMAL), row3(contacts.found.places, c, POINT)
     own = packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2]
     energy = impact_energy(exact_minus3(own, velocity_at(point, normal, w, walls)), normal)
     inverse = inverse_mass_along(p, normal, tensors) if len(tensors) > 0 else packed[at + INVERSE_MASS]
