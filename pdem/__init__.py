@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pdem.foundation.garbage import no_search_for_garbage
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def __getattr__(name: str) -> Any:
     """Import public names when they are first used: ``import pdem`` alone stays quick."""
     if name not in _HOMES:
         raise AttributeError(f"module 'pdem' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    with no_search_for_garbage():
+        value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

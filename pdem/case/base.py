@@ -13,7 +13,8 @@ BRANCH = "|"
 class Section(BaseModel):
     """A table of the case file: unknown keys, wrong types and non-finite numbers are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    # with `defer_build` a section is compiled when it is read, or as part of the one that holds it, and not twice
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
     branch: ClassVar[str] = ""
     """Tag of this section as a branch of a union, else empty."""

@@ -190,6 +190,7 @@ class Output(Section):
         ``[[sensors]]`` have those of regions. With a box that deforms the series always has them.
     contacts_every : float or None
         Interval, in s, at which all contacts are written into ``contacts.vtkhdf``, with their forces; by default never.
+        Snapshots have contacts where it is `fields_every`, a multiple of that, or that over a whole number.
     contact_ages : bool
         Whether contacts remember how long they have lasted. This takes one more number for each contact, and
         kernels of its own. The motion has the same bits.

@@ -30,6 +30,7 @@ from pdem.cli.slurm import slurm
 from pdem.cli.sweep import sweep
 from pdem.cli.verify import run_variants, verify
 from pdem.cli.watch import watch
+from pdem.foundation.garbage import search_rarely
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Commands(click.Group):
         """Run a command and end the process; of several ranks only the first prints the error."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, False, **extra)
+        search_rarely()
         try:
             code = super().main(args, prog_name, complete_var, False, **extra)
         except click.ClickException as error:

@@ -1,4 +1,4 @@
-"""Surface meshes from and to files: meshio for most formats, plyfile for PLY, own readers for STL, OBJ, PolyData."""
+"""Surface meshes from and to files: meshio for most formats, plyfile for PLY, own readers for STL, OBJ and VTK."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.containers.mesh_text import RawSurface, read_obj, read_stl
-from pdem.containers.mesh_vtk import is_poly_data, read_poly_data
+from pdem.containers.mesh_vtk import read_vtk, write_vtk
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import MeshError
 from pdem.foundation.memory_limit import at_most
@@ -54,14 +54,16 @@ def read_surface(path: Path, scale: float, group: str | None = None) -> RawSurfa
         If the file is missing, cannot be read, has no facets, no such group, or has volume or curved cells.
     """
     _check_request(path, scale)
-    readers: dict[str, Callable[[Path], RawSurface]] = {".ply": _read_ply, ".stl": read_stl, ".obj": read_obj}
+    readers: dict[str, Callable[[Path], RawSurface | None]] = {
+        ".ply": _read_ply, ".stl": read_stl, ".obj": read_obj, ".vtk": read_vtk
+    }  # fmt: skip
     reader = readers.get(path.suffix.lower())
-    if path.suffix.lower() == ".vtk" and is_poly_data(path):
-        reader = read_poly_data
     try:
         with warnings.catch_warnings(), at_most(_MEMORY + _MEMORY_PER_BYTE * path.stat().st_size):
             warnings.simplefilter("ignore")
-            surface = _read_by_meshio(path) if reader is None else reader(path)
+            surface = None if reader is None else reader(path)
+            if surface is None:
+                surface = _read_by_meshio(path)
     except MeshError:
         raise
     except Exception as error:
@@ -106,8 +108,6 @@ def write_surface(
     MeshError
         If the format cannot hold these facets or the file cannot be written.
     """
-    import meshio
-
     suffix = path.suffix.lower()
     if suffix == ".stl" and np.diff(start).max() > 3:
         raise MeshError(f"{path}: STL holds triangles only, this mesh has polygons: write {_ANY}")
@@ -116,6 +116,11 @@ def write_surface(
         if suffix == ".ply":
             _write_ply(path, vertices, start, loops)
             return
+        if suffix == ".vtk":
+            write_vtk(path, vertices, start, loops)
+            return
+        import meshio
+
         with _listening(said):
             blocks = _blocks_of(start, loops)
             kinds = "gmsh" if len(blocks) == 1 else "gmsh22"  # meshio's 4.1 takes one kind of facets only

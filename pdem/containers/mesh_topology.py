@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.containers.box_tree import BoxTree, pairs_within
 from pdem.foundation.components import components
 from pdem.foundation.errors import MeshError
 
@@ -186,14 +187,23 @@ def welded(
     unique, first, back = _exactly_equal(vertices)
     pairs = np.zeros((0, 2), dtype=np.int64)
     if distance > 0:
-        from scipy.spatial import cKDTree  # late, because it takes longer to import than most else of a run
-
-        pairs = cKDTree(unique).query_pairs(distance, output_type="ndarray")
+        pairs = _closer_than(unique, distance)
     label = components(pairs[:, 0], pairs[:, 1], len(unique)) if len(pairs) else np.arange(len(unique))
     earliest = np.full(label.max() + 1, len(vertices), dtype=np.int64)
     np.minimum.at(earliest, label, first)
     kept, rank = np.unique(earliest, return_inverse=True)
     return np.ascontiguousarray(vertices[kept]), rank.astype(np.int64)[label[back]]
+
+
+def _closer_than(points: NDArray[np.float64], distance: float) -> NDArray[np.int64]:
+    """Return all pairs of points at most so far from each other, shape (n, 2)."""
+    tree = BoxTree(points - distance, points)
+    found = [np.zeros((0, 2), dtype=np.int64)]
+    for first, second in pairs_within(tree):
+        apart = points[first] - points[second]
+        close = np.einsum("ij,ij->i", apart, apart) <= distance * distance
+        found.append(np.column_stack((first[close], second[close])))
+    return np.concatenate(found)
 
 
 def _check_far_off(vertices: NDArray[np.float64], loops: NDArray[np.int64], distance: float) -> None:

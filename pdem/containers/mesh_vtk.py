@@ -1,4 +1,8 @@
-"""Legacy VTK files of PolyData, as VTK, ParaView and PyVista write every surface; meshio reads other data sets only."""
+"""Legacy VTK files of surfaces: PolyData, as VTK, ParaView and PyVista write them, and grids of facets, as pdem does.
+
+Other data sets and grids with other cells are left to meshio, which reads no PolyData and takes longer to import than a
+mesh to read.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,23 @@ _TYPES = {
     "int": "i4", "vtkidtype": "i4", "unsigned_long": "u8", "long": "i8", "vtktypeint64": "i8", "vtktypeuint64": "u8",
     "float": "f4", "double": "f8",
 }  # fmt: skip
-_CELLS = {"VERTICES": "vertex", "LINES": "line", "POLYGONS": "polygon", "TRIANGLE_STRIPS": "strip"}
-_POLY_DATA = re.compile(
-    rb"\A#\s*vtk DataFile.*\n.*\n\s*(ASCII|BINARY)\s*\n\s*DATASET\s+POLYDATA", re.IGNORECASE
+_CELLS = {
+    "VERTICES": "vertex",
+    "LINES": "line",
+    "POLYGONS": "polygon",
+    "TRIANGLE_STRIPS": "strip",
+    "CELLS": "any",
+}
+_FACETS = {1: "vertex", 3: "line", 5: "polygon", 7: "polygon", 9: "polygon"}
+"""What the cells of a grid are by their number, if they can be those of a surface."""
+
+_SIDES = {1: 1, 3: 2, 5: 3, 9: 4}
+_POLYGON = 7
+_NAMES = {b"POLYDATA": "PolyData", b"UNSTRUCTURED_GRID": "a grid"}
+_WORDS = {"METADATA": 1, "CELL_TYPES": 2}
+_HEAD_LINES = re.compile(
+    rb"\A#\s*vtk DataFile.*\n.*\n\s*(ASCII|BINARY)\s*\n\s*DATASET\s+(POLYDATA|UNSTRUCTURED_GRID)",
+    re.IGNORECASE,
 )
 _RADII = ("radius", "radii", "r")
 _EMPTY_LINE = re.compile(rb"\n[ \t]*\r?\n")
@@ -32,35 +50,73 @@ _HEAD = 1024
 
 def is_poly_data(path: Path) -> bool:
     """Tell whether a file is a legacy VTK file of PolyData."""
+    return _data_set(path) == "PolyData"
+
+
+def _data_set(path: Path) -> str:
+    """Return what a file holds, nothing if that is neither PolyData nor a grid."""
     with path.open("rb") as file:
-        return _POLY_DATA.match(file.read(_HEAD)) is not None
+        head = _HEAD_LINES.match(file.read(_HEAD))
+    return "" if head is None else _NAMES[head[2].upper()]
 
 
-def read_poly_data(path: Path) -> RawSurface:
-    """Read polygons and strips of triangles, text or binary, of versions up to 5.1; attributes are passed over.
+def read_vtk(path: Path) -> RawSurface | None:
+    """Read the facets of a file, text or binary, of versions up to 5.1; attributes are passed over.
+
+    Returns
+    -------
+    RawSurface or None
+        None if the file holds something else.
 
     Raises
     ------
     ValueError
         If it is torn or cannot be understood.
     """
-    file = _File(path.read_bytes())
+    return _surface(_File(path.read_bytes())) if _data_set(path) else None
+
+
+def write_vtk(path: Path, vertices: NDArray[np.float64], start: Indices, loops: Indices) -> None:
+    """Write facets in compressed rows as a binary grid."""
+    sides = np.diff(start)
+    types = np.where(sides == 3, 5, np.where(sides == 4, 9, _POLYGON))
+    parts = (
+        (f"POINTS {len(vertices)} double", vertices, ">f8"),
+        (f"CELLS {len(start)} {len(loops)}\nOFFSETS vtktypeint64", start, ">i8"),
+        ("CONNECTIVITY vtktypeint64", loops, ">i8"),
+        (f"CELL_TYPES {len(sides)}", types, ">i4"),
+    )
+    with path.open("wb") as file:
+        file.write(b"# vtk DataFile Version 5.1\nwritten by pdem\nBINARY\nDATASET UNSTRUCTURED_GRID\n")
+        for words, numbers, kind in parts:
+            file.write(words.encode() + b"\n" + numbers.astype(kind).tobytes() + b"\n")
+
+
+def _surface(file: _File) -> RawSurface | None:
+    """Return the facets of a file, None if they are not all that it has."""
     points = np.zeros((0, 3))
     cells: dict[str, tuple[Indices, Indices]] = {}
+    types = np.zeros(0, np.int64)
     while (words := file.line().split()) and words[0].upper() not in ("POINT_DATA", "CELL_DATA"):
         name = words[0].upper()
-        if name != "METADATA" and len(words) < 3:
+        if len(words) < _WORDS.get(name, 3):
             raise ValueError(f"{' '.join(words)[:40]!r} does not say how much follows")
         if name == "POINTS":
             points = file.numbers(3 * int(words[1]), words[2]).astype(np.float64).reshape(-1, 3)
         elif name in _CELLS:
             cells[_CELLS[name]] = _cells(file, int(words[1]), int(words[2]))
+        elif name == "CELL_TYPES":
+            types = file.numbers(int(words[1]), "int")
         elif name == "FIELD":
             file.skip_field(int(words[2]))
         elif name == "METADATA":
             file.skip_paragraph()
         else:
-            raise ValueError(f"{words[0][:40]!r} is no part of PolyData")
+            raise ValueError(f"{words[0][:40]!r} is no part of {file.data_set}")
+    if "any" in cells:
+        if not np.isin(types, list(_FACETS)).all():
+            return None
+        cells = _by_kind(*cells["any"], types)
     start, loops = cells.get("polygon", (np.zeros(1, np.int64), np.zeros(0, np.int64)))
     if "strip" in cells:
         more = _triangles(*cells["strip"])
@@ -69,6 +125,20 @@ def read_poly_data(path: Path) -> RawSurface:
     passed = tuple((kind, len(cells[kind][0]) - 1) for kind in ("vertex", "line") if kind in cells)
     passed = tuple((kind, count) for kind, count in passed if count)
     return RawSurface(points, start, loops, (), np.full(len(start) - 1, -1), passed)
+
+
+def _by_kind(start: Indices, loops: Indices, types: Indices) -> dict[str, tuple[Indices, Indices]]:
+    """Return the cells of a grid by what they are."""
+    sides = np.diff(start)
+    wanted = np.array([_SIDES.get(number, 0) for number in range(max(_FACETS) + 1)])[types]
+    if len(types) != len(sides) or ((wanted > 0) & (sides != wanted)).any():
+        raise ValueError("the CELL_TYPES of its cells do not fit these")
+    found = {}
+    for kind in dict.fromkeys(_FACETS.values()):
+        chosen = np.isin(types, [number for number, name in _FACETS.items() if name == kind])
+        begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[chosen])))
+        found[kind] = begin, loops[np.repeat(chosen, sides)]
+    return found
 
 
 def read_radii(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -114,8 +184,9 @@ class _File:
     """
 
     def __init__(self, content: bytes) -> None:
-        head = _POLY_DATA.match(content)
-        assert head is not None, "only files of PolyData are read"
+        head = _HEAD_LINES.match(content)
+        assert head is not None, "other files are not read"
+        self.data_set = _NAMES[head[2].upper()]
         self._content, self._binary = content, head[1].upper() == b"BINARY"
         self._place = head.end()
 

@@ -22,9 +22,13 @@ def components(first: Integers, second: Integers, count: int) -> Integers:
     count : int
         Number of nodes.
     """
-    # late, because that takes a third of a second, which runs without meshes need not wait
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(first), np.bool_), (first, second)), shape=(count, count))
-    return connected_components(graph, directed=False)[1].astype(np.int64)
+    lowest = np.arange(count)  # of the nodes that are known to hang together with each
+    while True:
+        low, high = np.minimum(lowest[first], lowest[second]), np.maximum(lowest[first], lowest[second])
+        apart = low < high
+        if not apart.any():
+            return np.unique(lowest, return_inverse=True)[1].astype(np.int64)
+        first, second = low[apart], high[apart]
+        np.minimum.at(lowest, second, first)
+        while not np.array_equal(lowest, further := lowest[lowest]):
+            lowest = further

@@ -1,19 +1,93 @@
 """The machine code of one function on disk, found when the function is first called.
 
-Numba looks for the folder of every function, tries whether it can be written, and reads the function's source when
-the function is defined: for the kernels of a package that takes longer than to load those that a run calls.
+When a function is defined, numba finds its folder, tries whether that can be written, and reads the function's source:
+for all kernels of a package this takes longer than to load those that a run calls. Before it loads the first one, it
+loads all that its compiler knows.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+from collections import Counter
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserProvidedCacheLocator,
+)
+from numba.core.runtime import rtsys
+
+from pdem.foundation.cache import exclusive, place_in_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_ENVIRONMENT = re.compile(r'@"?(_ZN08NumbaEnv[^"\s,)]*)')
+
+
+class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """The files of one function: an index, and machine code for each signature. Processes may write at the same time.
+
+    Numba reads the index, picks the next free file name and writes index and machine code, without a lock: two
+    processes that add different signatures can then pick one name, and an entry of the index leads to the other's
+    machine code. It leads to a file of older sources while only the index is written. Here
+
+    * an index is read and written under a lock: no entry is lost;
+    * machine code has a file name of its own by what it is for: even where there are no locks a name never leads to
+      other code;
+    * it is there before the index names it; both are put in place whole, by numba itself.
+    """
+
+    def save(self, key: object, data: object) -> None:
+        """Keep machine code for a signature."""
+        content = self._dump((self._source_stamp, key))
+        name = self._data_name(int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big"))
+        self._save_data(name, data)
+        with exclusive(Path(self._cache_path) / "write.lock"):
+            self._save_index({**self._load_index(), key: name})
+
+
+class KernelFolder(UserProvidedCacheLocator):  # type: ignore[misc]
+    """The folder of a source's kernels in the folder of all, which is known to be writable."""
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> KernelFolder | None:
+        """Return that of a function, None if it has no file, or if another user has made its folder."""
+        if not os.path.exists(py_file):
+            return None
+        folder = cls(py_func, py_file)
+        path = folder.get_cache_path()
+        return folder if not os.path.isdir(path) or os.access(path, os.W_OK) else None
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """Return its name: where the source is in pdem, not where pdem is; numba's for other sources."""
+        return place_in_package(py_file) or str(super().get_suitable_cache_subpath(py_file))
+
+
+class _Content(CompileResultCacheImpl):  # type: ignore[misc]
+    """What is kept of a compiled function: environments of what is part of it only if code refers to them.
+
+    Code rarely does, and each would have its module imported when the function is loaded, numba's own included.
+    """
+
+    _locator_classes = (KernelFolder, *CompileResultCacheImpl._locator_classes[1:])
+
+    def reduce(self, cres: Any) -> tuple[Any, ...]:
+        """Return it as numba writes it, with fewer environments."""
+        *others, environments = super().reduce(cres)
+        named = Counter(_ENVIRONMENT.findall(str(cres.library._final_module)))
+        return (
+            *others,
+            tuple(one for one in environments if named[one.env_name] > 1),
+        )  # one is its declaration
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -24,6 +98,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     function : callable
         What is compiled.
     """
+
+    _impl_class = _Content
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._name = repr(function)
@@ -40,9 +116,14 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return path
 
     @cached_property
-    def _cache_file(self) -> IndexDataCacheFile:
+    def _cache_file(self) -> KernelFiles:
         stamp = self._impl.locator.get_source_stamp()
-        return IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
+        return KernelFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for a signature, None if it is not on disk; of numba it needs the runtime alone."""
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)
 
 
 def kept_on_disk(compiled: Any, kind: type[KernelCache] = KernelCache) -> Any:

@@ -10,7 +10,6 @@ Importing this module decides, before anything is compiled, where machine code i
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import platform
@@ -24,14 +23,16 @@ from numba.core import event
 from numba.core.cpu_options import ParallelOptions
 from numba.np.ufunc import parallel as _pool
 
-from pdem.foundation.cache import cache_directory, serialise_writes, share_between_installations
+from pdem.foundation.cache import cache_directory
 from pdem.foundation.errors import LaunchError
+from pdem.foundation.garbage import no_search_for_garbage
 from pdem.foundation.kernel_cache import kept_on_disk
 from pdem.foundation.loop_calls import call_directly
 from pdem.foundation.machine_code import generate_when_called, inlined_dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
 
 def _avoid_gathers() -> None:
@@ -47,26 +48,19 @@ def _avoid_gathers() -> None:
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Keeps Python from looking for garbage in cycles while a kernel is compiled: that took a seventh of the time.
-
-    The compiler makes millions of objects that live until it is done.
-    """
+    """Keeps Python from looking for garbage while a kernel is compiled: that took a seventh of the time."""
 
     def __init__(self) -> None:
-        self._depth, self._collected = 0, False
+        self._blocks: list[AbstractContextManager[None]] = []
 
     def on_start(self, event: event.Event) -> None:
         """Begin to compile a kernel, or one that another needs."""
-        if self._depth == 0:
-            self._collected = gc.isenabled()
-            gc.disable()
-        self._depth += 1
+        self._blocks.append(no_search_for_garbage())
+        self._blocks[-1].__enter__()
 
     def on_end(self, event: event.Event) -> None:
         """Be done with one."""
-        self._depth -= 1
-        if self._depth == 0 and self._collected:
-            gc.enable()
+        self._blocks.pop().__exit__(None, None, None)
 
 
 _WAITING = "OMP_WAIT_POLICY"
@@ -74,8 +68,6 @@ _asked = [0]  # threads that `set_threads` has set, which numba takes a microsec
 
 # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
 numba.config.CACHE_DIR = str(cache_directory())
-serialise_writes()
-share_between_installations()
 generate_when_called()
 _avoid_gathers()
 event.register("numba:compile", _Compiling())

@@ -108,14 +108,14 @@ def move_block(
 
 @inlined_geometry
 def _begin_block(
-    block: Block, dt: float, kicks: int, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays,
-    members: Members, columns: StepColumns, fixed: FixedColumns,
+    block: Block, dt: float, kicks: int, ended: Motion, motion: Motion, shapes: ShapeArrays,
+    clusters: ClusterArrays, members: Members, columns: StepColumns, fixed: FixedColumns,
 ) -> int:  # fmt: skip
     """Begin the step of a block, as `begin_clusters` does; return its code."""
     present_block(block, shapes, clusters, members)
     sum_loads(block, clusters, members, columns)
     if kicks > 1:
-        add_work_by_arms(block, dt, clusters, members, columns, motion.box)
+        add_work_by_arms(block, dt, clusters, members, columns, ended.box)
     code = move_block(block, dt, kicks, motion, clusters, members, columns.image, fixed)
     add_work_on_centres(block, dt, clusters, members, columns, motion.box)
     return code
@@ -123,20 +123,21 @@ def _begin_block(
 
 @uncounted_kernel
 def begin_clusters(
-    worst: NDArray[np.int64], dt: float, kicks: int, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays,
-    members: Members, columns: StepColumns, fixed: FixedColumns,
+    worst: NDArray[np.int64], dt: float, kicks: int, ended: Motion, motion: Motion, shapes: ShapeArrays,
+    clusters: ClusterArrays, members: Members, columns: StepColumns, fixed: FixedColumns,
 ) -> None:  # fmt: skip
     """Begin a step of `dt` [s]: half a kick by the forces of the last one, the drift, and the packed rows of members.
 
-    With two `kicks` the last step is ended as well: both halves of the kick are by the same forces. Each worker writes
-    the largest code of the members of its clusters (`pdem.motion.integration.FINE`) to `worst`.
+    With two `kicks` the last step is ended as well, in the box of what has `ended`: both halves of the kick are by the
+    same forces. Each worker writes the largest code of the members of its clusters (`pdem.motion.integration.FINE`) to
+    `worst`.
     """
     workers = len(worst)
     for worker in prange(workers):
         code, listed = FINE, Members(*members)
         for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
             found = _begin_block(
-                block_of(b, worker, listed), dt, kicks, Motion(*motion), ShapeArrays(*shapes),
+                block_of(b, worker, listed), dt, kicks, Motion(*ended), Motion(*motion), ShapeArrays(*shapes),
                 ClusterArrays(*clusters), listed, StepColumns(*columns), FixedColumns(*fixed),
             )  # fmt: skip
             code = max(code, found)

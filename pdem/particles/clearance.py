@@ -1,15 +1,17 @@
 """Overlaps of spheres with one another or with a wall, for checks before a run.
 
-Spheres are searched in classes of similar size, so that a few large ones do not widen the search of many small ones.
-Distances come from `scipy.spatial.cKDTree`, across periodic faces too.
+What is near each other is found by trees of boxes, `pdem.containers.box_tree`, which a few large spheres or facets
+among many small ones do not slow down.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.containers.box_tree import BoxTree, pairs_between, pairs_within
 from pdem.containers.mesh_splitting import triangle_fans
 from pdem.particles.regions import wrap_positions
 
@@ -17,15 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-    from scipy.spatial import cKDTree
 
     from pdem.particles.regions import Domain
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-_PAIRS_AT_ONCE = 2_000_000
-_NEIGHBOURS_LIMIT = 400
+_PAIRS_PER_SPHERE = 100
 
 
 def size_classes(radii: Floats) -> list[Indices]:
@@ -62,38 +62,44 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
     -----
     With very many overlaps (radii in the wrong unit, for instance) only a part of them is returned.
     """
-    classes = size_classes(radii)
-    trees = [_tree(positions[members], domain) for members in classes]
-    found: list[Indices] = []
-    depths: list[Floats] = []
-    for first in range(len(classes)):
-        for second in range(first, len(classes)):
-            members, others = classes[first], classes[second]
-            reach = radii[members].max() + radii[others].max()
-            members, tree = _sampled(members, trees[first], trees[second], reach, positions, domain)
-            near = tree.sparse_distance_matrix(trees[second], reach, output_type="ndarray")
-            pairs = np.stack([members[near["i"]], others[near["j"]]], axis=1)
-            overlap = radii[pairs].sum(axis=1) - near["v"]
-            keep = overlap > 0.0
-            keep &= (pairs[:, 0] < pairs[:, 1]) if first == second else True
-            found.append(np.sort(pairs[keep], axis=1))
-            depths.append(overlap[keep])
-    if not found:
-        return np.zeros((0, 2), dtype=np.int64), np.zeros(0)
+    centres = wrap_positions(positions, domain)
+    found: list[Indices] = [np.zeros((0, 2), dtype=np.int64)]
+    depths: list[Floats] = [np.zeros(0)]
+    most = _PAIRS_PER_SPHERE * radii.size
+    for first, second, apart in _near_pairs(centres, radii, domain):
+        overlap = radii[first] + radii[second] - np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        touch = (overlap > 0.0) & (first != second)
+        found.append(np.sort(np.column_stack((first[touch], second[touch])), axis=1))
+        depths.append(overlap[touch])
+        most -= len(depths[-1])
+        if most < 0:
+            break
     pairs, overlaps = np.concatenate(found), np.concatenate(depths)
-    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    return pairs[order], overlaps[order]
+    order = np.lexsort((-overlaps, pairs[:, 1], pairs[:, 0]))
+    pairs, overlaps = pairs[order], overlaps[order]
+    nearest = np.any(np.diff(pairs, axis=0, prepend=-1) != 0, axis=1)  # of several images of one pair
+    return pairs[nearest], overlaps[nearest]
 
 
-def _sampled(
-    members: Indices, tree: cKDTree, others: cKDTree, reach: float, positions: Floats, domain: Domain
-) -> tuple[Indices, cKDTree]:
-    """Return a regular sample of the spheres of a class and its tree, if all would have too many neighbours."""
-    excess = int(tree.count_neighbors(others, reach)) // (_NEIGHBOURS_LIMIT * (tree.n + others.n))
-    if excess == 0:
-        return members, tree
-    chosen = members[:: excess + 1]
-    return chosen, _tree(positions[chosen], domain)
+def _near_pairs(centres: Floats, radii: Floats, domain: Domain) -> Iterator[tuple[Indices, Indices, Floats]]:
+    """Yield, in parts, pairs of spheres whose boxes overlap, and how far apart their centres are, images included."""
+    if not len(centres):
+        return
+    lower, upper = centres - radii[:, None], centres + radii[:, None]
+    tree = BoxTree(lower, upper)
+    for first, second in pairs_within(tree):
+        yield first, second, centres[first] - centres[second]
+    period = np.subtract(domain.upper, domain.lower)
+    lowest, highest = lower.min(axis=0), upper.max(axis=0)
+    for steps in product(*((1, 0, -1) if periodic else (0,) for periodic in domain.periodic)):
+        if steps <= (0, 0, 0):
+            continue  # the pairs of the image on the other side
+        shift = steps * period
+        there = np.flatnonzero(np.all((lower + shift <= highest) & (upper + shift >= lowest), axis=1))
+        if len(there):
+            images = BoxTree(lower[there] + shift, upper[there] + shift)
+            for image, second in pairs_between(images, tree):
+                yield there[image], second, centres[there[image]] + shift - centres[second]
 
 
 def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None:
@@ -106,18 +112,6 @@ def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None
     # lexsort is stable: equal centres are in the order of their indices
     at = same[np.argmin(order[same])]
     return int(order[at]), int(order[at + 1])
-
-
-def _tree(positions: Floats, domain: Domain) -> cKDTree:
-    from scipy.spatial import cKDTree  # late, because it takes longer to import than most else of a run
-
-    periodic = np.asarray(domain.periodic)
-    if not periodic.any():
-        return cKDTree(positions)
-    period = np.where(periodic, np.subtract(domain.upper, domain.lower), 0.0)
-    # Subtracting the corner can round up to the period itself, which the tree refuses.
-    shifted = wrap_positions(positions, domain) - np.where(periodic, domain.lower, 0.0)
-    return cKDTree(np.where(periodic & (shifted >= period), 0.0, shifted), boxsize=period)
 
 
 def touching_walls(
@@ -141,7 +135,7 @@ def touching_walls(
     overlaps : ndarray
         Radius minus distance from the nearest facet, in m, shape (m,).
     facets : ndarray of int64
-        That facet, shape (m,).
+        That facet, of several the one with the highest number, shape (m,).
     """
     depth = np.zeros(radii.size)
     facet = np.full(radii.size, -1, dtype=np.int64)
@@ -149,42 +143,34 @@ def touching_walls(
     corners = vertices[triangles]
     for members in size_classes(radii):
         for near, triangle in near_triangles(positions[members], float(radii[members].max()), corners):
-            sphere = members[near]
-            overlap = radii[sphere] - triangle_distance(positions[sphere], corners[triangle])
-            # in ascending order, so that the deepest triangle is written last
-            order = np.argsort(overlap, kind="stable")
-            order = order[overlap[order] > depth[sphere[order]]]
-            depth[sphere[order]] = overlap[order]
-            facet[sphere[order]] = owners[triangle[order]]
+            overlap = radii[members[near]] - triangle_distance(positions[members[near]], corners[triangle])
+            touch = overlap > 0.0
+            sphere, overlap, owner = members[near[touch]], overlap[touch], owners[triangle[touch]]
+            # the deepest facet is written last, of several the one with the highest number
+            order = np.lexsort((owner, overlap))
+            sphere, overlap, owner = sphere[order], overlap[order], owner[order]
+            deeper = overlap > depth[sphere]
+            deeper |= (overlap == depth[sphere]) & (owner > facet[sphere])
+            depth[sphere[deeper]] = overlap[deeper]
+            facet[sphere[deeper]] = owner[deeper]
     spheres = np.flatnonzero(facet >= 0)
     return spheres, depth[spheres], facet[spheres]
 
 
 def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
     """Yield pairs of points and triangles among which are all that are no farther from each other than `reach` [m]."""
-    from scipy.spatial import cKDTree
-
-    tree = cKDTree(positions)
-    centres = corners.mean(axis=1)
+    if not len(positions) or not len(corners):
+        return
     # A little more, so that rounding decides nothing: `reach` depends on the other spheres.
     reach *= 1.0 + 1e-9
-    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach
+    centres = corners.mean(axis=1)
+    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     across /= np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
-    numbers = tree.query_ball_point(centres, extents, return_length=True)
-    some = np.flatnonzero(numbers)
-    counts = numbers[some]
-    batch = np.cumsum(counts) // _PAIRS_AT_ONCE
-    for number in np.unique(batch):
-        here = batch == number
-        chosen = some[here]
-        lists = tree.query_ball_point(centres[chosen], extents[chosen], return_sorted=True)
-        near = np.concatenate([np.asarray(entries, dtype=np.int64) for entries in lists])
-        triangle = np.repeat(chosen, counts[here])
+    boxes = BoxTree(corners.min(axis=1) - reach, corners.max(axis=1) + reach)
+    for near, triangle in pairs_between(BoxTree(positions, positions), boxes):
         away = np.einsum("ij,ij->i", positions[near] - centres[triangle], across[triangle])
-        close = (
-            np.abs(away) <= reach + 1e-9 * extents[triangle]
-        )  # of its plane: large triangles have many around them
+        close = np.abs(away) <= reach + 1e-9 * extents[triangle]  # of its plane, which large triangles leave
         yield near[close], triangle[close]
 
 

@@ -17,6 +17,7 @@ from pdem.continuum.sums import Matter, actions_of_contacts, field_sums
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output import vtkhdf
+from pdem.output.contact_snapshots import CONTACT_FILE
 from pdem.output.formats import CLUSTER_FILE
 from pdem.simulation.bodies import sizes_of, sphere_masses
 
@@ -110,11 +111,19 @@ def _check(snapshots: list[Any], contacts: Any, material: str | None) -> None:
 
 
 def _check_contacts(snapshot: Snapshot, contacts: Any) -> None:
-    if contacts is None and not snapshot.contacts:
-        raise InputError(
-            f"the run has written no contacts at {snapshot.time:.6g} s: run it with output.contacts_every, or give "
-            "contacts={} for the kinetic stress alone"
+    if contacts is not None or snapshot.contacts:
+        return
+    text = f"the run has written no contacts at {snapshot.time:.6g} s: "
+    path = snapshot.folder / CONTACT_FILE
+    if path.exists():
+        nearest = min(vtkhdf.read_times(path).tolist(), key=lambda time: abs(time - snapshot.time))
+        text += (
+            f"the nearest are those at {nearest:.6g} s; let output.contacts_every be output.fields_every, a multiple "
+            "of it, or that over a whole number"
         )
+    else:
+        text += "run it with output.contacts_every"
+    raise InputError(f"{text}, or give contacts={{}} for the kinetic stress alone")
 
 
 def _width_of(snapshot: Snapshot, width: float | None) -> float:

@@ -116,8 +116,8 @@ class RigidClusters:
         worst = np.zeros(threads(), np.int64)
         begin_clusters(
             *plain(
-                worst, dt, kicks, placing.motion, self.table.shapes, self._arrays(placing.packed), self._own,
-                _columns(particles), placing.fixed,
+                worst, dt, kicks, self._motion(), placing.motion, self.table.shapes,
+                self._arrays(placing.packed), self._own, _columns(particles), placing.fixed,
             )
         )  # fmt: skip
         return int(max(worst.tolist()))

@@ -222,8 +222,7 @@ class _Run:
             self.outputs.show_progress(*self._since_warm_up())
         if shown and (step % schedule.fields == 0 or last or asked.snapshot):
             self.outputs.write_snapshot()
-        contacts = schedule.contacts and step % schedule.contacts == 0
-        if shown and (contacts or last or asked.snapshot):
+        if shown and (schedule.has_contacts(step) or last or asked.snapshot):
             self.outputs.write_contacts()
         if shown:
             self.outputs.write_fields()

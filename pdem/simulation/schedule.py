@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from pdem.case.sections import Output
     from pdem.simulation.engine import Engine
 
 PROGRESS_SHARES = 20
@@ -53,6 +54,9 @@ class Schedule:
         Steps between outputs.
     contacts : int
         Steps between two outputs of contacts, 0 for none.
+    parts : int
+        Into how many parts outputs of contacts divide the interval of snapshots, 0 where they do not: snapshots have
+        contacts where the intervals of the case are multiples of each other, however many steps each of them is.
     windows : list of int
         Steps between two outputs of each of the continuum fields.
     """
@@ -64,16 +68,40 @@ class Schedule:
         self.fields = max(1, round(output.fields_every / step))
         self.series = max(1, round(output.series_every / step))
         self.checkpoint = max(1, round(output.checkpoint_every / step))
-        every = output.contacts_every
-        self.contacts = 0 if every is None else max(1, round(every / step))
+        self.contacts, self.parts = self._contacts_of(output, step)
         self.windows = [one.window for one in simulation.system.field_averages.averages]
         self.progress = max(1, self.last // PROGRESS_SHARES)
+
+    def _contacts_of(self, output: Output, step: float) -> tuple[int, int]:
+        """Return `contacts` and `parts`."""
+        every, snapshots = output.contacts_every, output.fields_every
+        if every is None:
+            return 0, 0
+        if multiple := _whole(every / snapshots):
+            return multiple * self.fields, 0
+        parts = min(_whole(snapshots / every), self.fields)
+        return max(1, round(every / step)), parts
+
+    def _next_contacts(self, step: int) -> int:
+        """Return the next step after `step` at which contacts are due."""
+        if not self.parts:
+            return (step // self.contacts + 1) * self.contacts
+        begin = step // self.fields * self.fields
+        part = (step - begin) * self.parts // self.fields
+        steps = (
+            begin + ((part + more) * self.fields * 2 + self.parts) // (2 * self.parts) for more in range(3)
+        )
+        return next(one for one in steps if one > step)
+
+    def has_contacts(self, step: int) -> bool:
+        """Return whether contacts are due at a step."""
+        return bool(self.contacts) and self._next_contacts(step - 1) == step
 
     def next_stop(self, step: int) -> int:
         """Return the next step after `step` at which an output is due or the run ends."""
         intervals = [self.fields, self.series, self.checkpoint, self.progress, *self.windows]
-        intervals += [self.contacts] if self.contacts else []
         stop = min(self.last, *((step // every + 1) * every for every in intervals))
+        stop = min(stop, self._next_contacts(step)) if self.contacts else stop
         return stop if self._window is None else min(stop, self._window.next_stop(step))
 
     def is_shown(self, step: int) -> bool:
@@ -93,3 +121,9 @@ class Schedule:
         if self._window is not None:
             return step in self._window.checkpoints
         return step % self.checkpoint == 0 or step >= self.last
+
+
+def _whole(ratio: float) -> int:
+    """Return a ratio of two intervals that is a whole number, 0 for others."""
+    whole = round(ratio)
+    return whole if abs(ratio - whole) <= 1e-9 * ratio else 0

@@ -61,6 +61,33 @@ def test_help_loads_no_kernels(tmp_path):
     subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True)
 
 
+LOADED = """
+import sys
+from pdem.cli import main
+try:
+    main(["run", "bouncing_sphere.toml", "--quiet", "--overwrite", "--set", "time.end=0.001"])
+except SystemExit as end:
+    assert not end.code
+print(*{name for name in sys.modules if name in sys.argv[1:]})
+"""
+LATE = (
+    "scipy.spatial", "scipy.sparse", "scipy.special", "scipy.linalg", "scipy.optimize", "numpy.f2py", "meshio",
+    "plyfile", "rich", "mpi4py", "matplotlib", "numba.np.linalg", "numba.np.arraymath",
+)  # fmt: skip
+
+
+def test_a_run_with_compiled_kernels_loads_only_what_it_needs(tmp_path):
+    """A start takes as long as what it imports: scipy, meshio and what numba's compiler knows took half a second."""
+    assert pdem("new", "bouncing_sphere", folder=tmp_path)[0] == 0
+    command = [sys.executable, "-c", LOADED, *LATE]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    for _ in range(2):  # the first run may have to compile
+        run = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+    assert run.stdout.split() == []
+
+
 def inside(*arguments):
     """Run a command in this process, where the kernels are loaded already."""
     result = CliRunner().invoke(main, [str(argument) for argument in arguments])

@@ -8,6 +8,7 @@ from moving_boxes import MIXED, SHEAR, STEP, gas, isotropic, moving_case
 from rank_cases import communicator, compare, require_same_bits, state
 
 import pdem
+from cases import state_of
 from decomposition.mpi import patient_barrier
 
 DEFORMATIONS = {"shear": {"shear": SHEAR}, "mixed": MIXED, "compression": isotropic(-6.0)}
@@ -115,3 +116,16 @@ def test_clusters_across_sides_that_lean(ranks, shared_path):
     simulation = compare(case, 500)
     assert sum(simulation.energies()[name] for name in ("normal_damping", "sliding")) > 0.0  # they met
     assert abs(simulation.energies()["residual"]) < 0.02 * simulation.energies()["box_work"]
+
+
+def test_the_work_on_clusters_does_not_depend_on_who_looks(tmp_path):
+    """Steps that end on their own count it in the box of the same time as those that go on into the next."""
+    runs = [pdem.Simulation(moving_case(tmp_path, None, MIXED, more=CLUSTERS)) for _ in range(2)]
+    runs[0].advance(500)
+    for _ in range(500):
+        runs[1].advance(1)
+    one, other = (state_of(run)["particles"] for run in runs)
+    assert np.count_nonzero(one["box_work"]) == 64
+    assert sum(run.energies()["normal_damping"] for run in runs) > 0.0  # they met
+    np.testing.assert_array_equal(one["box_work"], other["box_work"])
+    np.testing.assert_array_equal(one["position"], other["position"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,18 @@ def test_all_overlapping_pairs_are_found(periodic: tuple[bool, bool, bool], rati
     pairs, overlaps = overlapping_pairs(position, radius, domain)
     np.testing.assert_array_equal(pairs, brute_force(position, radius, domain))
     assert np.all(overlaps > 0.0)
+
+
+def test_of_several_images_of_a_pair_the_nearest_one_counts() -> None:
+    domain = box(True, True, True)
+    position, _ = spheres(40, 1.0)
+    radius = np.full(40, 0.6)  # above half of the box: every sphere overlaps itself
+    pairs, overlaps = overlapping_pairs(position, radius, domain)
+    np.testing.assert_array_equal(pairs, brute_force(position, radius, domain))
+    apart = position[pairs[:, 0]] - position[pairs[:, 1]]
+    width = np.subtract(domain.upper, domain.lower)
+    apart -= np.round(apart / width) * width
+    np.testing.assert_allclose(overlaps, 1.2 - np.linalg.norm(apart, axis=1))
 
 
 def test_positions_on_the_far_face_are_on_the_near_one() -> None:
@@ -108,3 +122,19 @@ def test_small_spheres_near_large_ones_are_not_forgotten() -> None:
     radius = np.array([1.0, 0.001, 0.001, 0.04])
     hit, _, _ = touching_walls(position, radius, mesh.vertices, mesh.facet_start, mesh.facet_vertices)
     assert hit.tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 1 << 19])
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_of_facets_that_are_as_deep_the_last_one_counts(order, at_once, monkeypatch):
+    """In whichever parts the pairs come, which depends on how particles are shared among ranks."""
+    monkeypatch.setattr("pdem.containers.box_tree.AT_ONCE", at_once)
+    corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]]
+    facets = np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
+    mesh = Mesh(corners, facets[list(order)])
+    position = np.array([[0.5, 0.5, 0.05], [0.5, 0.4, 0.05]])
+    hit, depth, facet = touching_walls(
+        position, np.full(2, 0.1), mesh.vertices, mesh.facet_start, mesh.facet_vertices
+    )
+    assert (hit.tolist(), facet.tolist()) == ([0, 1], [3, order.index(0)])
+    assert depth == pytest.approx(0.05)

@@ -78,6 +78,26 @@ def test_a_stored_kernel_becomes_part_of_one_that_is_compiled_later(modules):
     assert run(modules, call) == ["2.0", "6.0"]
 
 
+SUMMED = """
+import numpy as np
+from pdem.foundation.kernels import kernel
+
+@kernel
+def mean(values):
+    return np.mean(values)
+"""
+
+MEAN = (
+    "import sys, numpy as np, summed; print(summed.mean(np.arange(4.0)), 'numba.np.arraymath' in sys.modules)"
+)
+
+
+def test_a_stored_kernel_needs_none_of_the_modules_whose_functions_became_part_of_it(modules):
+    (modules / "summed.py").write_text(SUMMED)
+    assert run(modules, MEAN) == ["1.5", "True"]
+    assert run(modules, MEAN) == ["1.5", "False"]
+
+
 def test_a_stored_kernel_of_another_source_is_compiled_anew(modules):
     assert run(modules, "import inner; print(inner.doubled(1.5))") == ["3.0"]
     (modules / "inner.py").write_text(INNER.replace("2.0", "20.0"))
