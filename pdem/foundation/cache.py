@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 import llvmlite
 import llvmlite.binding
 import numba
-from numba.core.caching import IndexDataCacheFile, UserProvidedCacheLocator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +39,6 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _KERNEL_ROOMS = ("foundation", "simd", "containers", "detection", "contact", "motion")
 _KERNEL_MARK = re.compile(rb"@\w*(?:kernel|inlined)\w*\s*$", re.MULTILINE)  # the decorators of kernels
 _UNUSED_SECONDS = 30 * 24 * 3600
-_subfolder_by_path = UserProvidedCacheLocator.get_suitable_cache_subpath
 
 
 @cache
@@ -62,7 +60,8 @@ def cache_directory() -> Path:
         If the intended folder cannot be written and the temporary one is used.
     """
     given = os.environ.get("NUMBA_CACHE_DIR")
-    intended = Path(given) if given else _base() / _key()
+    own = _base() / _key()  # in any case now, since `kernels` changes what numba knows of the processor
+    intended = Path(given) if given else own
     try:
         return _prepared(intended, private=False)
     except OSError as problem:
@@ -91,48 +90,17 @@ def exclusive(path: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def serialise_writes() -> None:
-    """Let processes that share a cache folder write to it at the same time.
+def place_in_package(source: str) -> str | None:
+    """Return where a source is in pdem, from which its kernels have their folder, None for others.
 
-    Numba reads a function's index, picks the next free file name and writes index and machine code, without a lock:
-    two processes that add different signatures of one function can then pick one name, and an entry of the index leads
-    to the other's machine code. It leads to a file of older sources while only the index is written. Here
-
-    * an index is read and written under a lock: no entry is lost;
-    * machine code has a file name of its own by what it is for: even where there are no locks a name never leads to
-      other code;
-    * it is there before the index names it; both are put in place whole, by numba itself.
-
-    Calling this more than once is harmless.
+    In a folder that is not named after all kernel sources, which several versions of pdem may use, it is None as well.
     """
-    IndexDataCacheFile.save = _save
-
-
-def _save(self: IndexDataCacheFile, key: object, data: object) -> None:
-    """Do what ``IndexDataCacheFile.save`` does."""
-    content = self._dump((self._source_stamp, key))
-    name = self._data_name(int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big"))
-    self._save_data(name, data)
-    with exclusive(Path(self._cache_path) / "write.lock"):
-        self._save_index({**self._load_index(), key: name})
-
-
-def share_between_installations() -> None:
-    """Name the subfolders of kernels by where their sources are in pdem, not by where pdem is.
-
-    Only in the folder that `cache_directory` names after all kernel sources: elsewhere numba's way of telling two
-    installations apart is needed. To be called when that folder has been set. Calling this more than once is harmless.
-    """
-    if Path(numba.config.CACHE_DIR).name == _key():
-        UserProvidedCacheLocator.get_suitable_cache_subpath = staticmethod(_subfolder)
-
-
-def _subfolder(source: str) -> str:
     parent = Path(source).resolve().parent
-    for name in ("pdem", "decomposition"):
-        if parent.is_relative_to(_PACKAGE.parent / name):
-            return ".".join(parent.relative_to(_PACKAGE.parent).parts)
-    return str(_subfolder_by_path(source))
+    if Path(numba.config.CACHE_DIR).name == _key():
+        for name in ("pdem", "decomposition"):
+            if parent.is_relative_to(_PACKAGE.parent / name):
+                return ".".join(parent.relative_to(_PACKAGE.parent).parts)
+    return None
 
 
 def is_marked(tag: str) -> bool:

@@ -7,14 +7,24 @@ loads all that its compiler knows.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections import Counter
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserProvidedCacheLocator,
+)
 from numba.core.runtime import rtsys
+
+from pdem.foundation.cache import exclusive, place_in_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,11 +32,53 @@ if TYPE_CHECKING:
 _ENVIRONMENT = re.compile(r'@"?(_ZN08NumbaEnv[^"\s,)]*)')
 
 
+class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """The files of one function: an index, and machine code for each signature. Processes may write at the same time.
+
+    Numba reads the index, picks the next free file name and writes index and machine code, without a lock: two
+    processes that add different signatures can then pick one name, and an entry of the index leads to the other's
+    machine code. It leads to a file of older sources while only the index is written. Here
+
+    * an index is read and written under a lock: no entry is lost;
+    * machine code has a file name of its own by what it is for: even where there are no locks a name never leads to
+      other code;
+    * it is there before the index names it; both are put in place whole, by numba itself.
+    """
+
+    def save(self, key: object, data: object) -> None:
+        """Keep machine code for a signature."""
+        content = self._dump((self._source_stamp, key))
+        name = self._data_name(int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big"))
+        self._save_data(name, data)
+        with exclusive(Path(self._cache_path) / "write.lock"):
+            self._save_index({**self._load_index(), key: name})
+
+
+class KernelFolder(UserProvidedCacheLocator):  # type: ignore[misc]
+    """The folder of a source's kernels in the folder of all, which is known to be writable."""
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> KernelFolder | None:
+        """Return that of a function, None if it has no file, or if another user has made its folder."""
+        if not os.path.exists(py_file):
+            return None
+        folder = cls(py_func, py_file)
+        path = folder.get_cache_path()
+        return folder if not os.path.isdir(path) or os.access(path, os.W_OK) else None
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """Return its name: where the source is in pdem, not where pdem is; numba's for other sources."""
+        return place_in_package(py_file) or str(super().get_suitable_cache_subpath(py_file))
+
+
 class _Content(CompileResultCacheImpl):  # type: ignore[misc]
     """What is kept of a compiled function: environments of what is part of it only if code refers to them.
 
     Code rarely does, and each would have its module imported when the function is loaded, numba's own included.
     """
+
+    _locator_classes = (KernelFolder, *CompileResultCacheImpl._locator_classes[1:])
 
     def reduce(self, cres: Any) -> tuple[Any, ...]:
         """Return it as numba writes it, with fewer environments."""
@@ -64,9 +116,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return path
 
     @cached_property
-    def _cache_file(self) -> IndexDataCacheFile:
+    def _cache_file(self) -> KernelFiles:
         stamp = self._impl.locator.get_source_stamp()
-        return IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
+        return KernelFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code for a signature, None if it is not on disk; of numba it needs the runtime alone."""

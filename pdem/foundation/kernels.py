@@ -23,7 +23,7 @@ from numba.core import event
 from numba.core.cpu_options import ParallelOptions
 from numba.np.ufunc import parallel as _pool
 
-from pdem.foundation.cache import cache_directory, serialise_writes, share_between_installations
+from pdem.foundation.cache import cache_directory
 from pdem.foundation.errors import LaunchError
 from pdem.foundation.garbage import no_search_for_garbage
 from pdem.foundation.kernel_cache import kept_on_disk
@@ -68,8 +68,6 @@ _asked = [0]  # threads that `set_threads` has set, which numba takes a microsec
 
 # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
 numba.config.CACHE_DIR = str(cache_directory())
-serialise_writes()
-share_between_installations()
 generate_when_called()
 _avoid_gathers()
 event.register("numba:compile", _Compiling())

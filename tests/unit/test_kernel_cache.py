@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import pdem.foundation.kernels  # noqa: F401 - has numba's files written safely
-from pdem.foundation import cache
+from pdem.foundation import cache, kernel_cache
+from pdem.foundation.kernel_cache import KernelFiles
 from pdem.foundation.machine import has_openmp
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,10 +53,10 @@ def test_a_home_that_cannot_be_written_is_replaced_with_a_warning(tmp_path):
 
 SUBFOLDERS = """
 import sys
-from numba.core.caching import UserProvidedCacheLocator as Locator
 import pdem.foundation.kernels, pdem.contact
+from pdem.foundation.kernel_cache import KernelFolder
 for path in (pdem.contact.__file__, sys.argv[0]):
-    print(Locator.get_suitable_cache_subpath(path))
+    print(KernelFolder.get_suitable_cache_subpath(path))
 """
 
 
@@ -116,9 +116,8 @@ def test_marks_are_per_tag(tmp_path, monkeypatch):
 
 RACE = """
 import sys, time
-from numba.core.caching import IndexDataCacheFile
-import pdem.foundation.kernels
-store = IndexDataCacheFile(sys.argv[1], "kernel", "stamp")
+from pdem.foundation.kernel_cache import KernelFiles
+store = KernelFiles(sys.argv[1], "kernel", "stamp")
 unguarded_load = store._load_index
 def slow_load():
     index = unguarded_load()
@@ -132,8 +131,6 @@ store.save(sys.argv[2], sys.argv[2])
 
 
 def test_two_processes_that_store_signatures_of_one_kernel_lose_neither(tmp_path):
-    from numba.core.caching import IndexDataCacheFile
-
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     writers = [
         subprocess.Popen(
@@ -153,16 +150,14 @@ def test_two_processes_that_store_signatures_of_one_kernel_lose_neither(tmp_path
     for writer in writers:
         writer.communicate(timeout=60)
         assert writer.returncode == 0
-    store = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    store = KernelFiles(str(tmp_path), "kernel", "stamp")
     assert [store.load(key) for key in "ab"] == ["a", "b"]
 
 
 def test_a_name_never_leads_to_other_code_even_without_locks(tmp_path, monkeypatch):
-    from numba.core.caching import IndexDataCacheFile
-
-    stores = [IndexDataCacheFile(str(tmp_path), "kernel", stamp) for stamp in ("old", "new")]
+    stores = [KernelFiles(str(tmp_path), "kernel", stamp) for stamp in ("old", "new")]
     with monkeypatch.context() as patch:
-        patch.setattr(cache, "exclusive", lambda path: nullcontext())
+        patch.setattr(kernel_cache, "exclusive", lambda path: nullcontext())
         for store in stores:
             patch.setattr(store, "_load_index", lambda: {})  # as it was before the others wrote
             for key in "ab":
@@ -173,12 +168,10 @@ def test_a_name_never_leads_to_other_code_even_without_locks(tmp_path, monkeypat
 
 
 def test_machine_code_is_there_before_the_index_names_it(tmp_path, monkeypatch):
-    from numba.core.caching import IndexDataCacheFile
-
     def interrupted(name, data):
         raise KeyboardInterrupt
 
-    store = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    store = KernelFiles(str(tmp_path), "kernel", "stamp")
     monkeypatch.setattr(store, "_save_data", interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.save("a", "a")
