@@ -7,6 +7,8 @@ import numpy as np
 from cases import GRAIN, RIGID, USUAL, Grains, quad, simulate, state_of
 
 FLOOR = {"mesh": quad(0.5), "material": "steel"}
+PRESSED = {**FLOOR, "servo": {"axis": [0.0, 0.0, 1.0], "force": -2.0, "largest_rate": 0.2}}
+FREE = {**FLOOR, "body": {"mass": 0.05, "centre": [0.0, 0.0, 0.0], "inertia": [1e-4, 1e-4, 1e-4]}}
 TURNING = {**FLOOR, "rotation": {"rate": 20.0, "axis": [0.0, 0.0, 1.0], "centre": [0.0, 0.0, 0.0]}}
 
 

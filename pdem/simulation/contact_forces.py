@@ -95,9 +95,7 @@ def compute_contact_forces(
     code = max(contacts.code, finish_carried(system, contacts.kick))
     system.pending_drift = code if ahead else None
     phases.lap("sum")
-    if system.moving_walls is not None and system.moving_walls.driven:
-        finish_driven(system, 0.5 * dt)
-        phases.lap("walls move")
+    finish_driven(system, 0.5 * dt, phases)
     if dt > 0.0 and system.own_forces.all is not None:
         kick_own(system, system.time, 0.5 * dt)
         phases.lap("own forces")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
 
 GROUP = "driven_walls"
@@ -57,12 +58,14 @@ def record_fast_walls(system: System) -> None:
             system.errors.append((WALL_TOO_FAST, wall, int(own.id[near].min())))
 
 
-def finish_driven(system: System, half: float) -> None:
-    """Kick driven walls by their loads for `half` a step [s]. Collective."""
-    assert system.wall_contacts is not None
+def finish_driven(system: System, half: float, phases: Phases) -> None:
+    """Kick driven walls, if there are any, by their loads for `half` a step [s]. Collective."""
+    if system.wall_contacts is None or not system.wall_contacts.walls.driven:
+        return
     limbs = system.wall_contacts.driven_loads(system.particles, contact_parameters(system, 0.0))
     loads = exact_values(system.exchange.add(limbs)).reshape(-1, DRIVEN_LOADS)
     system.wall_contacts.walls.finish_step(loads, system.time, half)
+    phases.lap("walls move")
 
 
 def driven_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:

@@ -29,6 +29,7 @@ from pdem.simulation.box_events import box_of
 from pdem.simulation.cluster_steps import contact_parameters
 from pdem.simulation.driven_walls import finish_driven
 from pdem.simulation.helper_process import HelperProcess
+from pdem.simulation.phases import Phases
 from pdem.simulation.ranks import compile_rank_kernels
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.simulation.simulation import Simulation
@@ -236,7 +237,7 @@ def _call_wall_kernels(system: System) -> None:
     packed, law = system.pair_contacts.packed(system.particles.count), contact_parameters(system, 0.0)
     walls.evaluate(packed, law, system.ended_energies)
     summed_loads(system, bodies_of(walls.walls))
-    finish_driven(system, constants.step)
+    finish_driven(system, constants.step, Phases())
     walls.loads()
 
 

@@ -16,7 +16,7 @@ from pdem.simulation.box_stress import end_box_sums
 from pdem.simulation.carried_liquid import carries_liquid
 from pdem.simulation.carried_particles import finish_carried
 from pdem.simulation.contact_forces import ContactSteps
-from pdem.simulation.driven_walls import move_walls
+from pdem.simulation.driven_walls import finish_driven, move_walls
 from pdem.simulation.step import (
     Begun,
     allreduce_status_or_stop,
@@ -115,7 +115,7 @@ def _adopt_plan(system: System) -> None:
 
 
 class _StepsWithPython:
-    """Steps between which walls and clusters move, and contacts are looked at.
+    """Steps between which walls and clusters move, particles drive walls, and contacts are looked at.
 
     Ranks agree, and ghosts travel, by `ranks`, or in Python as well where that is None.
     """
@@ -144,8 +144,11 @@ class _StepsWithPython:
         return self._begun
 
     def _note_step(self, contacts: ContactSteps) -> None:
-        self._system.pending_drift = max(contacts.code, finish_carried(self._system, contacts.kick))
-        tune_threads(self._system, self._phases)
+        """Let what is not done by kernels follow the step that has been taken."""
+        system = self._system
+        system.pending_drift = max(contacts.code, finish_carried(system, contacts.kick))
+        finish_driven(system, 0.5 * system.constants.step, self._phases)
+        tune_threads(system, self._phases)
 
     def _begin(self) -> int:
         """Begin a step; return 0 if lists stay the same, and nobody asks for anything."""
@@ -169,10 +172,8 @@ class _StepsWithPython:
 
 
 def acts_alone(system: System) -> bool:
-    """Tell whether nothing acts on particles and walls but contacts, and walls that move as given."""
-    walls = system.moving_walls
-    forced = system.own_forces.all is not None or (walls is not None and walls.driven)
-    return not (forced or carries_liquid(system.constants))
+    """Tell whether nothing acts on particles but contacts that carry no liquid."""
+    return system.own_forces.all is None and not carries_liquid(system.constants)
 
 
 def needs_python(system: System) -> bool:

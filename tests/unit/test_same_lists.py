@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from falling_heap import FLOOR, TURNING, by_single_steps, falling, require_same
+from falling_heap import FLOOR, FREE, PRESSED, TURNING, by_single_steps, falling, require_same
 
 from cases import Grains
 from pdem.contact.pairs import history_storage
@@ -29,7 +29,9 @@ def kernels(monkeypatch):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("wall", [None, FLOOR, TURNING], ids=["open", "floor", "turning"])
+@pytest.mark.parametrize(
+    "wall", [None, FLOOR, TURNING, PRESSED, FREE], ids=["open", "floor", "turning", "pressed", "free"]
+)
 def test_steps_in_one_kernel_are_those_of_single_steps(tmp_path, kernels, wall, threads):
     many = falling(tmp_path, wall, threads)
     kernels.clear()

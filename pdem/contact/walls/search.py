@@ -64,7 +64,8 @@ def share_of(worker: int, workers: int, near: NearFacets) -> tuple[int, int]:
 @inlined
 def find_contacts(
     q: int,
-    scratch: Scratch,
+    tally: NDArray[np.int32] | None,
+    first_row: int,
     near: NearFacets,
     parameters: WallParameters,
     surface: SurfaceArrays,
@@ -76,7 +77,8 @@ def find_contacts(
     at = PACKED * (near.near[q] & ROW)
     packed, first, last = near.packed, near.start[q], near.end[q]
     sphere = Sphere(packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2], packed[at + SIZE])
-    if scratch.tally is not None:
+    scratch = Scratch(work.real, work.integer, tally, first_row)
+    if tally is not None:
         powers = Powers(parameters.powers, int(packed[at + MATERIAL]) * parameters.materials)
         count = resolve_signed(
             sphere, near.candidates, first, last, surface, powers, scratch, found, True, last - first
@@ -103,14 +105,14 @@ def listing_of(law: ContactLaw | None) -> Any:
         surface: SurfaceArrays, found: Found, work: WallWork, now: WallRecord, before: WallRecord,
     ) -> None:  # fmt: skip
         low, high = share_of(worker, work.seen.shape[1], near)
-        scratch = Scratch(work.real, work.integer, tally, worker * (len(work.real) // work.seen.shape[1]))
+        first_row = worker * (len(work.real) // work.seen.shape[1])
         ended = deepest = 0
         for tile in range(low, high, TILE):
             first, last, begin = tile_at(tile, high, worker, near)
             number = begin
             for q in range(first, last):
                 prefetch_row(near.near[min(q + PREFETCHED, len(near.near) - 1)], near.packed)
-                count = find_contacts(q, scratch, near, parameters, surface, found, before, work)
+                count = find_contacts(q, tally, first_row, near, parameters, surface, found, before, work)
                 count = keep_stretched(q, count, near, parameters, surface, found, before, work)
                 now.counts[q] = count
                 ended += before.counts[q]
