@@ -11,6 +11,7 @@ import numpy as np
 from pdem.case.deformation import AXES, deformation_in, deformations, deforms
 from pdem.case.deformation_rules import contacts_may_pull
 from pdem.case.findings import Finding
+from pdem.case.group_sizes import largest_cluster_reach
 from pdem.case.shapes import has_clusters
 from pdem.case.timestep import contact_force
 from pdem.foundation.sums import ExactSums
@@ -87,7 +88,7 @@ def _intervals(case: Case) -> list[tuple[int, float]]:
 def _too_small(case: Case, particles: Population, lengths: list[float]) -> Iterator[Finding]:
     if not particles.count:
         return
-    least = 4.0 * float(particles.radii.max())
+    least = 4.0 * max(float(particles.radii.max()), largest_cluster_reach(case))
     for axis, length in enumerate(lengths):
         if case.domain.periodic[axis] and length < least:
             text = (
