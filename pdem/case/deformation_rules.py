@@ -75,8 +75,9 @@ def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iter
     if deformation.mean_stress is not None:
         wanted[("mean_stress",)] = deformation.mean_stress
         if not free_axes(case, deformation):
-            text = "has no axis left that may strain for it: give it one, or leave this out"
-            yield Problem((*where, "mean_stress"), text)
+            text = "has no axis left that may strain for it, periodic and without anything of its own"
+            yield Problem((*where, "mean_stress"), f"{text}: give it one, or leave this out")
+        yield from _tension_of_others(case, deformation, where)
     for key, stress in wanted.items():
         if stress < 0.0 and not contacts_may_pull(case):
             text = "is a tension, which grains without adhesion cannot bear: pressure is positive; give another one"
@@ -88,6 +89,20 @@ def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iter
         yield Problem(
             (*where, "largest_rate"), "limits what is driven by stress, and there is none; leave it out"
         )
+
+
+def _tension_of_others(case: CaseData, deformation: Deformation, where: Location) -> Iterator[Problem]:
+    """Yield the problem of a mean stress that is less than what some axes alone make of it."""
+    given = {name: axis.stress for name, axis in deformation.axes.items() if axis.stress is not None}
+    dimension, mean = case.domain.dimension, deformation.mean_stress or 0.0
+    least = sum(given.values()) / dimension
+    if 0.0 <= mean < least and not contacts_may_pull(case):
+        text = (
+            f"is less than the {least:.6g} that the stress along {', '.join(given)} alone makes of it: the other axes "
+            "would have to be under tension, which grains without adhesion cannot bear; want more, or less along these "
+            "axes, or give adhesion"
+        )
+        yield Problem((*where, "mean_stress"), text)
 
 
 def contacts_may_pull(case: CaseData) -> bool:

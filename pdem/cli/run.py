@@ -298,12 +298,15 @@ def _check_restart(
     beginning: RestartPoint, then: Case, case: Case, groups: list[StatePart], overwrite: bool
 ) -> list[str]:
     """Refuse a restart that is impossible or would lose results; return notes for the user."""
+    from pdem.case.restart_box import check_box
     from pdem.case.restart_checks import moved_walls
+    from pdem.simulation.box_events import BOX
     from pdem.simulation.driven_walls import GROUP
     from pdem.simulation.output_folder import check_continued, check_unoccupied, is_same_folder
     from pdem.simulation.stage_state import clocks_of
     from pdem.simulation.stages import Stages
 
+    check_box(then, case, groups[0].get(BOX, {}))
     step = case.resolved_step()
     clocks = clocks_of(Stages(then.stages, step), groups[0]), clocks_of(Stages(case.stages, step), groups[0])
     notes = [str(one) for one in moved_walls((then, case), beginning.step * step, groups[0], GROUP, clocks)]

@@ -374,6 +374,10 @@ def test_a_stiff_bed_that_strains_as_told_has_its_shear_stress(tmp_path):
         ({"x": {"stress": -5.0}}, "is a tension, which grains without adhesion cannot bear"),
         ({"mean_stress": -5.0}, "is a tension"),
         (
+            {"mean_stress": 5.0, "y": {"stress": 15.01}},
+            r"less than the 5.00333 that the stress along y alone",
+        ),
+        (
             {"mean_stress": 5.0, **{axis: {"strain_rate": 0.1} for axis in "xyz"}},
             "has no axis left that may strain for it",
         ),
