@@ -16,10 +16,11 @@ from pdem.case.timestep import contact_force
 from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pdem.case.model import Case
     from pdem.case.population import Population
+    from pdem.containers.mesh import Mesh
 
 FASTEST = 0.1
 """Displacement of the sides of the box in a step over the smallest radius above which there is a warning."""
@@ -34,15 +35,18 @@ MOST_LOADED = 12, 0.74
 """Contacts of a grain, and solid fraction, of the densest packing of equal spheres: no other bears more."""
 
 
-def deformation_findings(case: Case, particles: Population, step: float) -> Iterator[Finding]:
+def deformation_findings(
+    case: Case, particles: Population, step: float, meshes: Sequence[Mesh] = ()
+) -> Iterator[Finding]:
     """Yield findings on the deformation of the box of a case, with a time step [s]. Collective."""
     if not deforms(case):
         return
-    strain, shear = [0.0, 0.0, 0.0], 0.0
+    strain, largest, shear = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], 0.0
     for number, time in _intervals(case):
         wanted = deformation_in(case, number)
         for axis, one in wanted.axes.items():
             strain[AXES.index(axis)] += (one.strain_rate or 0.0) * time
+        largest = list(map(max, largest, strain))
         shear += 0.0 if wanted.shear is None else (wanted.shear.rate or 0.0) * time
     lengths = [one * _factor(by) for one, by in zip(_lengths(case), strain, strict=True)]
     if not case.stages:
@@ -51,6 +55,7 @@ def deformation_findings(case: Case, particles: Population, step: float) -> Iter
         yield Finding("info", "deformation", text + (f", sheared by {shear:.4g}" if shear else ""))
     yield from _too_small(case, particles, lengths)
     yield from _too_dense(case, particles, lengths)
+    yield from _outgrown_walls(case, meshes, largest)
     yield from _too_much_stress(case, particles)
     yield from _too_much_shear(case)
     yield from _too_fast(case, particles, step)
@@ -90,6 +95,23 @@ def _too_small(case: Case, particles: Population, lengths: list[float]) -> Itera
                 f"({least:.4g} m): the run stops before; end it earlier, or begin with a larger box"
             )
             yield Finding("warning", "deformation", text)
+
+
+def _outgrown_walls(case: Case, meshes: Sequence[Mesh], strain: Sequence[float]) -> Iterator[Finding]:
+    """Warn of walls from side to side of the box that do not reach its sides once it has strained by so much."""
+    lower, upper = np.array(case.domain.lower), np.array(case.domain.upper)
+    grown = 0.5 * (upper - lower) * [_factor(one) for one in strain]
+    low, high = 0.5 * (lower + upper) - grown, 0.5 * (lower + upper) + grown
+    for wall, mesh in zip(case.walls, meshes, strict=False):
+        begin, end = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+        spans = np.array(case.domain.periodic) & (begin <= lower) & (end >= upper)
+        for axis in np.flatnonzero(spans & ((begin > low) | (end < high))).tolist():
+            text = (
+                f"reaches from side to side of the box along {AXES[axis]}, from {begin[axis]:.4g} to "
+                f"{end[axis]:.4g} m, until the box grows beyond it, to {low[axis]:.4g} to {high[axis]:.4g} m: grains "
+                "pass beside it; make it longer, which may be beyond the domain"
+            )
+            yield Finding("warning", f"wall {wall.name}", text)
 
 
 def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Iterator[Finding]:

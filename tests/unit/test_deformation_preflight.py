@@ -8,6 +8,7 @@ import pytest
 from pdem.case.deformation_preflight import deformation_findings
 from pdem.case.model import Case
 from pdem.case.population import Population
+from pdem.containers.mesh import Mesh
 
 CASE = """
 [time]
@@ -91,3 +92,34 @@ def test_shear_stresses_that_no_flow_bears(pressure):
         (text,) = warnings(pressure + shear.format(stress))
         assert f"the shear stress, {stress:.3g}, is larger than the pressure of 100 across the layers" in text
     assert not warnings("x = {stress = 100.0}" + shear.format(120.0))
+
+
+def plate(low, high):
+    """Return a level square that reaches so far along x and y."""
+    corners = [[x, y, 0.05] for x, y in ((low, low), (high, low), (high, high), (low, high))]
+    return Mesh(corners, [[0, 1, 2, 3]])
+
+
+def test_walls_that_the_box_outgrows():
+    """Of 0.1 m; the strain of 0.2 makes 0.122 of it, and what follows brings it back."""
+    wall = "[materials.steel]\n[interactions.grain-steel]\nfriction = 0.5\nrestitution = 0.5\n"
+    wall += '[[walls]]\nname = "floor"\nshape = "plane"\npoint = [0, 0, 0.05]\nnormal = [0, 0, 1]\nmaterial = "steel"\n'
+    text = CASE.replace("[[particles]]", wall + "[[particles]]")
+    text = text.format(
+        deformation="x = {strain_rate = 2.0}", end=1.0, dimension=3, periodic="false", height=0.1
+    )
+    stages = '[[stages]]\nname = "grow"\nend = 0.1\n'
+    stages += '[[stages]]\nname = "back"\ndeformation = {x = {strain_rate = -1.0}}\n'
+    case = Case.from_text(text + stages)
+    grains = Population({"radius": np.full(1, 0.01), "position": np.full((1, 3), 0.05)})
+
+    def found(mesh):
+        return [
+            str(one) for one in deformation_findings(case, grains, 1e-6, [mesh]) if one.level == "warning"
+        ]
+
+    (warning,) = found(plate(-0.005, 0.105))
+    assert "wall floor: reaches from side to side of the box along x, from -0.005 to 0.105 m" in warning
+    assert "until the box grows beyond it, to -0.01107 to 0.1111 m: grains pass beside it" in warning
+    assert not found(plate(-0.012, 0.112))
+    assert not found(plate(0.02, 0.08)), "it stands inside"
