@@ -13,7 +13,7 @@ from pdem.case.deformation_rules import contacts_may_pull
 from pdem.case.findings import Finding
 from pdem.case.group_sizes import largest_cluster_reach
 from pdem.case.shapes import has_clusters
-from pdem.case.timestep import contact_force
+from pdem.case.timestep import contact_force, spring_of
 from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def deformation_findings(
     yield from _too_dense(case, particles, lengths)
     yield from _outgrown_walls(case, meshes, largest)
     yield from _too_much_stress(case, particles)
+    yield from _too_much_tension(case, particles)
     yield from _too_much_shear(case)
     yield from _too_fast(case, particles, step)
 
@@ -156,6 +157,33 @@ def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
             f"wants a stress of {wanted:.3g} {unit}, and grains of the case bear at most about {borne:.3g} {unit} "
             f"before they overlap by more than limits.largest_overlap ({case.limits.largest_overlap:g} of the radius), "
             "which stops the run: want less, or give stiffer grains"
+        )
+        yield Finding("warning", "deformation", text)
+
+
+def _too_much_tension(case: Case, particles: Population) -> Iterator[Finding]:
+    """Warn of tensions above what adhesion holds, if all contacts were as strong as those of the smallest grains.
+
+    It is Rumpf's strength, of the densest packing; along one axis as many times as there are axes, which it would be if
+    all contacts lay along it.
+    """
+    dimension = case.domain.dimension
+    tensions = [-one.mean_stress for _, one in deformations(case) if one.mean_stress is not None]
+    axes = [axis for _, one in deformations(case) for axis in one.axes.values()]
+    tensions += [-axis.stress / dimension for axis in axes if axis.stress is not None]
+    if max(tensions, default=0.0) <= 0.0 or not particles.count or has_clusters(case):
+        return
+    radius, materials = float(particles.radii.min()), sorted({group.material for group in case.particles})
+    pairs = combinations_with_replacement(materials, 2)
+    pulls = [spring_of(case, pair).pull_off(0.5 * radius) for pair in pairs]
+    contacts, solid = MOST_LOADED
+    area = 4.0 * math.pi * radius**2 if dimension == 3 else 2.0 * math.pi * radius
+    held = contacts * solid * max(pulls) / area
+    if max(tensions) > held and all(pulls):
+        unit = "Pa" if dimension == 3 else "N/m"
+        text = (
+            f"wants a tension that adhesion does not hold: at most about {held:.3g} {unit} in the mean of all axes, by "
+            f"{max(pulls):.3g} N of a contact; the box grows on and on: want less, or give more adhesion"
         )
         yield Finding("warning", "deformation", text)
 

@@ -35,14 +35,14 @@ positions = [[0.02, 0.02, 0.02]]
 """
 
 
-def warnings(deformation, *, end=0.1, dimension=3, count=100):
+def warnings(deformation, *, end=0.1, dimension=3, count=100, replace=("", "")):
     """Return the warnings for so many grains, which fill 0.42 of the box; of 12 discs 0.38."""
     periodic, height = ("true", 0.1) if dimension == 3 else ("false", 0.02)
     text = CASE.format(
         deformation=deformation, end=end, dimension=dimension, periodic=periodic, height=height
     )
     grains = Population({"radius": np.full(count, 0.01), "position": np.full((count, 3), 0.05)})
-    found = deformation_findings(Case.from_text(text), grains, 1e-6)
+    found = deformation_findings(Case.from_text(text.replace(*replace)), grains, 1e-6)
     return [one.message for one in found if one.level == "warning"]
 
 
@@ -92,6 +92,17 @@ def test_shear_stresses_that_no_flow_bears(pressure):
         (text,) = warnings(pressure + shear.format(stress))
         assert f"the shear stress, {stress:.3g}, is larger than the pressure of 100 across the layers" in text
     assert not warnings("x = {stress = 100.0}" + shear.format(120.0))
+
+
+def test_tensions_that_adhesion_does_not_hold():
+    """By the pull-off force of Johnson, Kendall and Roberts: 12 contacts of a grain, 0.74 of the volume."""
+    sticky = "restitution = 0.5\nadhesion = {model = 'jkr', work_of_adhesion = 0.5}"
+    held = 12 * 0.74 * 1.5 * np.pi * 0.5 * 0.005 / (4.0 * np.pi * 0.01**2)
+    for key, limit in (("mean_stress = {}", held), ("y = {{stress = {}}}", 3.0 * held)):
+        assert not warnings(key.format(-0.98 * limit), replace=("restitution = 0.5", sticky))
+        (text,) = warnings(key.format(-1.02 * limit), replace=("restitution = 0.5", sticky))
+        assert "wants a tension that adhesion does not hold: at most about" in text
+        assert "by 0.0118 N of a contact" in text
 
 
 def plate(low, high):
