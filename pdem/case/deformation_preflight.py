@@ -11,15 +11,17 @@ import numpy as np
 from pdem.case.deformation import AXES, deformation_in, deformations, deforms
 from pdem.case.deformation_rules import contacts_may_pull
 from pdem.case.findings import Finding
+from pdem.case.group_sizes import largest_cluster_reach
 from pdem.case.shapes import has_clusters
-from pdem.case.timestep import contact_force
+from pdem.case.timestep import contact_force, spring_of
 from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pdem.case.model import Case
     from pdem.case.population import Population
+    from pdem.containers.mesh import Mesh
 
 FASTEST = 0.1
 """Displacement of the sides of the box in a step over the smallest radius above which there is a warning."""
@@ -34,15 +36,18 @@ MOST_LOADED = 12, 0.74
 """Contacts of a grain, and solid fraction, of the densest packing of equal spheres: no other bears more."""
 
 
-def deformation_findings(case: Case, particles: Population, step: float) -> Iterator[Finding]:
+def deformation_findings(
+    case: Case, particles: Population, step: float, meshes: Sequence[Mesh] = ()
+) -> Iterator[Finding]:
     """Yield findings on the deformation of the box of a case, with a time step [s]. Collective."""
     if not deforms(case):
         return
-    strain, shear = [0.0, 0.0, 0.0], 0.0
+    strain, largest, shear = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], 0.0
     for number, time in _intervals(case):
         wanted = deformation_in(case, number)
         for axis, one in wanted.axes.items():
             strain[AXES.index(axis)] += (one.strain_rate or 0.0) * time
+        largest = list(map(max, largest, strain))
         shear += 0.0 if wanted.shear is None else (wanted.shear.rate or 0.0) * time
     lengths = [one * _factor(by) for one, by in zip(_lengths(case), strain, strict=True)]
     if not case.stages:
@@ -51,7 +56,9 @@ def deformation_findings(case: Case, particles: Population, step: float) -> Iter
         yield Finding("info", "deformation", text + (f", sheared by {shear:.4g}" if shear else ""))
     yield from _too_small(case, particles, lengths)
     yield from _too_dense(case, particles, lengths)
+    yield from _outgrown_walls(case, meshes, largest)
     yield from _too_much_stress(case, particles)
+    yield from _too_much_tension(case, particles)
     yield from _too_much_shear(case)
     yield from _too_fast(case, particles, step)
 
@@ -82,7 +89,7 @@ def _intervals(case: Case) -> list[tuple[int, float]]:
 def _too_small(case: Case, particles: Population, lengths: list[float]) -> Iterator[Finding]:
     if not particles.count:
         return
-    least = 4.0 * float(particles.radii.max())
+    least = 4.0 * max(float(particles.radii.max()), largest_cluster_reach(case))
     for axis, length in enumerate(lengths):
         if case.domain.periodic[axis] and length < least:
             text = (
@@ -90,6 +97,23 @@ def _too_small(case: Case, particles: Population, lengths: list[float]) -> Itera
                 f"({least:.4g} m): the run stops before; end it earlier, or begin with a larger box"
             )
             yield Finding("warning", "deformation", text)
+
+
+def _outgrown_walls(case: Case, meshes: Sequence[Mesh], strain: Sequence[float]) -> Iterator[Finding]:
+    """Warn of walls from side to side of the box that do not reach its sides once it has strained by so much."""
+    lower, upper = np.array(case.domain.lower), np.array(case.domain.upper)
+    grown = 0.5 * (upper - lower) * [_factor(one) for one in strain]
+    low, high = 0.5 * (lower + upper) - grown, 0.5 * (lower + upper) + grown
+    for wall, mesh in zip(case.walls, meshes, strict=False):
+        begin, end = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+        spans = np.array(case.domain.periodic) & (begin <= lower) & (end >= upper)
+        for axis in np.flatnonzero(spans & ((begin > low) | (end < high))).tolist():
+            text = (
+                f"reaches from side to side of the box along {AXES[axis]}, from {begin[axis]:.4g} to "
+                f"{end[axis]:.4g} m, until the box grows beyond it, to {low[axis]:.4g} to {high[axis]:.4g} m: grains "
+                "pass beside it; make it longer, which may be beyond the domain"
+            )
+            yield Finding("warning", f"wall {wall.name}", text)
 
 
 def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Iterator[Finding]:
@@ -133,6 +157,33 @@ def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
             f"wants a stress of {wanted:.3g} {unit}, and grains of the case bear at most about {borne:.3g} {unit} "
             f"before they overlap by more than limits.largest_overlap ({case.limits.largest_overlap:g} of the radius), "
             "which stops the run: want less, or give stiffer grains"
+        )
+        yield Finding("warning", "deformation", text)
+
+
+def _too_much_tension(case: Case, particles: Population) -> Iterator[Finding]:
+    """Warn of tensions above what adhesion holds, if all contacts were as strong as those of the smallest grains.
+
+    It is Rumpf's strength, of the densest packing; along one axis as many times as there are axes, which it would be if
+    all contacts lay along it.
+    """
+    dimension = case.domain.dimension
+    tensions = [-one.mean_stress for _, one in deformations(case) if one.mean_stress is not None]
+    axes = [axis for _, one in deformations(case) for axis in one.axes.values()]
+    tensions += [-axis.stress / dimension for axis in axes if axis.stress is not None]
+    if max(tensions, default=0.0) <= 0.0 or not particles.count or has_clusters(case):
+        return
+    radius, materials = float(particles.radii.min()), sorted({group.material for group in case.particles})
+    pairs = combinations_with_replacement(materials, 2)
+    pulls = [spring_of(case, pair).pull_off(0.5 * radius) for pair in pairs]
+    contacts, solid = MOST_LOADED
+    area = 4.0 * math.pi * radius**2 if dimension == 3 else 2.0 * math.pi * radius
+    held = contacts * solid * max(pulls) / area
+    if max(tensions) > held and all(pulls):
+        unit = "Pa" if dimension == 3 else "N/m"
+        text = (
+            f"wants a tension that adhesion does not hold: at most about {held:.3g} {unit} in the mean of all axes, by "
+            f"{max(pulls):.3g} N of a contact; the box grows on and on: want less, or give more adhesion"
         )
         yield Finding("warning", "deformation", text)
 

@@ -97,7 +97,7 @@ def preflight(
         *wall_findings(case, population, meshes),
         *falling_findings(case, population, meshes),
     ]
-    of_box = list(deformation_findings(case, population, step))
+    of_box = list(deformation_findings(case, population, step, meshes))
     there = walls_present(case, 0)
     sides = [
         list(side_warnings(population, mesh)) if first else []

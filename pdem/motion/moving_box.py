@@ -102,6 +102,8 @@ class MovingBox:
         Time step [s].
     velocity, gradient : int
         Axes of the shear: along which the velocity is, and along which it changes; both `UPRIGHT` without any.
+    reach : float
+        How far the largest clusters reach from their centres, 0 without any [m].
 
     Attributes
     ----------
@@ -125,11 +127,12 @@ class MovingBox:
         dt: float,
         velocity: int = UPRIGHT,
         gradient: int = UPRIGHT,
+        reach: float = 0.0,
     ) -> None:
         first, last = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
         self.begin, self.centre = last - first, 0.5 * (first + last)
         self.periodic = list(map(bool, periodic))
-        self.dt, self.velocity, self.gradient = dt, velocity, gradient
+        self.dt, self.velocity, self.gradient, self.reach = dt, velocity, gradient, reach
         self.state = BoxState(0, self.begin.tolist())
         self.wanted: Rates | None = None
         self.looked = -1
@@ -182,6 +185,10 @@ class MovingBox:
         now = self.at(step)
         self._lists[:] = *now.lengths, now.offset
         self._forget()
+
+    def least_length(self, largest_radius: float) -> float:
+        """Return how long periodic axes have to be at least, with spheres up to a radius [m]."""
+        return 4.0 * max(largest_radius, self.reach)
 
     def narrowest(self, step: int) -> float:
         """Return the smallest factor, at most 1, by which the box has changed any distance since lists were made."""

@@ -233,9 +233,10 @@ def _compression(system: System) -> str:
 
 
 def _box_too_small(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
-    assert system.moving_box is not None
-    axis, least = ids[0], 4.0 * float(system.skins.radii[-1])
-    length = system.moving_box.at(system.step).lengths[axis]
+    box = system.moving_box
+    assert box is not None
+    axis, least = ids[0], box.least_length(float(system.skins.radii[-1]))
+    length = box.at(system.step).lengths[axis]
     return (
         f"the box has become {length:.6g} m long along {'xyz'[axis]}, less than two of the largest diameters "
         f"({least:.6g} m): a particle would touch a neighbour and its image. Stop the compression before, or begin "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.deformation import AXES, deformation_in, deforms, free_axes, shear_axes
+from pdem.case.group_sizes import largest_cluster_reach
 from pdem.containers.box_shape import UPRIGHT
 from pdem.motion.box_servo import Memory, Targets, chosen_rates, inertial_rate
 from pdem.motion.moving_box import EVERY, REST, BoxState, MovingBox, Rates
@@ -34,8 +35,8 @@ def box_of(case: Case, constants: Constants) -> MovingBox | None:
     if not deforms(case):
         return None
     domain, axes = case.domain, shear_axes(case) or (UPRIGHT, UPRIGHT)
-    box = MovingBox(domain.lower, domain.upper, domain.periodic, constants.step, *axes)
-    return box
+    reach = largest_cluster_reach(case)
+    return MovingBox(domain.lower, domain.upper, domain.periodic, constants.step, *axes, reach)
 
 
 def next_box_step(system: System) -> int:

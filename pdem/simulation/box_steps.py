@@ -40,7 +40,7 @@ def lists_in_box(system: System) -> int:
     box = system.moving_box
     if box is None:
         return FINE
-    if not box.shortest(system.step) >= 4.0 * system.skins.radii[-1]:
+    if not box.shortest(system.step) >= box.least_length(system.skins.radii[-1]):
         _record_no_room(system)
     walls = system.moving_walls
     if walls is not None and walls.moved + box.farthest(system.step) > system.wall_margin:
@@ -52,7 +52,7 @@ def _record_no_room(system: System) -> None:
     """Record the error that a periodic axis is shorter than two of the largest diameters."""
     box = system.moving_box
     assert box is not None
-    least = 4.0 * system.skins.radii[-1]
+    least = box.least_length(system.skins.radii[-1])
     for axis, (length, periodic) in enumerate(zip(box.at(system.step).lengths, box.periodic, strict=True)):
         if periodic and not length >= least:
             system.errors.append((BOX_TOO_SMALL, axis, 0))

@@ -10,6 +10,10 @@ from rank_cases import communicator, compare, require_same_bits, state
 import pdem
 from cases import state_of
 from decomposition.mpi import patient_barrier
+from pdem.case.deformation_preflight import deformation_findings
+from pdem.case.group_sizes import largest_cluster_reach
+from pdem.case.population import Population
+from pdem.foundation.errors import BlowUpError
 
 DEFORMATIONS = {"shear": {"shear": SHEAR}, "mixed": MIXED, "compression": isotropic(-6.0)}
 
@@ -129,3 +133,24 @@ def test_the_work_on_clusters_does_not_depend_on_who_looks(tmp_path):
     assert sum(run.energies()["normal_damping"] for run in runs) > 0.0  # they met
     np.testing.assert_array_equal(one["box_work"], other["box_work"])
     np.testing.assert_array_equal(one["position"], other["position"])
+
+
+def test_a_box_has_to_be_longer_than_clusters(tmp_path):
+    """As at the begin of a run: twice as long as the largest of them, not only as their spheres."""
+    case = moving_case(tmp_path, None, {"y": {"strain_rate": -30.0}}, more=CLUSTERS)
+    reach = largest_cluster_reach(case)
+    assert reach > 0.012
+    run = pdem.Simulation(case)
+    (warning,) = (
+        one.message
+        for one in deformation_findings(
+            case, Population({"radius": run.particles.radius, "position": np.zeros((192, 3))}), STEP
+        )
+        if "two of the largest" in one.message
+    )
+    assert f"({4.0 * reach:.4g} m)" in warning
+    with pytest.raises(
+        BlowUpError, match=rf"along y, less than two of the largest diameters \({4.0 * reach:.6g} m\)"
+    ):
+        run.advance(3000)
+    assert run.system.moving_box.at(run.step).lengths[1] == pytest.approx(4.0 * reach, rel=1e-3)

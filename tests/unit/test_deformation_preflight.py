@@ -8,6 +8,7 @@ import pytest
 from pdem.case.deformation_preflight import deformation_findings
 from pdem.case.model import Case
 from pdem.case.population import Population
+from pdem.containers.mesh import Mesh
 
 CASE = """
 [time]
@@ -34,14 +35,14 @@ positions = [[0.02, 0.02, 0.02]]
 """
 
 
-def warnings(deformation, *, end=0.1, dimension=3, count=100):
+def warnings(deformation, *, end=0.1, dimension=3, count=100, replace=("", "")):
     """Return the warnings for so many grains, which fill 0.42 of the box; of 12 discs 0.38."""
     periodic, height = ("true", 0.1) if dimension == 3 else ("false", 0.02)
     text = CASE.format(
         deformation=deformation, end=end, dimension=dimension, periodic=periodic, height=height
     )
     grains = Population({"radius": np.full(count, 0.01), "position": np.full((count, 3), 0.05)})
-    found = deformation_findings(Case.from_text(text), grains, 1e-6)
+    found = deformation_findings(Case.from_text(text.replace(*replace)), grains, 1e-6)
     return [one.message for one in found if one.level == "warning"]
 
 
@@ -91,3 +92,45 @@ def test_shear_stresses_that_no_flow_bears(pressure):
         (text,) = warnings(pressure + shear.format(stress))
         assert f"the shear stress, {stress:.3g}, is larger than the pressure of 100 across the layers" in text
     assert not warnings("x = {stress = 100.0}" + shear.format(120.0))
+
+
+def test_tensions_that_adhesion_does_not_hold():
+    """By the pull-off force of Johnson, Kendall and Roberts: 12 contacts of a grain, 0.74 of the volume."""
+    sticky = "restitution = 0.5\nadhesion = {model = 'jkr', work_of_adhesion = 0.5}"
+    held = 12 * 0.74 * 1.5 * np.pi * 0.5 * 0.005 / (4.0 * np.pi * 0.01**2)
+    for key, limit in (("mean_stress = {}", held), ("y = {{stress = {}}}", 3.0 * held)):
+        assert not warnings(key.format(-0.98 * limit), replace=("restitution = 0.5", sticky))
+        (text,) = warnings(key.format(-1.02 * limit), replace=("restitution = 0.5", sticky))
+        assert "wants a tension that adhesion does not hold: at most about" in text
+        assert "by 0.0118 N of a contact" in text
+
+
+def plate(low, high):
+    """Return a level square that reaches so far along x and y."""
+    corners = [[x, y, 0.05] for x, y in ((low, low), (high, low), (high, high), (low, high))]
+    return Mesh(corners, [[0, 1, 2, 3]])
+
+
+def test_walls_that_the_box_outgrows():
+    """Of 0.1 m; the strain of 0.2 makes 0.122 of it, and what follows brings it back."""
+    wall = "[materials.steel]\n[interactions.grain-steel]\nfriction = 0.5\nrestitution = 0.5\n"
+    wall += '[[walls]]\nname = "floor"\nshape = "plane"\npoint = [0, 0, 0.05]\nnormal = [0, 0, 1]\nmaterial = "steel"\n'
+    text = CASE.replace("[[particles]]", wall + "[[particles]]")
+    text = text.format(
+        deformation="x = {strain_rate = 2.0}", end=1.0, dimension=3, periodic="false", height=0.1
+    )
+    stages = '[[stages]]\nname = "grow"\nend = 0.1\n'
+    stages += '[[stages]]\nname = "back"\ndeformation = {x = {strain_rate = -1.0}}\n'
+    case = Case.from_text(text + stages)
+    grains = Population({"radius": np.full(1, 0.01), "position": np.full((1, 3), 0.05)})
+
+    def found(mesh):
+        return [
+            str(one) for one in deformation_findings(case, grains, 1e-6, [mesh]) if one.level == "warning"
+        ]
+
+    (warning,) = found(plate(-0.005, 0.105))
+    assert "wall floor: reaches from side to side of the box along x, from -0.005 to 0.105 m" in warning
+    assert "until the box grows beyond it, to -0.01107 to 0.1111 m: grains pass beside it" in warning
+    assert not found(plate(-0.012, 0.112))
+    assert not found(plate(0.02, 0.08)), "it stands inside"
