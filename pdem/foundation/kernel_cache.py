@@ -8,6 +8,7 @@ loads all that its compiler knows.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 from collections import Counter
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ENVIRONMENT = re.compile(r'@"?(_ZN08NumbaEnv[^"\s,)]*)')
+
+_SECRETS = "_numba_hashsecret"
+
+
+def _load_secrets() -> None:
+    """Tell compiled code the numbers by which this process hashes strings; a module of numba's compiler does."""
+    importlib.import_module("numba.cpython.hashing")
 
 
 class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
@@ -82,12 +90,11 @@ class _Content(CompileResultCacheImpl):  # type: ignore[misc]
 
     def reduce(self, cres: Any) -> tuple[Any, ...]:
         """Return it as numba writes it, with fewer environments."""
-        *others, environments = super().reduce(cres)
-        named = Counter(_ENVIRONMENT.findall(str(cres.library._final_module)))
-        return (
-            *others,
-            tuple(one for one in environments if named[one.env_name] > 1),
-        )  # one is its declaration
+        *others, reloads, environments = super().reduce(cres)
+        code = str(cres.library._final_module)
+        named = Counter(_ENVIRONMENT.findall(code))
+        used = tuple(one for one in environments if named[one.env_name] > 1)  # one is its declaration
+        return (*others, [*reloads, _load_secrets] if _SECRETS in code else reloads, used)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]

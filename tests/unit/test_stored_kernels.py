@@ -98,6 +98,22 @@ def test_a_stored_kernel_needs_none_of_the_modules_whose_functions_became_part_o
     assert run(modules, MEAN) == ["1.5", "False"]
 
 
+HASHED = """
+from pdem.foundation.kernels import kernel
+
+@kernel
+def hashed(text):
+    return hash(text)
+"""
+
+
+def test_a_stored_kernel_hashes_as_its_process_does(modules):
+    """Each process hashes strings by numbers of its own, which a module of numba's compiler tells compiled code."""
+    (modules / "hashed.py").write_text(HASHED)
+    call = "from hashed import hashed; print(hashed('abc') == hash('abc'), sum(hashed.stats.cache_hits.values()))"
+    assert [run(modules, call) for _ in range(2)] == [["True", "0"], ["True", "1"]]
+
+
 def test_a_stored_kernel_of_another_source_is_compiled_anew(modules):
     assert run(modules, "import inner; print(inner.doubled(1.5))") == ["3.0"]
     (modules / "inner.py").write_text(INNER.replace("2.0", "20.0"))

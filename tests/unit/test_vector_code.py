@@ -246,7 +246,10 @@ def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_co
         near, work = given["near"], given["work"]
         count = len(near.near)
         room = len(work.force) + 8 * (count + many)
+        rows = len(work.real) // work.seen.shape[1] * many  # of facets, for each worker its own
+        given["tally"] = np.zeros((rows, given["tally"].shape[1]), np.int32)
         given["work"] = work._replace(
+            real=np.zeros((rows, work.real.shape[1])), integer=np.zeros((rows, work.integer.shape[1]), np.int64),
             seen=np.zeros((SEEN, many), np.int64), history=np.zeros(many * law.columns * BLOCK),
             columns=np.zeros(many * WALL_COLUMNS),
             **{name: np.zeros(room, np.int32) for name in ("row", "particle", "owner")},
