@@ -34,18 +34,24 @@ def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
         return _of_top(moments[2], 0.5 * (moments[0] + moments[1]), vectors[:, 2])
     if moments[2] - moments[1] <= _SAME * size:
         return _of_top(moments[0], 0.5 * (moments[1] + moments[2]), vectors[:, 0])
-    order = max(itertools.permutations(range(3)), key=lambda one: np.abs(np.diag(vectors[:, one])).sum())
+    nearness = [np.abs(np.diag(vectors[:, one])).sum() for one in itertools.permutations(range(3))]
+    order = list(itertools.permutations(range(3)))[_first_largest(np.array(nearness))]
     axes = vectors[:, order]
     axes = axes * np.where(np.diag(axes) < 0.0, -1.0, 1.0)
     if np.linalg.det(axes) < 0.0:
-        farthest = int(np.argmin(np.abs(np.diag(axes))))
+        farthest = _first_largest(-np.abs(np.diag(axes)))
         axes[:, farthest] = -axes[:, farthest]
     return moments[list(order)], axes
 
 
+def _first_largest(numbers: Floats) -> int:
+    """Return the place of the first of the numbers that are the largest within rounding."""
+    return int(np.flatnonzero(numbers >= numbers.max() - _SAME)[0])
+
+
 def _of_top(own: float, other: float, axis: Floats) -> tuple[Floats, Floats]:
     """Return moments and axes of a body with one moment about an axis, and another about all axes across."""
-    nearest = int(np.argmax(np.abs(axis)))
+    nearest = _first_largest(np.abs(axis))
     axis = axis if axis[nearest] > 0.0 else -axis
     moments = np.full(3, other)
     moments[nearest] = own

@@ -43,5 +43,7 @@ class Rate:
         if time <= times[0]:
             return float((time - times[0]) * values[0])
         piece = int(np.searchsorted(times, time, side="right")) - 1
-        now = float(np.interp(time, times, values))
+        around = values[piece : piece + 2]
+        # between times that almost coincide the slope overflows
+        now = min(max(float(np.interp(time, times, values)), float(around.min())), float(around.max()))
         return float(self._sums[piece] + 0.5 * (time - times[piece]) * (values[piece] + now))

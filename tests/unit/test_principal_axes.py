@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -32,6 +32,8 @@ def test_the_tensor_is_diagonal_in_its_axes(moments, turn):
 
 
 @given(MOMENTS, MOMENTS, TURNS, st.integers(0, 2), st.integers(0, 2**32 - 1))
+@example(own=2.0, other=1.0, turn=(0.0, 1.0, 1.0), place=0, seed=0)
+@example(own=2.0, other=1.0, turn=(0.0, 0.0, 0.25 * np.pi), place=0, seed=1)
 def test_rounding_does_not_turn_the_axes_of_a_top(own, other, turn, place, seed):
     moments = np.full(3, other)
     moments[place] = own
