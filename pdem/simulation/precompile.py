@@ -164,6 +164,7 @@ def compile_kernels(case: Case | None = None, threads: int = 1) -> None:
         _run(_case(laws, method, walled=False), [], threads)
         helper.wait()  # or both processes would compile the same kernel
     _run(_case(laws, method, walled=True), _meshes(), threads)
+    compile_plan_kernels()  # no wall of that run moves as given alone
     compile_rank_kernels()
     mark(_walls_tag(case))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.contact.geometry.surface_arrays import POINT
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.resistance import against, resistance_of
 from pdem.foundation.geometry_kernels import sphere_mass
@@ -69,7 +70,7 @@ def driven_kernel(law: ContactLaw) -> Any:
 
     @versioned_kernel(law.version)
     def add_driven_loads(
-        near: NearFacets, now: WallRecord, point: NDArray[np.float64], force: NDArray[np.float64],
+        near: NearFacets, now: WallRecord, places: NDArray[np.float64], force: NDArray[np.float64],
         facet_wall: NDArray[np.int32], walls: DrivenWalls, spheres: Spheres, coefficients: NDArray[np.float64],
         limbs: NDArray[np.int64],
     ) -> None:  # fmt: skip
@@ -83,9 +84,9 @@ def driven_kernel(law: ContactLaw) -> Any:
                     continue
                 fx, fy, fz = -force[c, 0], -force[c, 1], -force[c, 2]
                 ax, ay, az = (
-                    point[c, 0] - centre[w, 0],
-                    point[c, 1] - centre[w, 1],
-                    point[c, 2] - centre[w, 2],
+                    places[c, POINT] - centre[w, 0],
+                    places[c, POINT + 1] - centre[w, 1],
+                    places[c, POINT + 2] - centre[w, 2],
                 )
                 row = DRIVEN_LOADS * walls.row[w]
                 add_exactly(limbs[row], fx)
@@ -126,7 +127,7 @@ def sums_of_driven(
     """
     limbs, column = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64), particles.column
     driven_kernel(law)(
-        contacts.near, contacts.now, contacts.found.point, force, walls.facet_wall,
+        contacts.near, contacts.now, contacts.found.places, force, walls.facet_wall,
         DrivenWalls(walls.driven_row, walls.translation_axis, walls.rotation_axis, walls.centre, materials),
         Spheres(column("radius"), column("material"), parameters.density), parameters.table.reshape(-1), limbs,
     )  # fmt: skip
