@@ -34,8 +34,8 @@ def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
         return _of_top(moments[2], 0.5 * (moments[0] + moments[1]), vectors[:, 2])
     if moments[2] - moments[1] <= _SAME * size:
         return _of_top(moments[0], 0.5 * (moments[1] + moments[2]), vectors[:, 0])
-    nearness = [np.abs(np.diag(vectors[:, one])).sum() for one in itertools.permutations(range(3))]
-    order = list(itertools.permutations(range(3)))[_first_largest(np.array(nearness))]
+    orders = list(itertools.permutations(range(3)))
+    order = orders[_first_largest(np.array([np.abs(np.diag(vectors[:, one])).sum() for one in orders]))]
     axes = vectors[:, order]
     axes = axes * np.where(np.diag(axes) < 0.0, -1.0, 1.0)
     if np.linalg.det(axes) < 0.0:

@@ -51,8 +51,8 @@ class Poses(NamedTuple):
     ----------
     wall : (m,) int64 array
         Numbers of the walls.
-    now, then, frame : (n, m, 18) arrays
-        Poses of the walls at the end and at the begin of each step, and of what their centres rest in.
+    pose, frame : (n + 1, m, 18) and (n, m, 18) arrays
+        Poses of the walls before the first step and at the end of each, and then of what their centres rest in.
     moved : (n, m) bool array
         Whether the pose differs from that before.
     step : (n,) array
@@ -62,8 +62,7 @@ class Poses(NamedTuple):
     """
 
     wall: Integers
-    now: Floats
-    then: Floats
+    pose: Floats
     frame: Floats
     moved: NDArray[np.bool_]
     step: Floats
@@ -76,10 +75,10 @@ class Poses(NamedTuple):
     def room(cls, wall: Sequence[int], steps: int) -> Poses:
         """Return room for so many steps of some walls."""
         m, n = len(wall), steps
-        now, then, frame = (np.empty((n, m, NUMBERS)) for _ in range(3))
         return cls(
-            np.array(wall, np.int64), now, then, frame, np.zeros((n, m), np.bool_), np.empty(n),
-            np.empty((n, ROWS, m, 3)), np.empty((n, m, 3, 3)), np.empty((n, m, 3)), np.zeros((n, m)),
+            np.array(wall, np.int64), np.empty((n + 1, m, NUMBERS)), np.empty((n, m, NUMBERS)),
+            np.zeros((n, m), np.bool_), np.empty(n), np.empty((n, ROWS, m, 3)), np.empty((n, m, 3, 3)),
+            np.empty((n, m, 3)), np.zeros((n, m)),
         )  # fmt: skip
 
 
@@ -119,7 +118,7 @@ def _follow_poses(
     poses = Poses(*numbers)
     for n in range(len(poses.step)):
         for m in range(len(poses.wall)):
-            now, then, state = poses.now[n, m], poses.then[n, m], poses.state[n]
+            now, then, state = poses.pose[n + 1, m], poses.pose[n, m], poses.state[n]
             write_state(now, poses.frame[n, m], centres[m], corners[m], m, state)
             write_mean_velocity(
                 now, then, centres[m], poses.step[n], m, state, poses.gradient[n], poses.mean[n]
@@ -162,8 +161,8 @@ def place_walls(row: int, poses: tuple[Any, ...], places: tuple[Any, ...]) -> No
         if of_step.moved[row, m]:
             nodes = to.nodes[to.node_start[m] : to.node_start[m + 1]]
             facets = to.facets[to.facet_start[m] : to.facet_start[m + 1]]
-            place_rows(nodes, of_step.now[row, m], True, to.first_vertices, to.vertices)
-            place_rows(facets, of_step.now[row, m], False, to.first_normals, to.normals)
+            place_rows(nodes, of_step.pose[row + 1, m], True, to.first_vertices, to.vertices)
+            place_rows(facets, of_step.pose[row + 1, m], False, to.first_normals, to.normals)
 
 
 _NO_ROWS = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -249,30 +248,25 @@ class PlannedWalls:
         self._poses = poses = Poses.room(self.walls, self._last - step)
         before = time_of(step)
         then = tuple(motion.pose(before) for motion in self._motions)
+        poses.pose[0] = [one.numbers for one in then]
         self._objects = [then]
         for n in range(len(poses.step)):
             time = time_of(step + 1 + n)
             now = tuple(motion.pose(time) for motion in self._motions)
             poses.step[n] = time - before
             for m, motion in enumerate(self._motions):
-                poses.now[n, m], poses.then[n, m] = now[m].numbers, then[m].numbers
+                poses.pose[n + 1, m] = now[m].numbers
                 poses.frame[n, m], poses.moved[n, m] = motion.frame(time).numbers, now[m] is not then[m]
             self._objects.append(now)
             before, then = time, now
 
     def arguments(self, step: int) -> tuple[int, tuple[Any, ...], tuple[Any, ...]]:
         """Return arguments of `place_walls` for the step after a planned one."""
-        rows = [self._placed.rows_of(wall) for wall in self.walls]
-        places = WallPlaces(*self._targets, *_joined(rows, 0), *_joined(rows, 1), *self._placed.arrays)
+        nodes, facets = self._placed.moving_rows
+        places = WallPlaces(*self._targets, *nodes, *facets, *self._placed.arrays)
         return step - self._first, tuple(self._poses), tuple(places)
 
     def at(self, step: int) -> tuple[tuple[Pose, ...], tuple[Pose, ...], Floats]:
         """Return poses at a planned step and at the one before, and displacements between them (m,) [m]."""
         row = step - self._first
         return self._objects[row], self._objects[row - 1], self._poses.displacement[row - 1]
-
-
-def _joined(rows: Sequence[tuple[Integers, Integers]], which: int) -> tuple[Integers, Integers]:
-    """Return the rows of all walls one behind the other, and where those of each begin."""
-    parts = [own[which] for own in rows]
-    return np.concatenate(parts), np.cumsum([0, *map(len, parts)])

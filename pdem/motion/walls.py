@@ -308,7 +308,7 @@ class MovingWalls:
 
     def places_of(self, vertices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the present places of some vertices, whether they are watched or not."""
-        return self.placed.places_of(vertices, self._poses.items())
+        return self.placed.places_of(vertices, self._poses)
 
     def begin_step(self, before: float, time: float) -> None:
         """Let driven walls begin a step; `place` puts them where they are then."""

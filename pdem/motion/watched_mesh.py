@@ -11,7 +11,7 @@ from pdem.containers.mesh_topology import members_of
 from pdem.motion.placing import place_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,6 +53,7 @@ class WatchedMesh:
         self._vertices = np.ascontiguousarray(mesh.vertices, np.float64)
         self.watched: Rows | None = None
         self._own: dict[int, Rows] = {}  # what is watched, wall by wall
+        self._joined: tuple[Rows, Rows] | None = None
         self._facet_set, self._vertex_set = IndexSet(mesh.facet_count), IndexSet(mesh.vertex_count)
         self._rests = True  # all walls that do not move are in place
         if not moving:
@@ -99,16 +100,15 @@ class WatchedMesh:
             self.vertices[nodes], self.normals[chosen] = self._vertices[nodes], self._normals[chosen]
         self.watched = nodes, chosen
         self._own.clear()
+        self._joined = None
         for wall in self._moving:
             self.move(wall, poses[wall])
 
-    def places_of(
-        self, vertices: NDArray[np.int64], poses: Iterable[tuple[int, Pose]]
-    ) -> NDArray[np.float64]:
+    def places_of(self, vertices: NDArray[np.int64], poses: Mapping[int, Pose]) -> NDArray[np.float64]:
         """Return the present positions of some vertices, whether they are watched or not."""
         places = self._vertices[vertices]
         walls = np.searchsorted(self._vertex_rows, vertices, side="right") - 1
-        for wall, pose in poses:
+        for wall, pose in poses.items():
             place_rows(np.flatnonzero(walls == wall), pose.numbers, True, places, places)
         return places
 
@@ -121,6 +121,14 @@ class WatchedMesh:
         if wall not in self._own:
             self._own[wall] = self._all_of(wall) if self.watched is None else self._watched_of(wall)
         return self._own[wall]
+
+    @property
+    def moving_rows(self) -> tuple[Rows, Rows]:
+        """Vertices that are watched, by walls that move, and where those of each begin; facets likewise."""
+        if self._joined is None:
+            rows = [self.rows_of(wall) for wall in self._moving]
+            self._joined = _joined([nodes for nodes, _ in rows]), _joined([facets for _, facets in rows])
+        return self._joined
 
     def _all_of(self, wall: int) -> Rows:
         nodes, facets = self.vertices_of(wall), self.facets_of(wall)
@@ -137,3 +145,8 @@ class WatchedMesh:
     def _write(self, rows: Rows, pose: Pose) -> None:
         place_rows(rows[0], pose.numbers, True, self._vertices, self.vertices)
         place_rows(rows[1], pose.numbers, False, self._normals, self.normals)
+
+
+def _joined(parts: Sequence[NDArray[np.int64]]) -> Rows:
+    """Return rows one behind the other, and where those of each part begin."""
+    return np.concatenate(parts), np.cumsum([0, *map(len, parts)])

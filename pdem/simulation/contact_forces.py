@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.pairs.arguments import Kick
     from pdem.containers.exchange import ExchangeCalls
+    from pdem.motion.planned_walls import PlannedWalls
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
 
@@ -116,8 +117,8 @@ class ContactSteps:
         Whether each step also begins the next one.
     ranks : ExchangeCalls, optional
         How kernels agree with other ranks on each step, and refresh ghosts; by default Python does that.
-    planned : bool
-        Whether walls move as planned, see `pdem.motion.planned_walls`; by default they are in place.
+    planned : PlannedWalls, optional
+        By which walls move in each step; by default they are in place.
 
     Attributes
     ----------
@@ -127,13 +128,13 @@ class ContactSteps:
 
     def __init__(
         self, system: System, dt: float, phases: Phases, *, ahead: bool, ranks: ExchangeCalls | None = None,
-        planned: bool = False,
+        planned: PlannedWalls | None = None,
     ) -> None:  # fmt: skip
         self._system, self._phases = system, phases
         self._ranks = calls_without() if ranks is None else ranks
         self._other_phases = {} if ranks is None else {"exchange": EXCHANGE, "wait": WAIT}
         self._planned = planned
-        if planned:
+        if planned is not None:
             self._other_phases["walls move"] = MOVES
         self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
         self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
@@ -284,10 +285,9 @@ class ContactSteps:
 
     def _wall_moves(self) -> tuple[Any, ...]:
         """Return by what call walls are placed in each step, from which row of the plan on, and its arguments."""
-        walls = self._system.moving_walls
-        if not self._planned or walls is None or walls.planned is None:
+        if self._planned is None:
             return 0, *NO_PLAN
-        arguments = walls.planned.arguments(self._system.step)
+        arguments = self._planned.arguments(self._system.step)
         return call_of(place_walls, arguments), *arguments
 
     def _pair_calls(self) -> PairCalls:

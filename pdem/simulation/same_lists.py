@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import ExchangeCalls
+    from pdem.motion.walls import MovingWalls
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
 
@@ -61,18 +62,23 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
 
 def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> Begun | None:
     """Do as `advance_with_same_lists` where nothing is done between steps, or ranks agree by these calls."""
-    most, alone = FIRST, system.exchange.size == 1
+    most, alone, walls = FIRST, system.exchange.size == 1, _walls_with_plan(system)
     while not alone or not (system.pending_drift or system.errors or system.stop_requested()):
-        most = min(most, _last_undisturbed(system, last) - system.step, _planned_steps(system, last))
+        most = min(most, _last_undisturbed(system, last) - system.step)
+        if walls is not None and most > 0:
+            limits = system.wall_margin, system.smallest_radius
+            most = min(most, walls.planned_steps(system.step, last, system.time_of, limits))
         if most < 1:
             break
         begin, dt = time.perf_counter(), system.constants.step
         ranks.status[MINE] = status_of(system, FINE)
-        contacts = ContactSteps(system, dt, phases, ahead=True, ranks=ranks, planned=_have_plan(system))
+        planned = None if walls is None else walls.planned
+        contacts = ContactSteps(system, dt, phases, ahead=True, ranks=ranks, planned=planned)
         taken = contacts.take(most, updates=not alone)
         system.step += taken
         if taken:
-            _adopt_plan(system)
+            if walls is not None:
+                walls.adopt_planned(system.step, system.time, system.time_of(system.step - 1))
             system.pending_drift = contacts.code
             tune_threads(system, phases)
         if contacts.agreed is not None:
@@ -88,30 +94,15 @@ def _begun(system: System, agreed: NDArray[np.int64]) -> Begun:
     system.step += 1
     if system.pending_drift is not None:
         check_drift(system, system.pending_drift)
-    if _have_plan(system):
+    if _walls_with_plan(system) is not None:
         move_walls(system)
     return Begun(*status_or_stop(system, agreed))
 
 
-def _have_plan(system: System) -> bool:
-    """Tell whether walls move as planned, and a kernel may place them."""
-    return system.moving_walls is not None and system.moving_walls.planned is not None
-
-
-def _planned_steps(system: System, last: int) -> int:
-    """Return how many steps walls are planned for in which lists of facets stay the same, at most up to `last`."""
+def _walls_with_plan(system: System) -> MovingWalls | None:
+    """Return the walls if they move as planned, so that a kernel may place them."""
     walls = system.moving_walls
-    if walls is None or walls.planned is None:
-        return last - system.step
-    limits = system.wall_margin, system.smallest_radius
-    return walls.planned_steps(system.step, last, system.time_of, limits)
-
-
-def _adopt_plan(system: System) -> None:
-    """Take note that walls are where they were planned to be at the present step."""
-    if _have_plan(system):
-        assert system.moving_walls is not None
-        system.moving_walls.adopt_planned(system.step, system.time, system.time_of(system.step - 1))
+    return walls if walls is not None and walls.planned is not None else None
 
 
 class _StepsWithPython:

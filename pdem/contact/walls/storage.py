@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
-from pdem.contact.geometry.surface_arrays import PLACE_NUMBERS, Found
+from pdem.contact.geometry.surface_arrays import PLACE_NUMBERS, Found, Scratch
 from pdem.contact.law.contact_law import BLOCK, OVERLAP, UNKNOWN
 from pdem.contact.law.dissipation import ENDED, terms_of_accounts
 from pdem.contact.walls.arguments import WallRecord, WallWork
@@ -126,27 +125,28 @@ class WallRoom:
         Row of the history that goes on.
     force : (rows, LOAD) array
         What contacts do to their particles.
-    tally : (s, 1 + 2 largest_order) int32 array or None
-        See `pdem.contact.geometry.surface_arrays.Scratch`; as long as the arrays of `work`.
     """
 
     def __init__(self, law: ContactLaw, rows: int, largest_order: int) -> None:
         self._width, self._sides = law.columns, largest_order
         self.force, self.match = np.zeros((rows, LOAD)), np.empty(rows, np.int64)
         self._places, self._weight = line_zeros((rows, PLACE_NUMBERS)), np.empty(rows, np.int64)
-        self._make_scratch(0)
+        self._scratch = Scratch.rows(0, SIGNED_COLUMNS, largest_order)
         self._seen = np.zeros((SEEN, 0), np.int64)
         self._lists = np.empty((3, 0), np.int32)
         self._history, self._columns = np.empty(0), np.empty(0)
 
-    def _make_scratch(self, rows: int) -> None:
-        self._real, self._integer = np.empty((rows, REAL_COLUMNS)), np.empty((rows, SIGNED_COLUMNS), np.int64)
-        self.tally = np.empty((rows, 1 + 2 * self._sides), np.int32) if self._sides else None
+    @property
+    def tally(self) -> NDArray[np.int32] | None:
+        """How often features count, (s, 1 + 2 largest_order): see `pdem.contact.geometry.surface_arrays.Scratch`."""
+        tally: NDArray[np.int32] | None = self._scratch.tally
+        return tally
 
     @property
     def memory(self) -> int:
         """Bytes held in buffers."""
-        return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
+        held = (*vars(self).values(), *self._scratch)
+        return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
 
     def found(self, rows: WallRows) -> Found:
         """Return room for contacts, whose features are written to `rows`."""
@@ -157,8 +157,8 @@ class WallRoom:
 
         None of the particles has more than `most` facets to test.
         """
-        if len(self._real) != most * workers:
-            self._make_scratch(most * workers)
+        if len(self._scratch.real) != most * workers:
+            self._scratch = Scratch.rows(most * workers, SIGNED_COLUMNS, self._sides)
         room = len(self.force) + LANES * (near // TILE + workers + 1)
         if room > self._lists.shape[1]:
             self._lists = np.empty((3, with_spare(room)), np.int32)
@@ -169,6 +169,6 @@ class WallRoom:
             self._seen = np.zeros((SEEN, workers), np.int64)
         row, particle, owner = self._lists
         return WallWork(
-            self._seen, self._real, self._integer, self.match, row, particle, owner, self.force, total, self._history,
-            self._columns,
+            self._seen, self._scratch.real, self._scratch.integer, self.match, row, particle, owner, self.force, total,
+            self._history, self._columns,
         )  # fmt: skip
