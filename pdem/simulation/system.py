@@ -144,10 +144,13 @@ class System:
         How much of the skins the box may use up.
     box_drive : BoxDrive
         How it is driven.
+    steps_at_a_time : int
+        Steps that a kernel takes before Python looks at signals: few until it is known how long they take.
     """
 
     wear: WallWear | None = None
     collisions: CollisionCounts | None = None
+    steps_at_a_time = 16
 
     def __init__(
         self,
