@@ -42,7 +42,7 @@ def test_ranks_find_the_cuts_that_one_process_finds(ranks, exchange, seed):
 
 @pytest.mark.ranks(2, 3)
 def test_a_slow_rank_gets_less_until_all_take_equally_long(ranks, exchange):
-    """The last rank takes twice as long for a particle as the others, which the number of its particles does not show."""
+    """The last rank takes twice as long for a particle as the others do, which numbers of particles do not show."""
     position = np.random.default_rng(5).uniform(size=(6000, 3))
     exchange.divide(position[share_of(exchange, 6000, 1)])
     pace, spent, shares = 2e-3 if exchange.rank == ranks - 1 else 1e-3, np.zeros(1), []

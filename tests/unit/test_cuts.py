@@ -117,3 +117,50 @@ def test_space_is_cut_anew_when_imbalance_has_cost_twice_as_much():
     assert Balance("always").is_due(0.0, 1.0)
     assert not Balance("never").may_cut
     assert not Balance("never").is_due(1e9, 0.0)
+
+
+def boxes_of(cuts, whole):
+    """Return the box of each part, one after the other."""
+    boxes, waiting = np.empty((cuts.parts, 6)), [(0 if cuts.parts > 1 else -1, whole)]
+    while waiting:
+        node, box = waiting.pop()
+        if node < 0:
+            boxes[-1 - node] = box
+            continue
+        below, above, axis = box.copy(), box.copy(), cuts.axis[node]
+        below[3 + axis] = min(below[3 + axis], cuts.place[node])
+        above[axis] = max(above[axis], cuts.place[node])
+        waiting += [(cuts.below[node], below), (cuts.above[node], above)]
+    return boxes
+
+
+@settings(max_examples=60, derandomize=True)
+@given(seed=SEEDS, parts=st.integers(1, 70), periodic=st.tuples(st.booleans(), st.booleans(), st.booleans()))
+def test_the_parts_near_boxes_are_found(seed, parts, periodic):
+    """By the walk down the tree as by a look at all of them, whatever the images."""
+    rng, _ = cloud(seed, 0)
+    cuts, period = cut(rng.random((100, 3)), parts), np.where(periodic, 1.0, 0.0)
+    whole = np.repeat([0.0, 1.0], 3)
+    lower = rng.random((3, 3))
+    boxes = np.column_stack((lower, lower + rng.uniform(0.0, 0.3, (3, 3)), rng.uniform(0.0, 0.3, 3)))
+    boxes[0, 0] = np.inf  # of no particles
+    expected = set()
+    shifts = np.stack(np.meshgrid(*[[-one, 0.0, one] for one in period]), axis=-1).reshape(-1, 3)
+    for part, box in enumerate(boxes_of(cuts, whole)):
+        for one in boxes[1:]:
+            apart = np.maximum(box[:3] - one[3:6] - shifts, one[:3] + shifts - box[3:])
+            within = np.linalg.norm(np.maximum(apart, 0.0), axis=1).min() <= one[6]
+            expected |= {part} if within and (box[:3] <= box[3:]).all() else set()
+    assert cuts.near(boxes, whole, Repeats.upright(period)).tolist() == sorted(expected)
+
+
+def test_as_many_parts_touch_one_whatever_their_number():
+    rng = np.random.default_rng(2)
+    for parts in (64, 512, 4096):
+        position = rng.random((40 * parts, 3))
+        cuts = cut(position, parts)
+        own = position[cuts.owners(position) == parts // 3]
+        box = np.concatenate((own.min(axis=0), own.max(axis=0), [0.03 * parts ** (-1.0 / 3.0)]))[None]
+        near = cuts.near(box, np.repeat([0.0, 1.0], 3), Repeats.upright(np.ones(3)))
+        assert parts // 3 in near
+        assert 7 <= len(near) <= 27
