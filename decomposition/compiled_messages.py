@@ -127,8 +127,9 @@ def calls_of(
     """Return calls that agree and send, by what they are given; they are compiled, and not called."""
     given = call_of(gather_rows, (rows, chosen, gathered)), status, handles, rows, chosen, gathered
     return ExchangeCalls(
-        *(call_of(kernel, given) for kernel in (ask, agree, begin_update, finish_update, poll)), given, status
-    )
+        call_of(ask, given), call_of(agree, given), call_of(begin_update, given), call_of(finish_update, given),
+        call_of(poll, given), given, status,
+    )  # fmt: skip
 
 
 class CompiledMessages:
