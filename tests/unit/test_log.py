@@ -173,7 +173,7 @@ def test_end_report_holds_all_parts() -> None:
         1e-12,
         ["missed-contact builds = 0"],
     )
-    assert "10 million particle-steps/s, 5 million per core on 2 cores, 00:02 in all" in report
+    assert "10 million particle-steps/s, 5 million per thread on 2 threads, 00:02 in all" in report
     assert "gravity work" in report
     assert "1.000000e-12  (2.5e-13 of the largest)" in report
     assert report.endswith("missed-contact builds = 0")
