@@ -9,8 +9,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.simulation.box_report import box_values
-from pdem.simulation.simulation import Simulation
+from pdem.verification.gallery.bulk_runs import begin_of_stage, case_run
 from pdem.verification.study import Finding, Study, Table
 
 if TYPE_CHECKING:
@@ -32,7 +31,10 @@ HARDNESS = 1e4
 """Stiffness of a contact over pressure (in 3D times diameter)."""
 
 SKIPPED, _LOOKS, _STEPS = 1.0 / 3.0, 400, 20
-"""Part of the flow before means begin; states in a mean; steps in an impact."""
+"""Part of the flow before means begin; states in a mean, at least; steps in an impact."""
+
+_CHECKPOINTS = 40
+"""From one of which a run goes on that was stopped."""
 
 SHORTEST = 120.0
 """Least time of a flow over d sqrt(rho / P): twelve times that in which the box brings the mean of the stress about."""
@@ -106,7 +108,7 @@ def jop_fraction(inertial: Floats) -> Floats:
 def run(notebook: Notebook) -> Iterator[Table]:
     """Yield friction and volume fraction of discs, then of spheres."""
     discs, spheres = FULL if notebook.full else QUICK
-    flows = {"discs": sheared(discs, notebook.threads), "spheres": sheared(spheres, notebook.threads)}
+    flows = {name: sheared(notebook, name, flow) for name, flow in (("discs", discs), ("spheres", spheres))}
     laws = {"discs": (linear_friction, linear_fraction), "spheres": (jop_friction, jop_fraction)}
     with notebook.plot("friction", 2) as axes:
         for (name, states), colour in zip(flows.items(), ("tab:blue", "tab:orange"), strict=True):
@@ -179,37 +181,29 @@ def _state_findings(
     return found
 
 
-def sheared(flow: Flow, threads: int) -> list[State]:
+def sheared(notebook: Notebook, name: str, flow: Flow) -> list[State]:
     """Return the steady states of a bed that is sheared at one inertial number after the other."""
-    simulation = Simulation(_case(flow), threads=threads)
-    while simulation.system.stages.present == 0:
-        simulation.advance(100)
-    return [_state(simulation, flow, inertial) for inertial in flow.inertial]
+    case = _case(flow)
+    times = [float(stage.end or 0.0) for stage in case.stages[1:]]
+    settings = [
+        f"output.series_every={(1.0 - SKIPPED) * min(times) / _LOOKS!r}",
+        f"output.fields_every={sum(times)!r}", f"output.checkpoint_every={sum(times) / _CHECKPOINTS!r}",
+    ]  # fmt: skip
+    results = case_run(notebook, name, case, settings)
+    rows = results.series.rows
+    begins = [begin_of_stage(results, number) for number in range(1, len(case.stages))]
+    parts = zip(begins, times, flow.inertial, strict=True)
+    return [_state(rows, begin + SKIPPED * time, begin + time, flow, one) for begin, time, one in parts]
 
 
-def _state(simulation: Simulation, flow: Flow, inertial: float) -> State:
-    """Return the steady state of the stage that has begun, and go to its end."""
-    stage, step = simulation.system.stages.present, simulation.system.constants.step
-    rate = inertial / _time(flow.dimension)
-    whole = flow.strain_at(inertial) / rate / step
-    simulation.advance(math.ceil(SKIPPED * whole))
-    every = int((1.0 - SKIPPED) * whole / _LOOKS)
-    rows = []
-    for _ in range(_LOOKS):
-        simulation.advance(every)
-        stress = simulation.stress().total
-        rows.append(
-            (
-                -0.5 * (stress[0, 1] + stress[1, 0]),
-                stress[1, 1],
-                box_values(simulation.system)["solid_fraction"],
-            )
-        )
-    shear, pressure, fraction = np.mean(rows, axis=0).tolist()
-    while simulation.system.stages.present == stage < len(flow.inertial):
-        simulation.advance(10)
+def _state(rows: NDArray[np.void], begin: float, end: float, flow: Flow, inertial: float) -> State:
+    """Return the steady state at a wanted inertial number: the mean over a part of the series."""
+    steady = rows[(rows["time"] > begin) & (rows["time"] < end)]
+    shear, pressure, fraction = (
+        float(steady[name].mean()) for name in ("stress_xy", "stress_yy", "solid_fraction")
+    )
     ratio = pressure / PRESSURE[flow.dimension]
-    return State(inertial / math.sqrt(ratio), shear / pressure, fraction, ratio)
+    return State(inertial / math.sqrt(ratio), -shear / pressure, fraction, ratio)
 
 
 def _mass() -> float:
