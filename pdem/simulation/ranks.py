@@ -198,6 +198,15 @@ def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: A
     return PARTITIONERS[case.decomposition.method](lower, upper)(position, ranks)
 
 
+def exact_partition(
+    parts: Any, ranks: Sequence[int], whole: NDArray[np.float64], count: Callable[[NDArray[np.float64]], int]
+) -> Any:
+    """Return a partition that was made from a sample, with the exact parts of some ranks; see `with_exact_parts`."""
+    from decomposition.bisection import with_exact_parts
+
+    return with_exact_parts(parts, ranks, whole, count)
+
+
 def rank_among_others(
     neighbours: Sequence[OtherRank], period: NDArray[np.float64], threads: int
 ) -> AmongOthers:
