@@ -159,7 +159,7 @@ def find_and_evaluate(
     ended, deep = seen_by_all(WallWork(*work).seen)
     if ended == 0 or not walls.keeps_account:
         return ended, deep, 0
-    add_ended_at_walls(limbs, walls.terms, walls.columns, near, before)
+    add_ended_at_walls(limbs, walls.terms, walls.columns, near, work, before)
     return ended, deep, ended * len(walls.terms)
 
 

@@ -64,7 +64,7 @@ def test_table_columns_line_up_and_absent_values_are_dashes() -> None:
     line = table_row(VALUES)
     assert len(line) == len(table_heading()) == sum(column.width for column in TABLE_COLUMNS)
     cells = line.split("  ")
-    assert "1 000 000" in line
+    assert "1,000,000" in line
     assert "0.80 %" in line
     assert "01:12" in line
     assert "nan" in line

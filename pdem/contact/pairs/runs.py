@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.foundation.kernels import inlined, kernel
-from pdem.foundation.sums import add_exactly
+from pdem.foundation.sums import PART, add_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,8 +135,9 @@ def add_ended(
     number, room = 0, accounts.shape[1] // len(runs)
     for worker in range(len(runs)):
         for account in range(len(terms)):
-            for place in range(worker * room, worker * room + runs[worker, ENDED]):
-                add_exactly(limbs[terms[account]], accounts[account, place])
+            for first in range(0, runs[worker, ENDED], PART):
+                part = min(PART, runs[worker, ENDED] - first)
+                add_part(limbs, terms[account], accounts[account], worker * room + first, part)
         number += runs[worker, ENDED] * len(terms)
     return number
 
