@@ -1,4 +1,8 @@
-"""When space is cut anew: when waiting for the busiest rank has cost more than that would."""
+"""When space is cut anew: when waiting for the busiest rank has cost more than that would.
+
+What counts is the time that each rank has worked since the last cut. Noise makes now one rank late and now another; no
+cut mends that, and in these sums most of it cancels.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ WORTH = 2.0
 
 
 class Balance:
-    """A tally of what imbalance has cost since space was cut.
+    """What ranks have worked since space was cut, and what cutting costs.
 
     Parameters
     ----------
@@ -30,8 +34,8 @@ class Balance:
 
     def __init__(self, policy: str) -> None:
         self._policy = policy
-        self._before: NDArray[np.float64] | None = None
-        self._lost = 0.0
+        self._seconds: NDArray[np.float64] | None = None
+        self._at_cut: NDArray[np.float64] | None = None
         self._begun: float | None = None
         self.cost = 0.0
 
@@ -40,28 +44,28 @@ class Balance:
         """Whether space may be cut anew at all: else nobody asks what imbalance costs."""
         return self._policy != "never"
 
-    def since(self, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the times spent on each kind of work since the last call [s]."""
-        spent = np.zeros(len(seconds)) if self._before is None else seconds - self._before
-        self._before = seconds.copy()
-        return spent
+    def since_cut(self, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the times spent on each kind of work since space was cut, by those since the run began [s]."""
+        if self._at_cut is None:
+            self._at_cut = seconds.copy()
+        self._seconds = seconds.copy()
+        return seconds - self._at_cut
 
     def is_due(self, lost: float, cost: float) -> bool:
-        """Tell whether to cut anew, after the busiest rank has taken longer than the mean by `lost` [s].
+        """Tell whether to cut anew, after the busiest rank has worked longer than the mean by `lost` [s].
 
         Parameters
         ----------
         lost, cost : float
-            The same on every rank: time lost since the last call, and the cost of cutting anew on the slowest [s].
+            The same on every rank: time lost since space was cut, and the cost of a cut on the slowest rank [s].
         """
-        self._lost += lost
         if self._policy != "auto":
             return self._policy == "always"
-        return self._lost > WORTH * cost and self._lost > 0.0
+        return lost > WORTH * cost and lost > 0.0
 
     def begin(self) -> None:
         """Note that space is being cut."""
-        self._lost = 0.0
+        self._at_cut = self._seconds
         self._begun = time.perf_counter()
 
     def end(self) -> None:

@@ -85,6 +85,17 @@ def begin_update(
 
 
 @uncounted_serial_kernel
+def poll(
+    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
+) -> None:
+    """Let messages get on: MPI sends and receives large ones in several parts, and looks after these when called."""
+    states = handles[STATES]
+    failed = call_c(handles[TESTALL], (handles[RECEIVING], handles[RECEIVES], handles[FLAG], states))
+    failed = max(failed, call_c(handles[TESTALL], (handles[SENDING], handles[SENDS], handles[FLAG], states)))
+    status[FAILURE, 0] = max(status[FAILURE, 0], failed)
+
+
+@uncounted_serial_kernel
 def gather_only(
     gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
 ) -> None:
@@ -107,7 +118,7 @@ def gathering(rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls
     """Return calls that gather rows and send nothing: for a rank in a rehearsal."""
     status, none = np.zeros((3, 3), np.int64), np.zeros(0, np.int64)
     given = call_of(gather_rows, (rows, chosen, gathered)), status, none, rows, chosen, gathered
-    return ExchangeCalls(call_of(gather_only, given), 0, 0, 0, given, status)
+    return ExchangeCalls(call_of(gather_only, given), 0, 0, 0, 0, given, status)
 
 
 def calls_of(
@@ -116,8 +127,8 @@ def calls_of(
     """Return calls that agree and send, by what they are given; they are compiled, and not called."""
     given = call_of(gather_rows, (rows, chosen, gathered)), status, handles, rows, chosen, gathered
     return ExchangeCalls(
-        call_of(ask, given), call_of(agree, given), call_of(begin_update, given), call_of(finish_update, given), given,
-        status,
+        call_of(ask, given), call_of(agree, given), call_of(begin_update, given), call_of(finish_update, given),
+        call_of(poll, given), given, status,
     )  # fmt: skip
 
 

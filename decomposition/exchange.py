@@ -109,7 +109,8 @@ class RankExchange(RankGroup):
         """Cut anew if the imbalance has cost more than that would; return whether that was done."""
         if not self._balance.may_cut:
             return False
-        total, most = self._totals(self._balance.since(seconds))
+        since = self._balance.since_cut(seconds)
+        total, most = self._totals(since)
         if not self._balance.is_due(float(most[0] - total.sum() / self.size), float(most[1])):
             return False
         self._balance.begin()
@@ -117,6 +118,7 @@ class RankExchange(RankGroup):
         all_counts = np.empty(held.shape[1])
         self._communicator.Allreduce(held.sum(axis=0), all_counts, self._mpi.SUM)
         work = held @ (total / np.maximum(all_counts, 1.0))
+        work *= since.sum() / work.sum() if work.any() else 1.0
         self._parts = self._partition(position, self.size, work, self._parts, over=self)
         return True
 

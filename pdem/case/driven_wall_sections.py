@@ -44,8 +44,10 @@ class Servo(Section):
         Direction of the axis, a vector of any length but zero, constant in time.
     centre : tuple of 3 float
         A point on the axis, in m; needed with a torque.
-    force, torque : float
-        Wanted load: force of the particles on the wall along the axis in N, or torque about it in N m.
+    force : float
+        Wanted load: force of the particles on the wall along the axis, in N.
+    torque : float
+        In place of `force`: wanted torque of the particles on the wall about the axis, in N m.
     force_table, torque_table : LoadTable
         In place of `force` and `torque`: the wanted load as a function of time.
     largest_rate : float
@@ -95,23 +97,29 @@ class Body(Section):
 
     Attributes
     ----------
-    mass, density : float
-        Mass in kg, or density in kg/m^3 of the volume that the mesh encloses; exactly one of them.
+    mass : float
+        Mass in kg; exactly one of mass and density is given.
+    density : float
+        Density in kg/m^3 of the volume that the mesh encloses.
     centre : tuple of 3 float
         Centre of mass at time 0, in m.
     inertia : 3 or 3 times 3 float
         Inertia about the centre of mass at time 0, in kg m^2: moments about x, y and z, or the tensor. Without
         centre and inertia the mesh has to be closed, and both are those of its volume.
-    velocity, angular_velocity : tuple of 3 float
-        Velocity and angular velocity at time 0, in m/s and rad/s.
+    velocity : tuple of 3 float
+        Velocity at time 0, in m/s.
+    angular_velocity : tuple of 3 float
+        Angular velocity at time 0, in rad/s.
     free_translation : tuple of 3 bool
         Directions of space in which the body can move.
     free_rotation : tuple of 3 bool
         Axes of space, through the centre of mass, about which the body can turn: all, one or none.
     hinge : Axis
         In place of `free_translation` and `free_rotation`: the only axis about which the body can turn.
-    force, torque : tuple of 3 float
-        Force and torque that are applied at the centre of mass, constant in space, in N and N m.
+    force : tuple of 3 float
+        Force that is applied at the centre of mass, constant in space, in N.
+    torque : tuple of 3 float
+        Torque that is applied, constant in space, in N m.
     gravity : bool
         Whether the gravity of the domain acts on the body.
     """

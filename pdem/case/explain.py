@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import textwrap
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, get_origin
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel
 
 from pdem.case.base import BRANCH
 from pdem.case.example_cases import example_groups, example_text
+from pdem.case.key_examples import example_of, is_named
 from pdem.case.key_texts import (
     default_text,
     first_sentence,
@@ -19,19 +20,17 @@ from pdem.case.key_texts import (
     models_in,
     plain,
     summary_of,
-    written,
 )
+from pdem.case.law_texts import model_key_texts, model_keys, model_texts
 from pdem.case.messages import nearest_key_hint
 from pdem.case.schema import CaseData
-from pdem.contact.law.models import LAWS, PARTS
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pdem.contact.law.parts import Key
-
     Models = list[type[BaseModel]]
+    Fields = list[tuple[type[BaseModel], str]]
 
 WIDTH = 100
 _INDEX = re.compile(r"\[\d+\]|(?<=\.)\d+(?=\.|$)")
@@ -70,36 +69,53 @@ def explain(key: str = "", roots: Mapping[str, Root] | None = None) -> str:
     """
     parts = [part for part in _INDEX.sub("", key).split(".") if part]
     root = (roots or {}).get(parts[0]) if parts else None
-    models: Models = [CaseData if root is None else root.model]
-    found: list[tuple[type[BaseModel], str]] = []
-    for number, part in enumerate(parts):
-        if number == 0 and root is not None:
-            continue
-        owners = [model for model in models if part in model.model_fields]
-        if not owners:
-            if found and _is_named(found) and found[0][1] == parts[number - 1]:
-                continue  # the name of a material, an interaction, a motion, or a wall of a stage
-            allowed = list(dict.fromkeys(name for model in models for name in model.model_fields))
-            where = ".".join(parts[:number])
-            raise InputError(
-                f"{key} is no key{f' of {where}' if where else ''}; {nearest_key_hint(part, allowed)}"
-            )
-        found = [(owner, part) for owner in owners]
-        models = [inner for owner, name in found for inner in models_in(owner.model_fields[name])]
     if not parts:
         others = f"\n\nother files: {', '.join(f'pdem explain {name}' for name in roots)}" if roots else ""
         return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData])}{others}"
-    texts = _field_texts(found)
+    told = model_key_texts(parts)
+    if told:
+        return "\n\n".join([".".join(parts), *told])
+    found, models = _place_of(parts, CaseData if root is None else root.model, skip=root is not None)
+    texts = _field_texts(found[-1] if found else [])
     sections = _section_texts(list(dict.fromkeys(models)))
-    return "\n\n".join([".".join(parts), *texts, *_model_texts(parts), *sections, *_example(parts, root)])
+    examples = _case_examples() if root is None else root.examples
+    path = [some[0] for some in found]
+    example = example_of(path, examples) if path else []
+    return "\n\n".join([".".join(parts), *texts, *model_texts(parts), *sections, *example])
 
 
-def _is_named(found: Sequence[tuple[type[BaseModel], str]]) -> bool:
-    """Return whether the entries of a section have names chosen by the user."""
-    return any(get_origin(owner.model_fields[name].annotation) is dict for owner, name in found)
+def _place_of(parts: Sequence[str], top: type[BaseModel], skip: bool) -> tuple[list[Fields], Models]:
+    """Return the fields at each part of a key that is no chosen name, and the sections that the last may hold."""
+    models: Models = [top]
+    found: list[Fields] = []
+    for number, part in enumerate(parts):
+        if number == 0 and skip:
+            continue
+        owners = [model for model in models if part in model.model_fields]
+        if owners:
+            found.append([(owner, part) for owner in owners])
+            models = [inner for owner in owners for inner in models_in(owner.model_fields[part])]
+        elif not (found and is_named(*found[-1][0]) and found[-1][0][1] == parts[number - 1]):
+            raise InputError(_mistake(parts, number, models))  # else: the name of a material, a motion, ...
+    return found, models
 
 
-def _field_texts(found: Sequence[tuple[type[BaseModel], str]]) -> list[str]:
+def _mistake(parts: Sequence[str], number: int, models: Models) -> str:
+    """Return what is wrong with a part of a key, and what is allowed there."""
+    where = ".".join(parts[:number])
+    allowed = list(dict.fromkeys(name for model in models for name in model.model_fields)) or model_keys(
+        parts[:number]
+    )
+    hint = nearest_key_hint(parts[number], allowed) if allowed else f"{where} is a value without keys"
+    return f"{'.'.join(parts)} is no key{f' of {where}' if where else ''}; {hint}"
+
+
+def _case_examples() -> dict[str, str]:
+    """Return the texts of all examples of cases."""
+    return {name: example_text(name) for name in chain.from_iterable(example_groups().values())}
+
+
+def _field_texts(found: Fields) -> list[str]:
     """Return meaning, types and defaults of a key, once for all sections in which it means the same."""
     owners: dict[str, Models] = {}
     for owner, name in found:
@@ -113,24 +129,6 @@ def _field_texts(found: Sequence[tuple[type[BaseModel], str]]) -> list[str]:
         lines = [*textwrap.wrap(plain(meaning), WIDTH), f"  value: {' or '.join(kinds)}"]
         texts.append("\n".join([*lines, f"  default: {' or '.join(defaults)}"]))
     return texts
-
-
-def _model_texts(parts: Sequence[str]) -> list[str]:
-    """Return the models of a part of a contact law, or the laws, with their keys, if that is what the key is."""
-    if parts[0] != "interactions" or parts[-1] not in (*PARTS, "law"):
-        return []
-    if parts[-1] == "law":
-        told = [(f'law = "{name}": {one.normal.text}', list(one.keys.values())) for name, one in LAWS.items()]
-    else:
-        told = [(f'model = "{one.model}": {one.text}', list(one.keys)) for one in PARTS[parts[-1]].values()]
-    return ["\n".join([line, *map(_key_line, keys)]) for line, keys in told]
-
-
-def _key_line(key: Key) -> str:
-    """Return a line on a key of a model: its unit, what it is, and its default or choices."""
-    choices = f" {' or '.join(map(written, key.choices))}" if key.choices else ""
-    default = "" if key.default is None else f" (default: {written(key.default)})"
-    return f"  {key.name}{f' [{key.unit}]' if key.unit else ''}  {key.text}{choices}{default}"
 
 
 def _section_texts(models: Models) -> list[str]:
@@ -170,25 +168,3 @@ def _listed(models: Models, without: Sequence[str] = ()) -> str:
         for name, model in names
     ]
     return "".join(f"\n  {name:<{width}}  {text}" for (name, _), text in zip(names, texts, strict=True))
-
-
-def _example(parts: Sequence[str], root: Root | None) -> list[str]:
-    """Return a line of the first example with the key, in its section; none if no example has it."""
-    if root is not None:
-        parts = parts[1:] if len(parts) > 2 else ["", *parts[1:]]
-        return _example_in(parts, root.examples) if len(parts) > 1 else []
-    names = chain.from_iterable(example_groups().values())
-    return _example_in(parts, {name: example_text(name) for name in names})
-
-
-def _example_in(parts: Sequence[str], examples: Mapping[str, str]) -> list[str]:
-    pattern = re.compile(rf"(?<![\w-]){re.escape(parts[-1])} = ")
-    for name, text in examples.items():
-        root = ""
-        for line in text.splitlines():
-            header = re.match(r"\[+([\w-]+)", line)
-            root = header[1] if header else root
-            is_section = len(parts) == 1 and header is not None
-            if root == parts[0] and (is_section or (len(parts) > 1 and pattern.search(line.split("#")[0]))):
-                return [f"example, of pdem new {name}:\n  {line.strip()}"]
-    return []

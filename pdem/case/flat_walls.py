@@ -72,8 +72,10 @@ class BoxWall(ShapeWall):
 
     Attributes
     ----------
-    lower, upper : tuple of 3 float
-        Corners of the box, in m.
+    lower : tuple of 3 float
+        Corner of the box with the smallest coordinates, in m.
+    upper : tuple of 3 float
+        Corner of the box with the largest coordinates, in m.
     open : tuple of str
         Faces to leave out, by axis and side: ``["+z"]`` is a box without a lid.
     """

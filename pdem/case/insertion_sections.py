@@ -145,13 +145,18 @@ class Insertion(Section):
         Region in which particles are inserted, wholly inside a box, cylinder or ball.
     face : face or None
         In place of `region`: particles are inserted as a stream through a flat face.
-    mass_rate, count_rate : float or RateTable or None
-        Rate at which particles are inserted, in kg/s or particles per s. Without both everything is inserted at
-        `start`.
-    start, end : float
-        Beginning and end of the insertion, in s.
-    mass, count : float, int or None
-        Mass in kg, and number of particles, after which the insertion ends.
+    mass_rate : float or RateTable or None
+        Rate at which particles are inserted, in kg/s. Without a rate everything is inserted at `start`.
+    count_rate : float or RateTable or None
+        In place of `mass_rate`: rate in particles per s.
+    start : float
+        Beginning of the insertion, in s.
+    end : float
+        End of the insertion, in s.
+    mass : float or None
+        Mass in kg after which the insertion ends.
+    count : int or None
+        Number of particles after which the insertion ends.
     velocity : vector, float, SpreadVelocity
         Velocity of the particles in m/s; with a face a number is the speed along its normal.
     angular_velocity : vector

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-_WORDS = {float: "number", int: "whole number", str: "text", bool: "true or false", dict: "table"}
+_WORDS = {
+    Any: "any value",
+    float: "number",
+    int: "whole number",
+    str: "text",
+    bool: "true or false",
+    dict: "table",
+}
 _LIMITS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
 
 

@@ -67,8 +67,12 @@ class Interaction(Section):
     rolling_friction : float
         Resisting moment over normal force and rolling radius: short for
         ``rolling = {model = "constant-torque", friction = ...}``.
-    rolling, twisting, adhesion : dict or None
-        Further parts of the law, each a table with the ``model`` and its keys.
+    rolling : dict or None
+        Resistance to rolling: a table with a ``model`` and its keys.
+    twisting : dict or None
+        Resistance to twisting about the normal: a table with a ``model`` and its keys.
+    adhesion : dict or None
+        Attraction, dry or by liquid bridges: a table with a ``model`` and its keys.
     normal_stiffness : float or None
         Laws with linear springs only, where it is required: stiffness of loading in N/m.
     tangential_ratio : float or None

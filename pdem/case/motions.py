@@ -84,8 +84,10 @@ class Swing(RotationKind):
 
     Attributes
     ----------
-    amplitude, phase : float
-        Amplitude and phase in rad.
+    amplitude : float
+        Amplitude in rad.
+    phase : float
+        Phase at time 0 in rad.
     frequency : float
         Frequency in Hz.
     """

@@ -31,8 +31,10 @@ class CylinderWall(RoundWall):
         The middle of the axis, in m.
     axis : tuple of 3 float
         Direction of the axis, from the lower to the upper end.
-    radius, length : float
+    radius : float
         Radius of the cylinder, in m.
+    length : float
+        Length along the axis, in m.
     caps : {"both", "lower", "upper", "none"}
         Which ends are closed.
     """
@@ -114,8 +116,12 @@ class TubeWall(RoundWall):
         The middle of the axis, in m.
     axis : tuple of 3 float
         Direction of the axis.
-    inner_radius, outer_radius, length : float
-        Inner radius, outer radius and length of the tube, in m.
+    inner_radius : float
+        Inner radius of the tube, in m.
+    outer_radius : float
+        Outer radius of the tube, in m.
+    length : float
+        Length along the axis, in m.
     """
 
     branch: ClassVar[str] = f"{BRANCH}tube"

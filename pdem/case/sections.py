@@ -49,8 +49,10 @@ class Domain(Section):
 
     Attributes
     ----------
-    lower, upper : tuple of 3 float
-        Corners of the box, in m.
+    lower : tuple of 3 float
+        Corner of the box with the smallest coordinates, in m.
+    upper : tuple of 3 float
+        Corner of the box with the largest coordinates, in m.
     periodic : tuple of 3 bool
         Whether the box is periodic along x, y and z.
     outside : {"keep", "remove"}

@@ -62,7 +62,7 @@ class Sensor(Section):
     Attributes
     ----------
     name : str
-        Name of the insertion; its columns in the series begin with it.
+        Name of the sensor; its columns in the series begin with it.
     region : region or None
         Count particles with centres in a box, cylinder or ball.
     plane : Plane or None

@@ -33,8 +33,10 @@ class CollisionEnergies(Section):
 
     Attributes
     ----------
-    lowest, highest : float
-        Smallest and largest energy of the bins, in J; collisions outside are counted in one bin on each side.
+    lowest : float
+        Smallest energy of the bins, in J; collisions below are counted in one bin.
+    highest : float
+        Largest energy of the bins, in J; collisions above are counted in one bin.
     per_decade : int
         Number of bins per factor of ten.
     sizes : tuple of float

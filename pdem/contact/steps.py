@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.pairs.arguments import Contacts
-from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome_of
+from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome_of, take_part
 from pdem.contact.walls.arguments import WallArguments, WallWork
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
 from pdem.contact.walls.search import seen_by_all
@@ -43,6 +43,13 @@ TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, BEGUN = ran
 
 EARLY, LATE = 1, 2
 """Contacts among owned particles, and those with ghosts."""
+
+PARTS = 8
+"""Parts of the contacts among owned particles, between which messages get on, at most."""
+
+LEAST, LEAST_OF_THREADS = 2, 32
+"""Chunks of a part, at least, for one worker and for each of several: these begin a part together, for which they take
+as long as for half a chunk."""
 
 TIMES = 7
 WALLS, PAIRS, SUM, WAIT, EXCHANGE, MOVES, COUNTED = range(TIMES)
@@ -152,7 +159,7 @@ def find_and_evaluate(
     ended, deep = seen_by_all(WallWork(*work).seen)
     if ended == 0 or not walls.keeps_account:
         return ended, deep, 0
-    add_ended_at_walls(limbs, walls.terms, walls.columns, near, before)
+    add_ended_at_walls(limbs, walls.terms, walls.columns, near, work, before)
     return ended, deep, ended * len(walls.terms)
 
 
@@ -185,13 +192,11 @@ def evaluate_walls(
 
 
 @inlined
-def evaluate_pairs(
+def evaluate_part(
     pairs: PairCalls, late: bool, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
 ) -> bool:  # fmt: skip
-    """Find contacts between particles and their forces; return whether there was room for all."""
-    begin = processor_clock()
+    """Find contacts among the chunks that workers are to take, and their forces; return whether there was room."""
     runs, candidates, chunks, contacts, rows, early, parameters, kick, particles, work = pairs.evaluated
-    divide_runs(runs, pairs.inner if late else 0, pairs.chunks if late else pairs.inner)
     schedule = pairs.late if late else early
     call_kernel(
         pairs.evaluate,
@@ -201,8 +206,63 @@ def evaluate_pairs(
     if any_ended:
         times[COUNTED] += add_ended(limbs, pairs.terms, Contacts(*contacts).ended, runs)
     outcome[DEEP_PAIR], outcome[CODE] = max(outcome[DEEP_PAIR], deep), max(outcome[CODE], code)
+    return done
+
+
+@inlined
+def let_messages_get_on(ranks: ExchangeCalls, times: NDArray[np.int64]) -> None:
+    """Give messages that are on their way the help that they want."""
+    begin = processor_clock()
+    call_kernel(ranks.poll, ranks.given)
+    times[EXCHANGE] += processor_clock() - begin
+
+
+@inlined
+def evaluate_early(
+    pairs: PairCalls, ranks: ExchangeCalls, parts: int, limbs: NDArray[np.int64], outcome: NDArray[np.int64],
+    times: NDArray[np.int64],
+) -> bool:  # fmt: skip
+    """Find contacts among owned particles and their forces; return whether there was room for all.
+
+    Messages get on before each part. Where there was no room workers are left with all of their chunks.
+    """
+    runs, chunks, done = pairs.evaluated[0], (0, pairs.inner), True
+    for part in range(parts):
+        if ranks.poll != 0:
+            let_messages_get_on(ranks, times)
+        begin = processor_clock()
+        take_part(runs, chunks, part, parts)
+        done = evaluate_part(pairs, False, limbs, outcome, times)
+        times[PAIRS] += processor_clock() - begin
+        if not done:
+            break
+    divide_runs(runs, 0, pairs.inner)
+    return done
+
+
+@inlined
+def evaluate_late(
+    pairs: PairCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+) -> bool:
+    """Find contacts with ghosts and their forces; return whether there was room for all."""
+    begin = processor_clock()
+    divide_runs(pairs.evaluated[0], pairs.inner, pairs.chunks)
+    done = evaluate_part(pairs, True, limbs, outcome, times)
     times[PAIRS] += processor_clock() - begin
     return done
+
+
+@inlined
+def parts_of(pairs: PairCalls, ghosts: int, ranks: ExchangeCalls) -> int:
+    """Return in how many parts contacts among owned particles are evaluated, so that messages get on meanwhile.
+
+    One where there are none, and where somebody looks at the contacts that have ended in the whole.
+    """
+    if ranks.poll == 0 or ghosts != 0:
+        return 1
+    workers = len(pairs.evaluated[0])
+    least = LEAST if workers == 1 else LEAST_OF_THREADS * workers
+    return max(1, min(PARTS, pairs.inner // least))
 
 
 @inlined
@@ -268,10 +328,10 @@ def take_step(
 ) -> int:  # fmt: skip
     """Evaluate the contacts between particles, and let all forces act; return 0, or as `UNFINISHED`."""
     outcome[CODE] = FINE
-    if not evaluate_pairs(pairs, False, limbs, outcome, times):
+    if not evaluate_early(pairs, ranks, parts_of(pairs, ghosts, ranks), limbs, outcome, times):
         return EARLY
     wait_for_ghosts(ghosts, ranks, outcome, times)
-    if pairs.chunks > pairs.inner and not evaluate_pairs(pairs, True, limbs, outcome, times):
+    if pairs.chunks > pairs.inner and not evaluate_late(pairs, limbs, outcome, times):
         return LATE
     sum_remaining(pairs, outcome, times)
     return 0

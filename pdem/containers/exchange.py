@@ -126,6 +126,8 @@ class ExchangeCalls(NamedTuple):
         Waits for the answer, the row `AGREED`. 0 where there is nobody to agree with.
     begin_update, finish_update : calls
         As the methods of `Exchange`, for the rows that have been gathered.
+    poll : call
+        Between these two, as often as one likes: lets messages get on that want the processor's help.
     given : tuple
         Arguments of each of these.
     status : (3, 3) int64 array
@@ -136,6 +138,7 @@ class ExchangeCalls(NamedTuple):
     agree: Call
     begin_update: Call
     finish_update: Call
+    poll: Call
     given: tuple[Any, ...]
     status: NDArray[np.int64]
 
@@ -143,7 +146,7 @@ class ExchangeCalls(NamedTuple):
 def calls_without() -> ExchangeCalls:
     """Return calls of the same types as those of ranks, none of which does anything: all are 0."""
     status, whole, rows = np.zeros((3, 3), np.int64), np.zeros(0, np.int64), np.zeros((0, PACKED))
-    return ExchangeCalls(0, 0, 0, 0, (0, status, whole, rows, whole, rows), status)
+    return ExchangeCalls(0, 0, 0, 0, 0, (0, status, whole, rows, whole, rows), status)
 
 
 class Exchange(Group, Protocol):

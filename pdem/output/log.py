@@ -45,7 +45,7 @@ class TableColumn(NamedTuple):
 TABLE_COLUMNS = (
     TableColumn("step", "step", 10, "{:d}".format),
     TableColumn("time", "time[s]", 11, "{:.4e}".format),
-    TableColumn("particles", "particles", 12, lambda count: f"{count:,}".replace(",", " ")),
+    TableColumn("particles", "particles", 12, lambda count: f"{count:,}"),
     TableColumn("contacts_per_particle", "contacts/p", 11, "{:.3f}".format),
     TableColumn("largest_overlap", "overlap/R", 10, lambda fraction: f"{100 * fraction:.2f} %"),
     TableColumn("kinetic_energy", "kinetic[J]", 12, "{:.4e}".format),

@@ -36,8 +36,8 @@ def quantity(value: float) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a count with its noun, singular or plural: ``1 particle``, ``12 345 particles``."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}".replace(",", " ")
+    """Return a count with its noun, singular or plural: ``1 particle``, ``12,345 particles``."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 class OverRanks(NamedTuple):
@@ -79,14 +79,14 @@ def body_count(columns: Mapping[str, NDArray[Any]]) -> int:
     return int(np.count_nonzero(columns["cluster"] == 0) + np.count_nonzero(clusters))
 
 
-def throughput(particle_steps: float, seconds: float, cores: int) -> str:
-    """Return the speed of a run in one line: particle-steps per second, in all and per core."""
-    if seconds <= 0 or cores < 1:
+def throughput(particle_steps: float, seconds: float, threads: int) -> str:
+    """Return the speed of a run in one line: particle-steps per second, in all and per thread of all ranks."""
+    if seconds <= 0 or threads < 1:
         return "no steps were taken"
     rate = particle_steps / seconds
     return (
-        f"{quantity(rate)} particle-steps/s, {quantity(rate / cores)} per core on "
-        f"{counted(cores, 'core')}, {duration(seconds)} in all"
+        f"{quantity(rate)} particle-steps/s, {quantity(rate / threads)} per thread on "
+        f"{counted(threads, 'thread')}, {duration(seconds)} in all"
     )
 
 

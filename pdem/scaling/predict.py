@@ -5,7 +5,8 @@ Owned particles and ghosts of each of the P ranks are counted exactly at the beg
 * compute: measured time of one rank for integration, pairs and walls, times the rank's share of particles,
   candidate pairs (those across a cut are evaluated on both sides) and candidate facets;
 * detect: measured time of one rank for neighbour lists, times the rank's share of particles, ghosts included;
-* exchange: packing and unpacking of ghosts (measured), a latency for each message, its bytes over the bandwidth;
+* exchange: packing and unpacking of ghosts (measured), a latency for each message, and what their bytes over the
+  bandwidth take longer than the contacts that a rank evaluates before it waits for them;
 * lists: work of a detection for every neighbour (measured), its messages, and what all ranks agree on then;
 * agree: the all-reduce of a step, log2 P latencies;
 * wait: for the slowest rank.
@@ -64,6 +65,20 @@ class Network:
                 f"a network of latency {self.latency} s and bandwidth {self.bandwidth} B/s: "
                 "a finite latency of at least 0 and a positive bandwidth are needed"
             )
+
+    def delay(self, messages: Any, most_bytes: Any, work: Any) -> Any:
+        """Return how much longer a step takes with messages than without [s].
+
+        Their bytes travel while the rank works. Their latencies are not hidden: the processor begins and ends each.
+
+        Parameters
+        ----------
+        messages, most_bytes : int or array of int
+            Sent or received, whichever are more: links are full duplex.
+        work : float or array
+            What a rank does before it waits for them [s].
+        """
+        return self.latency * messages + np.maximum(most_bytes / self.bandwidth - work, 0.0)
 
 
 @dataclass(frozen=True)
@@ -135,13 +150,17 @@ class WorkCounts:
     facets: NDArray[np.int64]
     facet_candidates: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
-    def by_rank(self, division: Division) -> tuple[Floats, Floats]:
-        """Return the numbers of candidate pairs and facets of each rank; a pair across a cut counts on both sides."""
+    def by_rank(self, division: Division) -> tuple[Floats, Floats, Floats]:
+        """Return the numbers of candidate pairs within each rank, of those across its cuts, and of its facets.
+
+        A pair across a cut counts on both sides.
+        """
         one, other = division.owner[self.first], division.owner[self.second]
-        pairs = np.bincount(one, minlength=division.ranks)
-        pairs += np.bincount(other[one != other], minlength=division.ranks)
+        crosses = one != other
+        within = np.bincount(one[~crosses], minlength=division.ranks)
+        across = np.bincount(np.concatenate((one[crosses], other[crosses])), minlength=division.ranks)
         facets = np.bincount(division.owner, self.facets, minlength=division.ranks)
-        return pairs.astype(np.float64), facets.astype(np.float64)
+        return within.astype(np.float64), across.astype(np.float64), facets.astype(np.float64)
 
     def facets_by_rank(self, division: Division) -> NDArray[np.int64] | None:
         """Return the number of different candidate facets of each rank; None without walls."""
@@ -163,14 +182,17 @@ def predict(division: Division, work: WorkCounts, costs: Costs, network: Network
         ``speed_up`` and ``efficiency`` over one rank.
     """
     ranks, owned, ghosts = division.ranks, division.owned.sum(axis=1), division.ghosts.sum(axis=1)
-    pairs, facets = work.by_rank(division)
+    within, across, facets = work.by_rank(division)
     particles = max(int(owned.sum()), 1)
     # without candidates at the beginning, for instance while grains still fall, later ones are shared like particles
-    pair_share = pairs / len(work.first) if len(work.first) else owned / particles
-    wall_share = facets / facets.sum() if facets.any() else owned / particles
-    compute = costs.particle * owned / particles + costs.pair * pair_share + costs.wall * wall_share
+    share = owned / particles
+    number = len(work.first)
+    before, after = (within / number, across / number) if number else (share, np.zeros_like(share))
+    wall_share = facets / facets.sum() if facets.any() else share
+    early = costs.pair * before + costs.wall * wall_share
+    compute = costs.particle * share + early + costs.pair * after
     detect = costs.detect * (owned + ghosts) / particles
-    exchange = _exchange(division, costs, network)
+    exchange = _exchange(division, costs, network, early)
     lists, agree = _lists_and_agreement(division, costs, network)
     busy = compute + detect + exchange
     slowest = float(busy.max(initial=0.0))
@@ -186,15 +208,11 @@ def predict(division: Division, work: WorkCounts, costs: Costs, network: Network
     }
 
 
-def _exchange(division: Division, costs: Costs, network: Network) -> Floats:
-    """Return the seconds per step of each rank for ghosts; links are full duplex."""
-    out = division.sent.sum(axis=1)
+def _exchange(division: Division, costs: Costs, network: Network, early: Floats) -> Floats:
+    """Return the seconds per step of each rank for ghosts, which travel while it does its early work [s]."""
     messages = np.maximum(division.sends, division.receives)
-    seconds: Floats = (
-        costs.copy * out
-        + network.latency * messages
-        + np.maximum(division.sent_bytes, division.received_bytes) / network.bandwidth
-    )
+    most_bytes = np.maximum(division.sent_bytes, division.received_bytes)
+    seconds: Floats = costs.copy * division.sent.sum(axis=1) + network.delay(messages, most_bytes, early)
     return seconds
 
 

@@ -40,6 +40,8 @@ class RankCost:
         Messages and bytes of a step.
     step : float
         Work of a step without lists, packing included [s].
+    early : float
+        Part of it that is done while ghosts travel [s]: contacts among owned particles, and with walls.
     detection : float
         Work of a detection [s].
     bytes : int
@@ -52,16 +54,24 @@ class RankCost:
     neighbours: int
     traffic: Traffic
     step: float
+    early: float
     detection: float
     bytes: int
 
+    @property
+    def most_bytes(self) -> int:
+        """Bytes that it sends or receives in a step, whichever are more."""
+        return max(self.traffic.sent, self.traffic.received)
+
+    def delay(self, network: Network) -> float:
+        """Return how much longer messages make a step [s]."""
+        messages = max(self.traffic.sends, self.traffic.receives)
+        return float(network.delay(messages, self.most_bytes, self.early))
+
     def seconds(self, detections: float, network: Network) -> float:
         """Return the time of a mean step, with so many detections per step, messages included [s]."""
-        messages = max(self.traffic.sends, self.traffic.receives)
-        sent = max(self.traffic.sent, self.traffic.received)
-        step = self.step + network.latency * messages + sent / network.bandwidth
         lists = self.detection + MESSAGES * network.latency * self.neighbours
-        return step + detections * lists
+        return self.step + self.delay(network) + detections * lists
 
 
 class TimedRank:
@@ -86,6 +96,7 @@ class TimedRank:
         self.rank, self._system, self._exchange = rank, system, exchange
         self._phases = Phases()
         self._steps: list[float] = []
+        self._early: list[float] = []
         self._detections: list[float] = []
         self._taken = self._made = 0
 
@@ -119,7 +130,9 @@ class TimedRank:
         """
         with self._others_busy(beside):
             made, begin = self._system.detections, self._own_clock()
+            walls, pairs = self._spent("walls"), self._spent("pairs")
             self.advance(steps)
+            early = self._spent("walls") - walls + self._share_of_owned() * (self._spent("pairs") - pairs)
             seconds, made = self._own_clock() - begin, self._system.detections - made
             begin = self._own_clock()
             time_step.migrate_and_rebuild_lists(self._system, None, Phases())
@@ -127,14 +140,23 @@ class TimedRank:
         self._taken, self._made = self._taken + steps, self._made + made
         self._detections.append(detection)
         self._steps.append(max(seconds - made * detection, 0.0) / steps)
+        self._early.append(early / steps)
 
     def cost(self) -> RankCost:
         """Return the costs: medians of what was timed."""
         particles, exchange = self._system.particles, self._exchange
         return RankCost(
             self.rank, particles.count, particles.ghosts, exchange.neighbours, exchange.traffic(),
-            median(self._steps), median(self._detections), self._system.memory(),
+            median(self._steps), median(self._early), median(self._detections), self._system.memory(),
         )  # fmt: skip
+
+    def _spent(self, phase: str) -> float:
+        return self._phases.spent(phase)
+
+    def _share_of_owned(self) -> float:
+        """Return the share of candidates without a ghost, whose contacts are evaluated before ghosts are waited for."""
+        pairs = self._system.pair_contacts
+        return float(pairs.inner / max(pairs.candidates, 1))
 
     def _own_clock(self) -> float:
         """Return a time without what was spent on the work of other ranks [s]."""

@@ -2,8 +2,8 @@
 
 The system is copies of a small periodic one (`pdem.scaling.tiling`). Space is cut as for the real number of ranks, from
 a sample. Of a few ranks, the heaviest among them, the particles are made, and those around, which belong to neighbours;
-the rank then makes ghosts and lists, packs, and takes steps, as in a run (`decomposition.one_of_many`). Messages are
-added by a model of the network. The slowest rank counts.
+the rank then makes ghosts and lists, packs, and takes steps, as in a run (`decomposition.one_of_many`). What messages
+take beyond the contacts behind which they travel is added by a model of the network. The slowest rank counts.
 """
 
 from __future__ import annotations
@@ -321,7 +321,9 @@ def _row(
     return {
         "ranks": ranks, "particles": tiling.count, "made": [cost.rank for cost in costs],
         "owned": slowest.owned, "ghosts": slowest.ghosts, "neighbours": slowest.neighbours,
-        "bytes_per_step": slowest.traffic.sent, "work": slowest.step, "detection": slowest.detection,
+        "bytes_per_step": slowest.most_bytes, "work": slowest.step, "early": slowest.early,
+        "messages": slowest.most_bytes / network.bandwidth, "delay": slowest.delay(network),
+        "detection": slowest.detection,
         "agree": agree, "seconds_per_step": total, "memory": max(cost.bytes for cost in costs) + CUT_BYTES * ranks,
         "efficiency": _per_particle(one, network) * tiling.count / ranks / total,
     }  # fmt: skip

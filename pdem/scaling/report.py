@@ -142,7 +142,8 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
         f"Measured on one rank of {costs['threads']} thread{'s' * (costs['threads'] > 1)} over {costs['steps']} steps: "
         f"{_nanoseconds(plan)}. Network: {1e6 * network['latency']:g} us per message, "
         f"{network['bandwidth'] / 1e9:g} GB/s for each rank. lists: what a detection does for every neighbour. "
-        "wait: for the slowest. "
+        "exchange: packing, latencies, and bytes as far as contacts among owned particles do not hide them. wait: for "
+        "the slowest. "
         + "Speed-up: particles and steps in a time, over those of one rank. " * weak
         + "Not in it: shared networks and memory, noise, output, imbalance that grows later."
         + (
@@ -208,16 +209,19 @@ def rehearsal_section(document: Mapping[str, Any]) -> Section:
         f"{1e9 * document['seconds_per_particle']:.4g} ns per particle and step, "
         f"{1000.0 * document['detections']:.3g} detections in 1000 steps. Network: {1e6 * network['latency']:g} us per "
         f"message, {network['bandwidth'] / 1e9:g} GB/s for each rank; an all-reduce takes 2 log2(ranks) messages. "
+        "Messages travel while contacts among owned particles are evaluated: of their bytes what is not hidden by that "
+        "counts, their latencies count in full. "
         f"{_company(document)}Not in it: a network shared with others, noise, output."
     )
     head = (
-        "ranks", "particles", "owned", "ghosts", "neighbours", "bytes/step", "work us/step", "ms/detection",
-        "all-reduce us", "us/step", "MB", "efficiency %",
+        "ranks", "particles", "owned", "ghosts", "neighbours", "bytes/step", "work us/step", "of it before ghosts",
+        "messages us", "not hidden", "ms/detection", "all-reduce us", "us/step", "MB", "efficiency %",
     )  # fmt: skip
     rows = [
         [
             str(row["ranks"]), f"{row['particles']:.4g}", str(row["owned"]), str(row["ghosts"]),
             str(row["neighbours"]), str(row["bytes_per_step"]), f"{1e6 * row['work']:.4g}",
+            *(f"{1e6 * row[key]:.4g}" if key in row else "" for key in ("early", "messages", "delay")),
             f"{1e3 * row['detection']:.4g}", f"{1e6 * row['agree']:.3g}", f"{1e6 * row['seconds_per_step']:.4g}",
             f"{row['memory'] / 1e6:.4g}", f"{100.0 * row['efficiency']:.3g}",
         ]

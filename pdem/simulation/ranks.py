@@ -125,7 +125,7 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
     Raises
     ------
     LaunchError
-        On all ranks, if nodes do not see the same files of the case.
+        On all ranks, if nodes, or ranks of several working folders, do not see the same files of the case.
     """
     world = _world_of(communicator, threads)
     if isinstance(world, Alone):
@@ -133,9 +133,10 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
     if len(world.nodes) > 1:
         _check_same_files(communicator, case)
     from decomposition.exchange import RankExchange
+    from pdem.simulation.same_files import check_same_files
 
     domain = case.domain
-    return RankExchange(
+    exchange = RankExchange(
         world,
         domain.lower,
         domain.upper,
@@ -143,6 +144,8 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
         case.decomposition.method,
         case.decomposition.balance,
     )
+    check_same_files(exchange, case)
+    return exchange
 
 
 def group_of(communicator: Any = None) -> Alone | RankGroup:

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 LONGEST = 0.05
 """Time of steps after which signals are looked at [s]."""
 
-FIRST = 16
-"""Steps that are taken at a time before it is known how long they take."""
-
 
 def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun | None:
     """Take steps up to the step `last` at most, all of them with the next one begun at once.
@@ -62,9 +59,9 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
 
 def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> Begun | None:
     """Do as `advance_with_same_lists` where nothing is done between steps, or ranks agree by these calls."""
-    most, alone, walls = FIRST, system.exchange.size == 1, _walls_with_plan(system)
+    alone, walls = system.exchange.size == 1, _walls_with_plan(system)
     while not alone or not (system.pending_drift or system.errors or system.stop_requested()):
-        most = min(most, _last_undisturbed(system, last) - system.step)
+        most = min(system.steps_at_a_time, _last_undisturbed(system, last) - system.step)
         if walls is not None and most > 0:
             limits = system.wall_margin, system.smallest_radius
             most = min(most, walls.planned_steps(system.step, last, system.time_of, limits))
@@ -85,7 +82,7 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
             return _begun(system, contacts.agreed)
         if taken == 0:
             break
-        most = max(1, int(LONGEST * taken / (time.perf_counter() - begin)))
+        system.steps_at_a_time = max(1, int(LONGEST * taken / (time.perf_counter() - begin)))
     return None
 
 
@@ -178,4 +175,4 @@ def needs_python(system: System) -> bool:
 def _last_undisturbed(system: System, last: int) -> int:
     """Return the step before the next one at which the tuners ask for something, at most `last`."""
     wanted = last if system.skin_tuner is None else min(last, system.skin_tuner.next_detection - 1)
-    return min(wanted, max(system.thread_tuner.next_look, system.step + 1))
+    return min(wanted, max(system.thread_tuner.end_of_window, system.step + 1))

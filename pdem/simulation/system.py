@@ -144,6 +144,8 @@ class System:
         How much of the skins the box may use up.
     box_drive : BoxDrive
         How it is driven.
+    steps_at_a_time : int
+        Steps that a kernel takes before Python looks at signals: few until it is known how long they take.
     """
 
     wear: WallWear | None = None
@@ -185,9 +187,8 @@ class System:
         self.issued_warnings: set[str] = set()
         self.chunk_tuner, self.thread_tuner = ChunkTuner(), ThreadTuner(threads())
         self.skin_tuner: SkinTuner | None = None
-        self.step = 0
-        self.detections = 0
-        self.rebalances = 0
+        self.step, self.steps_at_a_time = 0, 16
+        self.detections, self.rebalances = 0, 0
         self.ended_energies = ExactSums(ENDED)
         self._reference = np.zeros((0, 3))
         self._skin = np.zeros(0)

@@ -54,7 +54,7 @@ class ThreadTuner:
     number : int
         Threads that shall run now.
     next_look : int
-        Step at which `look` has to be called.
+        Step from which on `look` has to be called.
     """
 
     def __init__(self, threads: int) -> None:
@@ -80,6 +80,11 @@ class ThreadTuner:
         """Begin to count at a step, that of a restart."""
         self._last = step, 0.0
         self.next_look = step + FIRST_TRIAL if len(self.choices) > 1 else sys.maxsize
+
+    @property
+    def end_of_window(self) -> int:
+        """Step at which steps end that are timed together: that of the next look while a round of trials goes on."""
+        return self.next_look if self._moves else sys.maxsize
 
     @property
     def is_trying(self) -> bool:

@@ -17,8 +17,10 @@ class Window(Section):
     ----------
     stage : str or None
         Name of a stage: measure only during this stage; `start` and `end` are counted from its beginning.
-    start, end : float or None
-        First and last time of the measure, in s.
+    start : float or None
+        First time of the measure, in s.
+    end : float or None
+        Last time of the measure, in s.
     """
 
     stage: Name | None = None

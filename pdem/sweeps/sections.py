@@ -32,8 +32,10 @@ class Varied(Section):
         In place of `key`: several keys that always have the same value.
     values : list or None
         Values, of any type that the key takes.
-    min, max : float or None
-        In place of `values`: smallest and largest value of a range.
+    min : float or None
+        In place of `values`: smallest value of a range.
+    max : float or None
+        Largest value of that range.
     count : int or None
         Number of values that a grid takes from the range.
     scale : str

@@ -155,6 +155,10 @@ def test_few_ranks_have_no_more_ghosts_than_they_would(beside):
     assert (one["owned"], one["ghosts"], one["neighbours"], one["bytes_per_step"]) == (number, 0, 0, 0)
     assert two["neighbours"] == 1
     assert 0 < two["ghosts"] < two["owned"]
+    assert one["delay"] == 0.0
+    assert two["delay"] == pytest.approx(2e-6 + max(0.0, two["messages"] - two["early"]))
+    for row in (one, two):
+        assert 0.0 < row["early"] < row["work"]
     assert not multiprocessing.active_children()
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from rank_cases import CLOUD, DRUM, communicator, compare, require_same_bits, state
 
 import pdem
-from decomposition.compiled_messages import CompiledMessages
+from decomposition.compiled_messages import TESTALL, CompiledMessages
+from pdem.contact.pairs.history_kernels import CHUNKS
+from pdem.contact.steps import PARTS
 from pdem.containers.exchange import AGREED, FAILURE, calls_without
 from pdem.papers.mixer import drum
 from pdem.simulation import contact_forces, same_lists
+from pdem.simulation.chunk_tuner import ChunkTuner
 
 _MOTION = "rotation = {rate = 12.0, axis = [1.0, 0.0, 0.0]}\ntranslation = {velocity = [0.2, 0.0, 0.0]}\n"
 AT_REST = DRUM.replace(_MOTION, "")
@@ -82,6 +87,27 @@ def test_python_does_the_same_where_mpi_has_no_addresses(ranks, kernels, monkeyp
         require_same_bits(found, expected)
 
 
+@pytest.mark.ranks(2, 3, timeout=240)
+def test_messages_get_on_while_contacts_are_evaluated(ranks, kernels, monkeypatch):
+    """MPI is asked for sends and receives before each of several parts of the contacts, and once more for sends."""
+    asked, connect = [], CompiledMessages.__init__
+
+    def watched(self, *arguments):
+        connect(self, *arguments)
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, *4 * [ctypes.c_int64])
+        test = kind(int(self._handles[TESTALL]))
+        self.watch = kind(lambda *given: asked.append(given[0]) or test(*given))
+        self._handles[TESTALL] = ctypes.cast(self.watch, ctypes.c_void_p).value
+
+    monkeypatch.setattr(CompiledMessages, "__init__", watched)
+    monkeypatch.setattr(ChunkTuner, "chunk", CHUNKS[0])
+    text = CLOUD.replace("max = 0.012", "max = 0.004").replace("0.25, seed", "0.3, seed")
+    shared = compare(pdem.Case.from_text(text), 60)
+    parts = (len(asked) / sum(kernels) - 1.0) / 2.0
+    assert shared.system.pair_contacts.storage.inner_number >= 4
+    assert 2.0 <= parts <= PARTS
+
+
 @pytest.mark.ranks(3, timeout=240)
 def test_a_signal_to_one_rank_stops_all_at_the_same_step(ranks, kernels, monkeypatch):
     monkeypatch.setattr(same_lists, "LONGEST", 1e-4)
@@ -121,5 +147,5 @@ def test_an_error_of_mpi_is_raised(ranks):
 
 def test_one_rank_has_nobody_to_agree_with():
     calls = calls_without()
-    assert not any(calls[:4])
+    assert not any(calls[:5])
     assert np.all(calls.status[AGREED] == 0)

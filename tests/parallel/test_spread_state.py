@@ -40,6 +40,23 @@ def test_ranks_find_the_cuts_that_one_process_finds(ranks, exchange, seed):
             np.testing.assert_array_equal(one.place, other.place)
 
 
+@pytest.mark.ranks(2, 3)
+def test_a_slow_rank_gets_less_until_all_take_equally_long(ranks, exchange):
+    """The last rank takes twice as long for a particle as the others do, which numbers of particles do not show."""
+    position = np.random.default_rng(5).uniform(size=(6000, 3))
+    exchange.divide(position[share_of(exchange, 6000, 1)])
+    pace, spent, shares = 2e-3 if exchange.rank == ranks - 1 else 1e-3, np.zeros(1), []
+    exchange.rebalance(np.zeros((0, 3)), spent, lambda: np.zeros((0, 1)))
+    for _ in range(12):
+        mine = position[exchange.owners(position) == exchange.rank]
+        spent = spent + pace * len(mine)
+        exchange.rebalance(mine, spent, lambda mine=mine: np.ones((len(mine), 1)))
+        shares.append(len(mine) / 6000)
+    slow = 1.0 / (2 * ranks - 1)
+    assert shares[0] == pytest.approx(1.0 / ranks, rel=0.01)
+    assert shares[-1] == pytest.approx(slow if exchange.rank == ranks - 1 else 2.0 * slow, rel=0.02)
+
+
 @pytest.mark.ranks(1, 2, 3, 8, slow=(4,))
 def test_rows_get_to_the_ranks_they_are_sent_to(ranks, exchange):
     rng = np.random.default_rng(exchange.rank)

@@ -104,7 +104,7 @@ def test_settings_that_are_tried_while_running_change_no_bit(tmp_path, monkeypat
         return tried[-1]
 
     def any_number(self, step, spent):
-        self.next_look, self._tried = step + 1, int(rng.integers(2))
+        self.next_look, self._tried, self._moves = step + 1, int(rng.integers(2)), [0]
         self._index = self._tried
         ran.append((self.number, self.division))
 
@@ -112,8 +112,9 @@ def test_settings_that_are_tried_while_running_change_no_bit(tmp_path, monkeypat
     monkeypatch.setattr(ThreadTuner, "look", any_number)
     grains, given = options()
     run = simulate(tmp_path, grains, threads=2, detection={"skin": 0.05}, **given)
-    run.system.thread_tuner.next_look = 1
+    run.system.thread_tuner.look(0, 0.0)
     run.advance(STEPS)
+    assert len(ran) > STEPS // 2
     assert set(ran) == {(1, 2), (2, 2)}
     assert len(set(tried)) > 2
     same(run, expected)

@@ -103,15 +103,16 @@ def test_cuts_move_by_half_of_their_way_until_the_work_is_even():
 
 def test_space_is_cut_anew_when_imbalance_has_cost_twice_as_much():
     balance = Balance("auto")
-    np.testing.assert_array_equal(balance.since(np.array([3.0, 1.0])), 0.0)
-    np.testing.assert_array_equal(balance.since(np.array([5.0, 1.5])), [2.0, 0.5])
-    assert not balance.is_due(0.0, 1.0)
-    assert not balance.is_due(1.5, 1.0)
-    assert balance.is_due(0.6, 1.0)
+    np.testing.assert_array_equal(balance.since_cut(np.array([3.0, 1.0])), 0.0)
+    np.testing.assert_array_equal(balance.since_cut(np.array([5.0, 1.5])), [2.0, 0.5])
+    np.testing.assert_array_equal(balance.since_cut(np.array([6.0, 1.5])), [3.0, 0.5])
+    assert not balance.is_due(0.0, 0.0)
+    assert not balance.is_due(2.0, 1.0)
+    assert balance.is_due(2.1, 1.0)
     balance.begin()
     balance.end()
     assert balance.cost > 0.0
-    assert not balance.is_due(1.0, 1.0)
+    np.testing.assert_array_equal(balance.since_cut(np.array([6.5, 1.5])), [0.5, 0.0])
     assert balance.may_cut
     assert Balance("always").is_due(0.0, 1.0)
     assert not Balance("never").may_cut

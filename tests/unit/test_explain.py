@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
 
+from pdem.case.example_cases import example_text
 from pdem.case.explain import explain
 from pdem.case.key_texts import models_in
 from pdem.case.schema import CaseData
 from pdem.cli import main
+from pdem.contact.law.models import PARTS
 from pdem.foundation.errors import InputError
+from pdem.sweeps.examples import study_roots
 
 
 def keys(model: type[BaseModel], before: str = "", depth: int = 4):
@@ -22,6 +27,15 @@ def keys(model: type[BaseModel], before: str = "", depth: int = 4):
 
 
 ALL = sorted(set(keys(CaseData)))
+
+
+PLANS = sorted({key for name, root in study_roots().items() for key in keys(root.model, f"{name}.")})
+MODELS = [
+    f"interactions.{part}.{key.name}"
+    for part, some in PARTS.items()
+    for one in some.values()
+    for key in one.keys
+]
 
 
 def test_every_key_is_explained():
@@ -36,6 +50,48 @@ def test_every_key_is_explained():
         assert "`" not in text
         assert "typing." not in text
         assert "<class" not in text
+
+
+@pytest.mark.parametrize("key", PLANS)
+def test_keys_of_sweeps_and_calibrations(key):
+    text = explain(key, study_roots())
+    assert "  value: " in text
+    assert "typing." not in text
+
+
+@pytest.mark.parametrize("key", sorted(set(MODELS)))
+def test_keys_of_parts_of_laws(key):
+    text = explain(key)
+    assert "  value: " in text
+    assert 'model = "' in text
+
+
+def test_keys_of_laws_alone():
+    text = explain("interactions.a-b.plasticity_depth")
+    assert 'law = "luding"' in text
+    assert "default: 0.05" in text
+
+
+def _path_in(document, names):
+    """Return whether tables of a file have a value at a path, below names that users choose or not."""
+    if not names:
+        return True
+    if isinstance(document, list):
+        return any(_path_in(one, names) for one in document)
+    if not isinstance(document, dict):
+        return False
+    return names[0] in document and _path_in(document[names[0]], names[1:])
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in ALL if key.split(".")[0] in ("walls", "insertions", "sensors", "time")]
+)
+def test_examples_have_the_key_where_it_belongs(key):
+    """An example of the amplitude of a swing is no oscillation, one of a body's force no servo."""
+    _, _, example = explain(key).partition("example, of pdem new ")
+    if example:
+        text = example_text(example.partition(":")[0])
+        assert _path_in(tomllib.loads(text), key.split(".")), example
 
 
 @pytest.mark.parametrize(
@@ -62,7 +118,11 @@ def test_every_key_is_explained():
         ("stages[1].walls.gate.remove", ["touches nothing", "default: false", "example, of pdem new silo"]),
         ("stages.until.for", ["without interruption, in s", "value: number at least 0"]),
         ("domain.gravity_table.every", ["20 time steps"]),
-        ("sensors", ["[[sensors]]", "mixing", "residence"]),
+        ("sensors", ["[[sensors]]", "mixing", "residence", '  name = "silo"']),
+        ("sensors.name", ["Name of the sensor"]),
+        ("walls.swing.amplitude", ["Amplitude in rad", "\n  swing = {"]),
+        ("walls.inner_radius", ["Inner radius of the tube"]),
+        ("interactions.rolling.damping", ['model = "spring"', "value: number at least 0", "default: 0.3"]),
     ],
 )
 def test_texts(key, expected):
@@ -76,6 +136,10 @@ def test_sections_and_mistakes():
         explain("domian")
     with pytest.raises(InputError, match=r"walls.servo.forse is no key of walls.servo; did you mean 'force'"):
         explain("walls.servo.forse")
+    with pytest.raises(InputError, match=r"no key of interactions.rolling; did you mean 'friction'"):
+        explain("interactions.rolling.fricton")
+    with pytest.raises(InputError, match=r"time.step is a value without keys"):
+        explain("time.step.size")
     with pytest.raises(InputError, match="is no key of particles"):
         explain("particles.a.radius")
 
@@ -86,7 +150,7 @@ def test_the_command():
 
 
 def test_keys_that_all_shapes_share_stand_once():
-    text = explain("walls")
+    text = explain("walls").partition("\n\nexample, ")[0]
     assert text.count("\n  rotation ") == text.count("\n  material ") == text.count("\n  servo ") == 1
     assert text.count("\n  radius ") == 3
     assert explain("walls.shape").count("value: ") == 1

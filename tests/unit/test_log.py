@@ -64,7 +64,7 @@ def test_table_columns_line_up_and_absent_values_are_dashes() -> None:
     line = table_row(VALUES)
     assert len(line) == len(table_heading()) == sum(column.width for column in TABLE_COLUMNS)
     cells = line.split("  ")
-    assert "1 000 000" in line
+    assert "1,000,000" in line
     assert "0.80 %" in line
     assert "01:12" in line
     assert "nan" in line
@@ -173,7 +173,7 @@ def test_end_report_holds_all_parts() -> None:
         1e-12,
         ["missed-contact builds = 0"],
     )
-    assert "10 million particle-steps/s, 5 million per core on 2 cores, 00:02 in all" in report
+    assert "10 million particle-steps/s, 5 million per thread on 2 threads, 00:02 in all" in report
     assert "gravity work" in report
     assert "1.000000e-12  (2.5e-13 of the largest)" in report
     assert report.endswith("missed-contact builds = 0")

@@ -59,10 +59,10 @@ def test_ranks_with_as_many_particles_count_and_others_are_told(folder):
     other = {**document["rows"][0], "ranks": 1200, "particles": 15_000 * 1200}
     (folder / "rehearsal.json").write_text(json.dumps({**document, "rows": [few, other]}))
     _, sections = asked_for(folder)
-    assert "by the rehearsal of 1 200 ranks with 15 thousand particles each; neither" in sections[0].text
+    assert "by the rehearsal of 1,200 ranks with 15 thousand particles each; neither" in sections[0].text
     (folder / "rehearsal.json").write_text(json.dumps({**document, "rows": [few]}))
     _, sections = asked_for(folder)
-    assert "1 024 ranks with 50 particles each, not the 15 thousand of this request" in sections[0].text
+    assert "1,024 ranks with 50 particles each, not the 15 thousand of this request" in sections[0].text
     assert "pdem scaling rehearse CASE --ranks 1024 --particles-per-rank 15000 gives" in sections[0].text
 
 

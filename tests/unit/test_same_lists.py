@@ -7,10 +7,13 @@ import pytest
 from falling_heap import FLOOR, FREE, PRESSED, TURNING, by_single_steps, falling, require_same
 
 from cases import Grains
+from pdem.contact import steps
 from pdem.contact.pairs import history_storage
+from pdem.contact.pairs.runs import BEGIN, END, RUN, take_part
+from pdem.containers.exchange import FAILURE, Alone, calls_without
 from pdem.foundation.errors import BlowUpError
 from pdem.foundation.kernel_calls import PythonCall, ask_python, call_kernel, call_of
-from pdem.foundation.kernels import kernel, prange, uncounted_kernel
+from pdem.foundation.kernels import kernel, prange, uncounted_kernel, uncounted_serial_kernel
 from pdem.simulation import contact_forces, same_lists
 
 
@@ -41,16 +44,58 @@ def test_steps_in_one_kernel_are_those_of_single_steps(tmp_path, kernels, wall, 
     require_same(by_single_steps(falling(tmp_path, wall), 400), many)
 
 
-def test_workers_without_room_for_their_contacts_finish_the_step(tmp_path, kernels, monkeypatch):
-    # all pairs begin to touch in one step, and no chunk has room for so many contacts
-    monkeypatch.setattr(history_storage, "_MOVES", 2)
+def pairs_that_meet():
+    """Pairs all of which begin to touch in one step: seven chunks."""
     places = np.stack(np.meshgrid(np.arange(80), np.arange(80), indexing="ij"), -1).reshape(-1, 2) * 0.01
     first = np.column_stack((places - 0.4, np.zeros(len(places))))
-    grains = Grains(
+    return Grains(
         np.concatenate((first, first + np.array([0.0, 0.0, 0.00201]))), 0.001,
         np.concatenate((np.full((6400, 3), [0.0, 0.0, 0.1]), np.zeros((6400, 3)))),
     )  # fmt: skip
-    finished = []
+
+
+@uncounted_serial_kernel
+def count_polls(gather, status, handles, rows, chosen, gathered):
+    status[FAILURE, 1] += 1
+
+
+class Polls:
+    """How often messages could get on, in a run that has none, and steps in which they could."""
+
+    def __init__(self):
+        self.statuses, self.steps = [], 0
+
+    @property
+    def number(self):
+        return sum(int(status[FAILURE, 1]) for status in self.statuses)
+
+
+@pytest.fixture(params=[False, True], ids=["whole", "parts"])
+def polls(request, monkeypatch):
+    """Let messages get on, and count how often; None if they may not."""
+    if not request.param:
+        return None
+    polls, take = Polls(), contact_forces.ContactSteps.take
+
+    def calls(self, rows):
+        none = calls_without()
+        polls.statuses.append(none.status)
+        return none._replace(poll=call_of(count_polls, none.given))
+
+    def counted(self, most, **options):
+        taken = take(self, most, **options)
+        polls.steps += taken if self._ranks.poll else 0
+        return taken
+
+    monkeypatch.setattr(Alone, "calls", calls)
+    monkeypatch.setattr(contact_forces.ContactSteps, "take", counted)
+    return polls
+
+
+def test_workers_without_room_for_their_contacts_finish_the_step(tmp_path, kernels, polls, monkeypatch):
+    """No chunk has room for so many contacts; the first part of them has, where messages get on between parts."""
+    monkeypatch.setattr(history_storage, "_MOVES", 2)
+    grains, finished = pairs_that_meet(), []
     finish = contact_forces.ContactSteps._finish
     monkeypatch.setattr(
         contact_forces.ContactSteps, "_finish",
@@ -59,11 +104,47 @@ def test_workers_without_room_for_their_contacts_finish_the_step(tmp_path, kerne
     many = falling(tmp_path, grains=grains, detection={"skin": 0.1}, step=1e-5)
     many.advance(20)
     assert finished
+    if polls is not None:
+        assert polls.number > 2 * polls.steps > 20
     assert max(kernels) > 4
     assert many.measures().contacts_per_particle > 0.0
     monkeypatch.undo()
     single = falling(tmp_path, grains=grains, detection={"skin": 0.1}, step=1e-5)
     require_same(by_single_steps(single, 20), many)
+
+
+@pytest.mark.parametrize(("threads", "parts"), [(1, 3), (2, 1)])
+def test_messages_get_on_between_parts_of_the_contacts(tmp_path, polls, threads, parts):
+    """Before each, and the bits are those of contacts that are evaluated in one go."""
+    many = falling(tmp_path, threads=threads, grains=pairs_that_meet(), detection={"skin": 0.1}, step=1e-5)
+    many.advance(20)
+    assert many.system.pair_contacts.storage.inner_number == 7
+    if polls is not None:
+        assert polls.number == parts * polls.steps > 10
+    single = falling(tmp_path, grains=pairs_that_meet(), detection={"skin": 0.1}, step=1e-5)
+    require_same(by_single_steps(single, 20), many)
+
+
+@kernel
+def parts_of_runs(runs, chunks, parts):
+    found = np.zeros((parts, len(runs), 2), np.int64)
+    for part in range(parts):
+        take_part(runs, chunks, part, parts)
+        found[part, :, 0], found[part, :, 1] = runs[:, BEGIN], runs[:, END]
+    return found
+
+
+@pytest.mark.parametrize("chunks", [(0, 0), (0, 5), (3, 20), (0, 1000)])
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_parts_are_all_chunks_of_each_worker_in_their_order(workers, chunks):
+    whole = parts_of_runs(np.zeros((workers, RUN), np.int64), chunks, 1)[0]
+    assert whole[0, 0] == chunks[0]
+    assert whole[-1, 1] == chunks[1]
+    for parts in (2, 3, steps.PARTS):
+        found = parts_of_runs(np.zeros((workers, RUN), np.int64), chunks, parts)
+        np.testing.assert_array_equal(found[0, :, 0], whole[:, 0])
+        np.testing.assert_array_equal(found[-1, :, 1], whole[:, 1])
+        np.testing.assert_array_equal(found[1:, :, 0], found[:-1, :, 1])
 
 
 def test_a_blow_up_ends_the_kernel(tmp_path, kernels):

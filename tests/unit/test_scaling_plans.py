@@ -15,9 +15,11 @@ from decomposition.repeats import Repeats
 from pdem.benchmark.cases import Start
 from pdem.cli import main
 from pdem.containers.box_shape import BoxShape
+from pdem.containers.exchange import Traffic
 from pdem.foundation.errors import InputError
 from pdem.scaling.plan import plan
 from pdem.scaling.predict import Costs, Network, WorkCounts, predict
+from pdem.scaling.rank_cost import RankCost
 from pdem.scaling.report import plan_sections
 from pdem.scaling.results import read_plan
 from pdem.scaling.starts import load_start
@@ -59,7 +61,8 @@ def test_a_step_is_the_sum_of_its_parts(ranks):
     division = divided(ranks, position, radius)
     free = predict(division, work, COSTS, Network(0.0, 1e300))
     assert sum(free["parts"].values()) == pytest.approx(free["seconds_per_step"], rel=1e-12)
-    pairs = work.by_rank(division)[0]
+    within, across, _ = work.by_rank(division)
+    pairs = within + across
     crossing = np.count_nonzero(division.owner[work.first] != division.owner[work.second])
     assert pairs.sum() == len(work.first) + crossing
     compute = COSTS.particle + COSTS.wall + COSTS.pair * pairs.sum() / len(work.first)
@@ -70,6 +73,34 @@ def test_a_step_is_the_sum_of_its_parts(ranks):
     assert slow["seconds_per_step"] >= least
     narrow = predict(division, work, COSTS, Network(0.0, 1.0))
     assert narrow["seconds_per_step"] >= 72 * division.sent.sum(axis=1).max()
+
+
+@pytest.mark.parametrize("ranks", [2, 7])
+def test_messages_travel_behind_contacts_that_need_no_ghosts(ranks):
+    """A network that is just fast enough costs nothing; half as fast it costs what the slowest rank still waits."""
+    position, radius = cloud(2, 500)
+    work = WorkCounts(*near_pairs(position, radius), np.arange(500) % 3)
+    division = divided(ranks, position, radius)
+    within, _, facets = work.by_rank(division)
+    early = COSTS.pair * within / len(work.first) + COSTS.wall * facets / facets.sum()
+    most = np.maximum(division.sent_bytes, division.received_bytes)
+    enough = float((most / early).max())
+    free = predict(division, work, COSTS, Network(0.0, 1e300))
+    hidden = predict(division, work, COSTS, Network(0.0, enough))
+    assert hidden["parts"]["exchange"] == free["parts"]["exchange"] == 0.0
+    slow = predict(division, work, COSTS, Network(0.0, 0.5 * enough))
+    waits = np.maximum(2.0 * most / enough - early, 0.0)
+    assert slow["parts"]["exchange"] == pytest.approx(waits.mean(), rel=1e-12)
+    assert slow["parts"]["exchange"] > 0.0
+
+
+def test_latencies_of_messages_are_not_hidden():
+    network = Network(2e-6, 1e9)
+    assert network.delay(8, 4e5, 1e-3) == pytest.approx(16e-6)
+    assert network.delay(8, 4e5, 1e-4) == pytest.approx(316e-6)
+    cost = RankCost(0, 1000, 300, 8, Traffic(8, 7, 300_000, 400_000), 1.2e-3, 3e-4, 1e-2, 0)
+    assert cost.seconds(0.0, network) == pytest.approx(1.2e-3 + 16e-6 + 1e-4)
+    assert cost.seconds(0.01, network) == pytest.approx(1.316e-3 + 0.01 * (1e-2 + 4 * 8 * 2e-6))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.foundation.kernels import inlined, kernel
-from pdem.foundation.sums import add_exactly
+from pdem.foundation.sums import PART, add_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,11 +55,22 @@ def _restock_both(runs: Runs, most: int, history: int, force: int) -> tuple[int,
 @inlined
 def divide_runs(runs: Runs, first: int, last: int) -> None:
     """Divide the chunks from `first` to `last` - 1 among the workers, who keep what they have in reserve."""
-    workers = len(runs)
+    take_part(runs, (first, last), 0, 1)
+
+
+@inlined
+def take_part(runs: Runs, chunks: tuple[int, int], part: int, parts: int) -> None:
+    """Divide chunks, of which there are the first and the one behind the last, and let workers take a part of theirs.
+
+    Whatever the number of parts, each worker takes the same chunks in all of them together, in the same order.
+    """
+    (first, last), workers = chunks, len(runs)
     for worker in range(workers):
+        begin = first + worker * (last - first) // workers
+        many = first + (worker + 1) * (last - first) // workers - begin
         runs[worker, WORKER] = worker
-        runs[worker, BEGIN] = first + worker * (last - first) // workers
-        runs[worker, END] = first + (worker + 1) * (last - first) // workers
+        runs[worker, BEGIN] = begin + part * many // parts
+        runs[worker, END] = begin + (part + 1) * many // parts
 
 
 @kernel
@@ -124,8 +135,9 @@ def add_ended(
     number, room = 0, accounts.shape[1] // len(runs)
     for worker in range(len(runs)):
         for account in range(len(terms)):
-            for place in range(worker * room, worker * room + runs[worker, ENDED]):
-                add_exactly(limbs[terms[account]], accounts[account, place])
+            for first in range(0, runs[worker, ENDED], PART):
+                part = min(PART, runs[worker, ENDED] - first)
+                add_part(limbs, terms[account], accounts[account], worker * room + first, part)
         number += runs[worker, ENDED] * len(terms)
     return number
 

@@ -141,6 +141,8 @@ class WallWork(NamedTuple):
         Their sums, from row 1 on in the order of `NearFacets.near`.
     history, columns : arrays
         A block of histories and the columns of the stages of each worker.
+    ended : int32 array
+        Rows of contacts that nothing continues; those of a worker begin with the first row of its particles.
     """
 
     seen: NDArray[np.int64]
@@ -154,6 +156,7 @@ class WallWork(NamedTuple):
     total: NDArray[np.float64]
     history: NDArray[np.float64]
     columns: NDArray[np.float64]
+    ended: NDArray[np.int32]
 
 
 class WallArguments(NamedTuple):

@@ -236,7 +236,7 @@ class WallContacts(WallReadings):
         self.ended, deep = search.seen_by_all(WallWork(*given.work).seen)
         if self.ended and self.law.has_ledger:
             ended.count(self.ended * len(self.accounts[0]))
-            add_ended(ended.limbs, *self.accounts, given.near, given.record[1])
+            add_ended(ended.limbs, *self.accounts, given.near, given.work, given.record[1])
         return int(deep)
 
     @property

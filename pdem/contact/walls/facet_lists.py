@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pdem.contact.walls.arguments import NearFacets, WallWork
+from pdem.contact.walls.search import ENDED, share_of
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import add_exactly
 
 if TYPE_CHECKING:
-    from pdem.contact.walls.arguments import NearFacets, WallRecord
+    from pdem.contact.walls.arguments import WallRecord
     from pdem.containers.records import WallRecords
 
 
@@ -138,6 +140,7 @@ def add_ended(
     terms: NDArray[np.int64],
     columns: NDArray[np.int64],
     near: NearFacets,
+    work: WallWork,
     before: WallRecord,
 ) -> None:
     """Add the accounts [J] of contacts that nothing continues to exact sums.
@@ -148,14 +151,15 @@ def add_ended(
         The sums.
     terms, columns : int64 arrays
         To which of the sums which columns of a history go.
-    near, before : tuple
-        Plain ones of the fields of `NearFacets` and `WallRecord`: contacts before the last evaluation, which has made
-        the kinds of those that go on negative.
+    near, work, before : tuple
+        Plain ones of the fields of `NearFacets`, `WallWork` and `WallRecord`: contacts before the last evaluation,
+        which has listed those that have ended.
     """
-    _, start, _, _, _ = near
-    kind, _, _, history, counts, width, _ = before
-    for q in range(len(near[0])):
-        for row in range(start[q], start[q] + counts[q]):
-            if kind[row] >= 0:
-                for account in range(len(terms)):
-                    add_exactly(limbs[terms[account]], history[width * (row + 1) + columns[account]])
+    facets, done = NearFacets(*near), WallWork(*work)
+    _, _, _, history, _, width, _ = before
+    for worker in range(done.seen.shape[1]):
+        first = facets.start[share_of(worker, done.seen.shape[1], facets)[0]]
+        for place in range(first, first + done.seen[ENDED, worker]):
+            at = width * (done.ended[place] + 1)
+            for account in range(len(terms)):
+                add_exactly(limbs[terms[account]], history[at + columns[account]])

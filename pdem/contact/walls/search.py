@@ -105,7 +105,7 @@ def listing_of(law: ContactLaw | None) -> Any:
         surface: SurfaceArrays, found: Found, work: WallWork, now: WallRecord, before: WallRecord,
     ) -> None:  # fmt: skip
         low, high = share_of(worker, work.seen.shape[1], near)
-        first_row = worker * (len(work.real) // work.seen.shape[1])
+        first_row, first_ended = worker * (len(work.real) // work.seen.shape[1]), near.start[low]
         ended = deepest = 0
         for tile in range(low, high, TILE):
             first, last, begin = tile_at(tile, high, worker, near)
@@ -115,11 +115,13 @@ def listing_of(law: ContactLaw | None) -> Any:
                 count = find_contacts(q, tally, first_row, near, parameters, surface, found, before, work)
                 count = keep_stretched(q, count, near, parameters, surface, found, before, work)
                 now.counts[q] = count
-                ended += before.counts[q]
                 bottom, particle = near.start[q], near.near[q]
+                for old in range(bottom, bottom + before.counts[q]):
+                    if before.kind[old] >= 0:
+                        work.ended[first_ended + ended] = old
+                        ended += 1
                 limit = parameters.largest_overlap * near.packed[PACKED * (particle & ROW) + SIZE]
                 for c in range(bottom, bottom + count):
-                    ended -= 1 if work.match[c] > 0 else 0
                     deepest = particle + 1 if found.places[c, PLACE_OVERLAP] > limit else deepest
                     move_point(c, parameters.shortened, found)
                     list_contact(number, c, particle, q + 1, work)

@@ -130,6 +130,7 @@ class WallRoom:
     def __init__(self, law: ContactLaw, rows: int, largest_order: int) -> None:
         self._width, self._sides = law.columns, largest_order
         self.force, self.match = np.zeros((rows, LOAD)), np.empty(rows, np.int64)
+        self._ended = np.empty(rows, np.int32)
         self._places, self._weight = line_zeros((rows, PLACE_NUMBERS)), np.empty(rows, np.int64)
         self._scratch = Scratch.rows(0, SIGNED_COLUMNS, largest_order)
         self._seen = np.zeros((SEEN, 0), np.int64)
@@ -170,5 +171,5 @@ class WallRoom:
         row, particle, owner = self._lists
         return WallWork(
             self._seen, self._scratch.real, self._scratch.integer, self.match, row, particle, owner, self.force, total,
-            self._history, self._columns,
+            self._history, self._columns, self._ended,
         )  # fmt: skip
