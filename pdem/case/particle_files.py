@@ -14,6 +14,7 @@ from pdem.case.missing_file import missing_file_error
 from pdem.case.time_tables import is_number
 from pdem.containers.global_order import part_of
 from pdem.foundation.errors import CaseError, CheckpointError
+from pdem.output.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,6 +97,8 @@ def _read(path: Path, part: int, parts: int) -> Columns:
         )
     with path.open("rb") as file:
         head = file.read(16)
+    if not head:
+        raise _Unusable("is empty, 0 bytes: it was cut short, or is not written yet")
     if head.startswith(_CHECKPOINT):
         return _checkpoint_columns(path, part, parts)
     if head.startswith(_HDF5):
@@ -167,7 +170,8 @@ def _table(data: bytes, first_line: int, width: int) -> NDArray[np.float64]:
         if len(row) not in (4, 7) or len(row) != width:
             same = "" if len(row) not in (4, 7) else f", like the lines before it ({width})"
             allowed = f"4 (x y z radius) or 7 (x y z radius vx vy vz){same}"
-            raise _Unusable(f"line {number} has {len(row)} columns; allowed: {allowed}")
+            names = "" if any(map(is_number, row)) else "; begin a line of names with #"
+            raise _Unusable(f"line {number} has {counted(len(row), 'column')}; allowed: {allowed}{names}")
     table = _numbers(rows).reshape(-1, width)
     _check_rows(table[:, :3], table[:, 3], table[:, 4:], lambda row: f"line {rows[row][0]}")
     return table

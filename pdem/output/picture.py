@@ -116,7 +116,7 @@ def import_pyvista() -> Any:
         from vtkmodules.vtkCommonCore import vtkLogger
     except ImportError as error:
         raise PdemError(
-            'pictures need pyvista, which is not installed; run: pip install "polydem[render]"'
+            "pictures need pyvista, which is not installed: pip install 'polydem[render]'"
         ) from error
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
     return pyvista

@@ -260,7 +260,7 @@ def _import_imageio() -> Any:
         import imageio_ffmpeg  # noqa: F401 - the plugin of imageio for films
     except ImportError as error:
         raise PdemError(
-            'films in .mp4 need imageio and imageio-ffmpeg, which are missing; run: pip install "polydem[render]", '
+            "films in .mp4 need imageio and imageio-ffmpeg, which are missing: pip install 'polydem[render]', "
             "or end the output in .gif"
         ) from error
     return imageio

@@ -1,4 +1,4 @@
-"""Is the output folder the same folder on all nodes? Every rank writes its own part of each file there."""
+"""Is the output folder the same folder for all ranks? Every rank writes its own part of each file there."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def require_shared(folder: Path | str, ranks: Ranks) -> None:
     InputError
         On all ranks, if one of them does not.
     """
-    if ranks.on_one_node:
+    if are_in_one_folder(ranks) and ranks.on_one_node:
         return
     token = ranks.share(uuid.uuid4().hex)
     levels, problem = ranks.share(_write(Path(folder), token) if ranks.rank == 0 else None)
@@ -56,8 +56,24 @@ def require_shared(folder: Path | str, ranks: Ranks) -> None:
         where = ranks.share(f"what rank 0 on {host} writes into {path.parent}")
         raise InputError(
             f"output.folder = {str(folder)!r} is not one folder for all ranks: {problem} {where}; each rank writes its "
-            "part of every file: name a folder that all nodes share, none on a disk of their own such as /tmp"
+            "part of every file: name a folder that all nodes share, none on a disk of their own such as /tmp, or "
+            "start all ranks in one folder"
         )
+
+
+def are_in_one_folder(ranks: Ranks) -> bool:
+    """Return whether the working folder of all ranks is that of rank 0; ``mpirun -wdir`` changes it. Collective."""
+    mine = _working_folder(ranks.on_one_node)
+    return ranks.first(None if mine == ranks.share(mine) else True) is None
+
+
+def _working_folder(with_number: bool) -> tuple[str, int, int]:
+    """Return the name of the working folder, and what the file system of this node calls it."""
+    try:
+        status = Path.cwd().stat()
+        return str(Path.cwd()), *((status.st_dev, status.st_ino) if with_number else (0, 0))
+    except OSError:
+        return "", 0, 0
 
 
 def _place(folder: Path, levels: int, token: str) -> Path:

@@ -299,8 +299,19 @@ def test_a_line_of_names_is_told_how_to_begin(tmp_path: Path) -> None:
     path.write_text("x,y,z,radius\n0.1,0.2,0.3,0.01\n")
     with pytest.raises(CaseError, match='line 1: "x" is not a number; begin a line of names with #'):
         initial_particles(file_case(path))
+    path.write_text("x,y,z,radius,vx\n0.1,0.2,0.3,0.01,0\n")
+    with pytest.raises(CaseError, match=r"line 1 has 5 columns; .*; begin a line of names with #"):
+        initial_particles(file_case(path))
     path.write_text("# x,y,z,radius\n0.1,0.2,0.3,0.01\n")
     assert len(initial_particles(file_case(path))["id"]) == 1
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.h5", "checkpoint-000000010.h5"])
+def test_empty_files_are_refused(name: str, tmp_path: Path) -> None:
+    """A copy that was cut short before its first byte is not a run without particles."""
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(CaseError, match="is empty, 0 bytes"):
+        initial_particles(file_case(tmp_path / name))
 
 
 def test_folders_and_snapshots_name_the_checkpoint(tmp_path: Path) -> None:
