@@ -11,16 +11,17 @@ counted in whole numbers, so that the sums are exact and all ranks find the same
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from decomposition.cuts import DEEPEST, Cuts
+from decomposition.cuts import DEEPEST, Cuts, side_of
 from pdem.containers.group import OneRank
 from pdem.foundation.kernels import kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +38,9 @@ GRADUAL = 0.5
 
 BINS, ROUNDS = 32, 5
 """Bins of a histogram, and how often the bin of the cut is divided: in all 3e-8 of the extent of a part."""
+
+HALVINGS = 40
+"""How often the range of an exact place is halved: to 1e-12 of the extent of a part."""
 
 _FINEST_WORK = 2.0**20  # parts of the largest work of a particle in which work is counted
 
@@ -85,6 +89,46 @@ def cut(
         axis[level], place[level] = _cuts_of_level(bed, node, slot, share, old, over)
         _descend(bed.position, node, axis, place, tree.below, tree.above)
     return Cuts(parts, axis, place, tree.below, tree.above)
+
+
+def with_exact_parts(
+    cuts: Cuts, chosen: Sequence[int], whole: Floats, count: Callable[[Floats], int]
+) -> Cuts:
+    """Return cuts of which those around some parts are moved so that these have their share of all particles.
+
+    Parameters
+    ----------
+    cuts : Cuts
+        Made from a sample of the particles.
+    chosen : sequence of int
+        These parts.
+    whole : (6,) array
+        Lowest and highest coordinates of all particles [m].
+    count : callable
+        Returns how many particles are in a box (6,) [m].
+    """
+    parts, place, moved = _Tree(*_tree(cuts.parts)).parts, cuts.place.copy(), set()
+    for part in chosen:
+        box = whole
+        for node, is_below in cuts.way_to(part):
+            axis = int(cuts.axis[node])
+            if node not in moved:
+                place[node] = _exact_place(box, axis, (parts[node] // 2) / parts[node], count)
+                moved.add(node)
+            box = side_of(box, axis, float(place[node]), is_below=is_below)
+    return replace(cuts, place=place)
+
+
+def _exact_place(box: Floats, axis: int, share: float, count: Callable[[Floats], int]) -> float:
+    """Return the place across an axis below which a box has this share of its particles."""
+    lower, upper, wanted = float(box[axis]), float(box[3 + axis]), share * count(box)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (lower + upper)
+        if count(side_of(box, axis, middle, is_below=True)) < wanted:
+            lower = middle
+        else:
+            upper = middle
+    return upper
 
 
 class _Tree(NamedTuple):

@@ -54,18 +54,21 @@ class Cuts:
             _find_owners(position, self.axis, self.place, self.below, self.above, owner)
         return owner
 
+    def way_to(self, part: int) -> list[tuple[int, bool]]:
+        """Return the cuts that bound a part, that of all first, and for each whether the part is below it."""
+        node, came_from, way = -1 - part, self._above_each(), []
+        while node != 0 and self.parts > 1:
+            upper = int(came_from[node])
+            way.append((upper, bool(self.below[upper] == node)))
+            node = upper
+        return way[::-1]
+
     def box(self, part: int, whole: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the lowest and highest coordinates (6,) [m] of a part of a whole (6,) [m]."""
-        box, node, came_from = whole.copy(), -1 - part, self._above_each()
-        while node != 0 and self.parts > 1:
-            upper = came_from[node]
-            axis, place = self.axis[upper], self.place[upper]
-            if self.below[upper] == node:
-                box[3 + axis] = min(box[3 + axis], place)
-            else:
-                box[axis] = max(box[axis], place)
-            node = int(upper)
-        return box
+        box = whole
+        for cut, is_below in self.way_to(part):
+            box = side_of(box, int(self.axis[cut]), float(self.place[cut]), is_below=is_below)
+        return box.copy()
 
     def _above_each(self) -> NDArray[np.int64]:
         """Return the parent of each cut and, at the index -1 minus its number, of each part; all are cuts."""
@@ -98,6 +101,16 @@ class Cuts:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers of boxes, rising, and for each a part that comes near it as in `near`, each once."""
         return _walk(boxes, whole, tuple(repeats), self.axis, self.place, self.below, self.above)
+
+
+def side_of(box: NDArray[np.float64], axis: int, place: float, *, is_below: bool) -> NDArray[np.float64]:
+    """Return what of a box (6,) [m] is on one side of a cut across an axis."""
+    side = box.copy()
+    if is_below:
+        side[3 + axis] = min(side[3 + axis], place)
+    else:
+        side[axis] = max(side[axis], place)
+    return side
 
 
 @threaded_kernel

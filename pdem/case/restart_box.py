@@ -34,9 +34,7 @@ def check_box(old: Case, new: Case, box: Mapping[str, NDArray[Any]]) -> None:
     if not len(box.get("offset", ())):
         return
     if not deforms(new):
-        raise CaseError(
-            "domain.deformation: the box has deformed, and a restart keeps its shape; give {} where it shall rest"
-        )
+        raise box_would_rest()
     for key in ("lower", "upper"):
         if any(
             a != b and periodic
@@ -50,9 +48,43 @@ def check_box(old: Case, new: Case, box: Mapping[str, NDArray[Any]]) -> None:
             )
     axes = shear_axes(old)
     if axes is not None and float(box["offset"][0]) and shear_axes(new) != axes:
-        velocity, gradient = (AXES[one] for one in axes)
-        raise CaseError(
-            f"domain.deformation.shear: the box leans along {velocity} across {gradient}, and a restart keeps these "
-            f'axes; give a shear with velocity_along = "{velocity}" and gradient_along = "{gradient}", of the rate 0 '
-            "where it shall rest"
-        )
+        raise _leans(*axes)
+
+
+def check_axes(box: Mapping[str, Any], axes: tuple[int, int]) -> None:
+    """Require that a case shears along the axes of velocity and gradient along which the box of a state leans.
+
+    Parameters
+    ----------
+    box : mapping
+        The row of the box in a state; those that earlier versions wrote have no axes.
+    axes : (int, int)
+        Those of the case, negative for none.
+
+    Raises
+    ------
+    CaseError
+        If these are others.
+    """
+    if "gradient_axis" not in box or not float(box["offset"]):
+        return
+    leans = int(box["velocity_axis"]), int(box["gradient_axis"])
+    if leans != axes:
+        raise _leans(*leans)
+
+
+def box_would_rest() -> CaseError:
+    """Return the error that a box has deformed, and the case has none that does."""
+    return CaseError(
+        "domain.deformation: the box has deformed, and a restart keeps its shape; give {} where it shall rest"
+    )
+
+
+def _leans(velocity: int, gradient: int) -> CaseError:
+    """Return the error that a box leans along other axes than a case shears it."""
+    along, across = AXES[velocity], AXES[gradient]
+    return CaseError(
+        f"domain.deformation.shear: the box leans along {along} across {across}, and a restart keeps these "
+        f'axes; give a shear with velocity_along = "{along}" and gradient_along = "{across}", of the rate 0 '
+        "where it shall rest"
+    )

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pdem.continuum.sums import Actions, Matter, fills_period
+from pdem.continuum.cells import fills_period
+from pdem.continuum.items import Actions, Matter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ class MovingImages(NamedTuple):
         begin = items.position if isinstance(items, Matter) else items.begin
         end = begin if isinstance(items, Matter) else items.begin + items.way
         low, high = (pick(begin[:, axis], end[:, axis]) for pick in (np.minimum, np.maximum))
-        reach = grid.spread[axis]
+        reach = grid.reach * (1.0 + _SAME)
         first = grid.lower[axis] - reach - high
         last = grid.lower[axis] + grid.cells[axis] * grid.size[axis] + reach - low
         length = float(self.shape.period[axis])

@@ -1,66 +1,126 @@
-"""Kernels that write what is shared among cells: rows of numbers of particles and of actions, in whole quanta."""
+"""Kernels for the numbers of particles and of actions that are shared among cells, and for the sums of cells.
+
+Numbers that belong together have one size: that of the largest component of vectors and tensors. It says how large the
+quanta are that all of them are divided into.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from pdem.continuum.spreading import ROW
+import numpy as np
+
+from pdem.continuum.items import Actions, Matter
+from pdem.continuum.layout import BRANCH_SIZE, ROW, WALL_SIZE
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
+ALL_SIZES = 8
+"""Sizes of particles (1, mass, volume, momentum, m v v^T), then of actions (f b^T, forces of walls, square of ways)."""
+
+LONGEST = 7
+"""That of the squares of ways, which are not shared."""
+
+SIZE_OF_SUM = np.array([0, 1, 2, *[3] * 3, *[4] * 6, *[BRANCH_SIZE] * 9, *[WALL_SIZE] * 3])
+"""Which size each sum of a cell has."""
+
 
 @inlined
-def note_largest(p: int, rows: Floats, largest: Floats) -> None:
-    """Make the largest size of each column (ROW,) at least that of a row."""
-    for column in range(ROW):
-        largest[column] = max(largest[column], abs(rows[p, column]))
+def largest_part(p: int, rows: Floats) -> float:
+    """Return the size of the largest component of a vector."""
+    return max(max(abs(rows[p, 0]), abs(rows[p, 1])), abs(rows[p, 2]))
+
+
+@inlined
+def sizes_of_point(p: int, items: Matter) -> tuple[float, float, float, float]:
+    """Return the sizes of the numbers of a particle but the first, which is 1."""
+    mass, speed = items.mass[p], largest_part(p, items.velocity)
+    return mass, items.size[p], mass * speed, mass * speed * speed
+
+
+@inlined
+def sizes_of_action(p: int, items: Actions) -> tuple[float, float]:
+    """Return the sizes of the numbers of an action."""
+    force = largest_part(p, items.force)
+    return force * largest_part(p, items.way), force if items.at_wall[p] else 0.0
+
+
+@inlined
+def part_of(worker: int, workers: int, items: int) -> tuple[int, int]:
+    """Return the first item of a worker, and the first of the next one."""
+    return items * worker // workers, items * (worker + 1) // workers
 
 
 @uncounted_kernel
-def write_matter(velocity: Floats, mass: Floats, size: Floats, rows: Floats, largest: Floats) -> None:
-    """Write 1, mass, size, momentum, and the six components of m v v^T of particles into rows (n, ROW).
-
-    The largest size of each column goes into (workers, ROW), at least what stands there: of each worker's part.
-    """
+def note_points(items: Matter, largest: Floats) -> None:
+    """Make the largest sizes (workers, `ALL_SIZES`) at least those of particles."""
     for worker in prange(len(largest)):
-        for p in range(len(rows) * worker // len(largest), len(rows) * (worker + 1) // len(largest)):
-            m, x, y, z = mass[p], velocity[p, 0], velocity[p, 1], velocity[p, 2]
-            rows[p, 0], rows[p, 1], rows[p, 2] = 1.0, m, size[p]
-            rows[p, 3], rows[p, 4], rows[p, 5] = m * x, m * y, m * z
-            rows[p, 6], rows[p, 7], rows[p, 8] = m * x * x, m * y * y, m * z * z
-            rows[p, 9], rows[p, 10], rows[p, 11] = m * x * y, m * x * z, m * y * z
-            note_largest(p, rows, largest[worker])
+        first, last = part_of(worker, len(largest), len(items[-1]))
+        mass, size, momentum, moving = 0.0, 0.0, 0.0, 0.0
+        for p in range(first, last):
+            found = sizes_of_point(p, Matter(*items))
+            mass, size = max(mass, found[0]), max(size, found[1])
+            momentum, moving = max(momentum, found[2]), max(moving, found[3])
+        for place, most in enumerate((1.0 if last > first else 0.0, mass, size, momentum, moving)):
+            largest[worker, place] = max(largest[worker, place], most)
 
 
 @uncounted_kernel
-def write_actions(
-    force: Floats, way: Floats, at_wall: NDArray[np.bool_], rows: Floats, largest: Floats
-) -> None:
-    """Write f b^T, row by row, of forces along ways, and forces of walls, into rows; the largest as of matter."""
+def note_actions(items: Actions, largest: Floats) -> None:
+    """Make the largest sizes (workers, `ALL_SIZES`) at least those of actions."""
     for worker in prange(len(largest)):
-        for p in range(len(rows) * worker // len(largest), len(rows) * (worker + 1) // len(largest)):
-            push = 1.0 if at_wall[p] else 0.0
-            for i in range(3):
-                for j in range(3):
-                    rows[p, 3 * i + j] = force[p, i] * way[p, j]
-                rows[p, 9 + i] = push * force[p, i]
-            note_largest(p, rows, largest[worker])
+        first, last = part_of(worker, len(largest), len(items[-1]))
+        branch, wall, longest, way = 0.0, 0.0, 0.0, items[1]
+        for p in range(first, last):
+            found = sizes_of_action(p, Actions(*items))
+            branch, wall = max(branch, found[0]), max(wall, found[1])
+            longest = max(longest, way[p, 0] * way[p, 0] + way[p, 1] * way[p, 1] + way[p, 2] * way[p, 2])
+        for place, most in enumerate((branch, wall, longest)):
+            largest[worker, BRANCH_SIZE + place] = max(largest[worker, BRANCH_SIZE + place], most)
 
 
 @uncounted_kernel
-def add_parts(rows: Floats, relative: Floats, parts: Integers) -> None:
-    """Add the sizes of each column, in units of one over `relative` and rounded up, to whole numbers (workers, ROW)."""
+def add_points(items: Matter, relative: Floats, parts: Integers) -> None:
+    """Add sizes, in units of one over `relative` and rounded up, to whole numbers (workers, `ALL_SIZES`)."""
     for worker in prange(len(parts)):
-        for p in range(len(rows) * worker // len(parts), len(rows) * (worker + 1) // len(parts)):
-            for column in range(ROW):
-                parts[worker, column] += math.ceil(abs(rows[p, column]) * relative[column])
+        first, last = part_of(worker, len(parts), len(items[-1]))
+        mass, size, momentum, moving = 0, 0, 0, 0
+        for p in range(first, last):
+            found = sizes_of_point(p, Matter(*items))
+            mass += math.ceil(found[0] * relative[1])
+            size += math.ceil(found[1] * relative[2])
+            momentum += math.ceil(found[2] * relative[3])
+            moving += math.ceil(found[3] * relative[4])
+        for place, part in enumerate((math.ceil(relative[0]) * (last - first), mass, size, momentum, moving)):
+            parts[worker, place] += part
+
+
+@uncounted_kernel
+def add_actions(items: Actions, relative: Floats, parts: Integers) -> None:
+    """Add sizes, in units of one over `relative` and rounded up, to whole numbers (workers, `ALL_SIZES`)."""
+    for worker in prange(len(parts)):
+        first, last = part_of(worker, len(parts), len(items[-1]))
+        branch, wall = 0, 0
+        for p in range(first, last):
+            found = sizes_of_action(p, Actions(*items))
+            branch += math.ceil(found[0] * relative[BRANCH_SIZE])
+            wall += math.ceil(found[1] * relative[WALL_SIZE])
+        parts[worker, BRANCH_SIZE] += branch
+        parts[worker, WALL_SIZE] += wall
+
+
+@uncounted_kernel
+def clear(sums: Integers) -> None:
+    """Let sums (workers, n) begin at 0."""
+    for worker in prange(len(sums)):
+        for number in range(sums.shape[1]):
+            sums[worker, number] = 0
 
 
 @uncounted_kernel

@@ -2,15 +2,24 @@
 
 Sums are whole numbers of quanta: they are the same in any order, so each thread has sums of its own, and those of
 threads and ranks are added up afterwards.
+
+Items become entries, each with the box of cells that have shares of it: an item has several where its way is long, or
+where periodic images reach the grid. Entries are sorted by the first cells of their boxes: what cells have of those
+with the same first cells is added up in registers, so that memory is read and written once for all of them. Shares are
+evaluated for some entries at a time, by vectors of these.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from pdem.continuum.entries import begin_keys, entry_visitor, entry_writer, sort_entries
+from pdem.continuum.items import Actions, Matter
+from pdem.continuum.layout import BRANCHES, ROW, Cells, Work
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, prange
+from pdem.simd.shares import AT_ONCE, box_adder
+from pdem.simd.shares import PLACED as ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,88 +27,90 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
-
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+    Three = tuple[int, int, int]
 
-ROW = 12
-"""Numbers of an item that are shared; a cell has as many sums of each half."""
-
-SUMS = 2 * ROW
-"""Sums of a cell: two kinds of items add to the first and to the second half of them."""
-
-NODES = 3
-"""Places of each part of a way at which phi is taken (Gauss)."""
-
-PART = 2.0
-"""Longest part of a way, in widths."""
-
-NODE = 0.5 * math.sqrt(0.6)
-"""Distance between two of these places, over the length of the part."""
-
-WEIGHTS = 5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0
-"""Of these places in the part."""
-
-_SIDE, _MIDDLE, _ = WEIGHTS
+_add_matter, _add_branches = box_adder(ROW, ROW), box_adder(BRANCHES, ROW)
 
 
-class Items(NamedTuple):
-    """What is shared: numbers at points, or evenly along straight ways.
+@inlined
+def same_first_cells(
+    first: int, last: int, work: Work, ends: Integers, one: int
+) -> tuple[int, int, int, int]:
+    """Return how many of the sorted entries from `first` to `last` - 1 have the same first cells, and their cells.
 
-    Attributes
-    ----------
-    begin, way : (n, 3) arrays
-        Point, and the way from there to the end; of points alone there are no ways (0, 3) [m].
-    values : (n * ROW,) array
-        Numbers of each item.
-    scale : (ROW,) array
-        How many quanta make a unit of each.
-    target : (n,) int64 array
-        Place among the sums of its first number in the first cell.
+    Number `one` of `ends` is that of the first of them.
     """
-
-    begin: Floats
-    way: Floats
-    values: Floats
-    scale: Floats
-    target: Integers
-
-
-@inlined
-def place_of(p: int, items: Items, grid: Any) -> Vector:
-    """Return where an item begins, in units of cells of a grid with `lower` and `inverse`."""
-    lower, inverse, begin = grid.lower, grid.inverse, items.begin
-    return (
-        (begin[p, 0] - lower[0]) * inverse[0], (begin[p, 1] - lower[1]) * inverse[1],
-        (begin[p, 2] - lower[2]) * inverse[2],
-    )  # fmt: skip
+    key, number, planes, lines, along = work.keys[work.order[first]], 0, 1, 1, 1
+    while first + number < last and work.keys[work.order[first + number]] == key:
+        end = ends[one + number]
+        planes, lines, along = max(planes, end[0]), max(lines, end[1]), max(along, end[2])
+        number += 1
+    return number, planes, lines, along
 
 
 @inlined
-def parts_of(way: Vector, width: float) -> int:
-    """Return into how many parts a way is divided."""
-    squared, longest = way[0] * way[0] + way[1] * way[1] + way[2] * way[2], PART * width
-    return 1 if squared <= longest * longest else max(math.ceil(math.sqrt(squared) / longest), 1)
+def slots_of(key: int, cells: Cells) -> tuple[int, int, int, int]:
+    """Return class and slots of a key."""
+    slots = cells.slots
+    rest = key // slots[2]
+    along, line, rest = key - rest * slots[2], rest % slots[1], rest // slots[1]
+    return rest // slots[0], rest % slots[0], line, along
 
 
-@inlined
-def weight_of(node: int) -> float:
-    """Return the weight of a node in its part of a way."""
-    return _MIDDLE if node == 1 else _SIDE
+def sorted_spreader(nodes: int, write_boxes: Callable[..., None]) -> Any:
+    """Make the function that adds sorted entries to sums, of as many nodes and boxes as `spreading_kernel` takes."""
+    ways, write_entries = nodes > 1, entry_writer(nodes)
+
+    @inlined_closure
+    def add_entries(
+        key: int, one: int, number: int, many: Three, walls: bool, cells: Cells, work: Work, room: Any, sums: Any
+    ) -> None:  # fmt: skip
+        """Add some entries with the same first cells to the sums of their cells."""
+        kind, plane, line, along = slots_of(key, cells)
+        slots, begins, most = (plane, line, along), (cells.planes, cells.lines, cells.along), work.most
+        line_apart = most * cells.box[2]
+        first = (2 * kind + (1 if ways else 0)) * cells.cells[0] * cells.cells[1] * cells.cells[2] * ROW
+        for done in range(0, number, AT_ONCE):
+            row, rows = ROW * (one + done), min(AT_ONCE, number - done)
+            shares = (ROW + ROWS) * most + one + done, most, line_apart, line_apart * cells.box[1]
+            if ways and not walls:
+                _add_branches(room, shares, row, rows, begins, slots, many, sums, first)
+            else:
+                _add_matter(room, shares, row, rows, begins, slots, many, sums, first)
+
+    @inlined_closure
+    def spread_sorted(
+        first: int, last: int, items: Any, cells: Cells, grid: Any, scale: Any, walls: bool, work: Work, worker: int,
+        sums: Any,
+    ) -> None:  # fmt: skip
+        """Add the sorted entries from `first` to `last` - 1."""
+        room, ends, most, box = work.rooms[worker], work.ends[worker], work.most, cells.box
+        while first < last:
+            number, one = min(most, last - first), 0
+            write_entries(first, number, last, items, cells, scale, work, worker)
+            shares = (ROW + ROWS) * most
+            write_boxes(
+                number, cells, grid, room, ROW * most, shares, most, shares + most * box[0] * box[1] * box[2]
+            )
+            while one < number:
+                same, planes, lines, along = same_first_cells(first + one, first + number, work, ends, one)
+                key = work.keys[work.order[first + one]]
+                add_entries(key, one, same, (planes, lines, along), walls, cells, work, room, sums)
+                one += same
+            first += number
+
+    return spread_sorted
 
 
-@inlined
-def image_at(number: int) -> int:
-    """Return the periodic images one after the other: 0, 1, -1, 2, -2, and so on."""
-    return (number + 1) // 2 * (2 * (number & 1) - 1)
+def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable[..., None]) -> Any:
+    """Make the kernels that share items among the cells of a grid.
 
-
-def spreading_kernel(phi: str, grid_type: Any, spread_item: Callable[..., None]) -> Any:
-    """Make the kernel that shares items among the cells of a grid.
-
-    Its arguments are the fields of `Items`, and of the grid; rooms (workers, n) and places
-    (workers, m), int64, to write in; and the sums (workers, classes * 2 * cells * `ROW`) that are added to, int64.
+    The first one counts the entries of each worker: of the fields of items, of `Cells`, and of `Work`, and the array
+    of the numbers. The second one adds to sums: of the fields of items, of `Cells`, and of the grid as phi takes it;
+    how many quanta make a unit of each size, the number of classes, whether there are forces of walls among items; the
+    fields of `Work`, an array for the ends of entries, and the sums (workers, classes * 2 * cells * `ROW`), int64.
 
     Parameters
     ----------
@@ -107,31 +118,44 @@ def spreading_kernel(phi: str, grid_type: Any, spread_item: Callable[..., None])
         Part of its name.
     grid_type : type
         That of the grid.
-    spread_item : function
-        Shares one item: of its number, the items, the grid, and the room, places and sums of the worker.
+    nodes : int
+        1 for `Matter`, `NODES` for `Actions`.
+    write_boxes : function
+        Writes the shares of boxes: of how many entries, the cells, the grid, a room, where rows of the places of
+        entries begin in it (see `pdem.simd.shares.share_writer`), where the shares of the first cell, how far those of
+        the next one are behind, and where it may write in it.
     """
+    visit_item, spread_sorted = entry_visitor(nodes), sorted_spreader(nodes, write_boxes)
+    item_type = Actions if nodes > 1 else Matter
 
-    @inlined_closure
-    def spread_some(
-        first: int,
-        last: int,
-        items: Items,
-        grid: Any,
-        room: Floats,
-        places: Integers,
+    @versioned_kernel(f"{phi}, {nodes}", threaded=True)
+    def count(items: Any, cells: Any, work: Any, ends: Integers) -> None:
+        for worker in prange(len(ends)):
+            many, at = len(item_type(*items).kind), 0
+            for p in range(many * worker // len(ends), many * (worker + 1) // len(ends)):
+                at = visit_item(p, item_type(*items), Cells(*cells), Work(*work), at, worker, 1)
+            ends[worker] = at
+
+    @versioned_kernel(f"{phi}, {nodes}", threaded=True)
+    def spread(
+        items: Any, cells: Any, grid: Any, scale: Floats, classes: int, walls: bool, work: Any, ends: Integers,
         sums: Integers,
-    ) -> None:
-        """Add items from `first` to `last` - 1, with those of their images that reach the grid."""
-        for p in range(first, last):
-            spread_item(p, items, grid, room, places, sums)
-
-    @versioned_kernel(phi, threaded=True)
-    def spread(items: Any, grid: Any, rooms: Floats, places: Integers, sums: Integers) -> None:
+    ) -> None:  # fmt: skip
         for worker in prange(len(sums)):
-            many = len(Items(*items).target)
-            spread_some(
-                many * worker // len(sums), many * (worker + 1) // len(sums), Items(*items), grid_type(*grid),
-                rooms[worker], places[worker], sums[worker],
+            many, at = len(item_type(*items).kind), Work(*work).starts[worker]
+            for p in range(many * worker // len(sums), many * (worker + 1) // len(sums)):
+                at = visit_item(p, item_type(*items), Cells(*cells), Work(*work), at, worker, classes)
+            ends[worker] = at
+        begin_keys(Work(*work))
+        for worker in prange(len(sums)):
+            sort_entries(worker, ends[worker], Work(*work))
+        total = 0
+        for worker in range(len(sums)):
+            total += ends[worker] - Work(*work).starts[worker]
+        for worker in prange(len(sums)):
+            spread_sorted(
+                total * worker // len(sums), total * (worker + 1) // len(sums), item_type(*items), Cells(*cells),
+                grid_type(*grid), scale, walls, Work(*work), worker, sums[worker],
             )  # fmt: skip
 
-    return spread
+    return count, spread

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 _GROWTH = 1.1
 
+_BINS = 64
+"""Parts of a periodic axis in which gaps are looked for."""
+
+_FEW = 512
+"""Particles that are looked at before all are."""
+
 
 class HierarchicalGrid:
     """Finds near pairs, with buffers that are kept from call to call.
@@ -61,6 +67,7 @@ class HierarchicalGrid:
         self._top_down = direction == "top-down"
         lower = np.array(lower, dtype=np.float64)
         self._shape = BoxShape.upright(lower, np.where(periodic, np.asarray(upper) - lower, 0.0))
+        self._period = self._shape.period  # of the grid
         self._found = np.zeros(SEGMENTS, dtype=np.int64)
         self._counters = np.zeros((SEGMENTS, 2), dtype=np.int64)
         self._room = np.zeros(SEGMENTS + 1, dtype=np.int64)
@@ -105,10 +112,7 @@ class HierarchicalGrid:
         """
         if count > len(self._level_of):
             self._resize(room_for(count, len(self._level_of)))
-        grid_levels.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
-        grid_levels.measure_levels(self._levels, self._extents)
-        self._levels.axes[:] = self._axes()
-        grid_levels.lay_out(self._levels, self._shape.lower, self._shape.period)
+        position = self._lay_out(position, reach, count)
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
         if buckets + 1 > len(self._start):
@@ -121,12 +125,37 @@ class HierarchicalGrid:
             self._order, self._spheres,
         )  # fmt: skip
 
+    def _lay_out(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
+    ) -> NDArray[np.float64]:
+        """Lay out the grids of all levels; return the positions that they are for.
+
+        Where a periodic box has many more cells than there are particles, these may fill a small part of it alone, as
+        those of one of many ranks do: then they get a grid of their own, in whose order they are near each other.
+        """
+        levels, self._period = self._levels, self._shape.period
+        self._measure(position, reach, count)
+        if levels.dense[levels.population > 0].all() or self._shape.leans or not self._period.any():
+            return position
+        widest = 2.0 * grid.INFLATION * float(levels.reach.max())
+        together, self._period = opened(position[:count], self._shape.lower, self._shape.period, widest)
+        if self._period is not self._shape.period:
+            self._measure(together, reach, count)
+        return together
+
+    def _measure(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
+        """Put particles on levels, and give each of these a grid."""
+        grid_levels.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
+        grid_levels.measure_levels(self._levels, self._extents)
+        self._levels.axes[:] = self._axes()
+        grid_levels.lay_out(self._levels, self._shape.lower, self._period)
+
     def _axes(self) -> NDArray[np.intp]:
         """Return the axes along which rows run, rows follow each other, and layers do, for what has been measured."""
         shape, measured = self._shape, self._levels.highest.max(axis=0) - self._levels.lowest.min(axis=0)
         if shape.leans:
             return np.array([shape.velocity, 3 - shape.velocity - shape.gradient, shape.gradient])
-        return np.argsort(np.where(shape.period > 0.0, shape.period, measured), kind="stable")[[1, 0, 2]]
+        return np.argsort(np.where(self._period > 0.0, self._period, measured), kind="stable")[[1, 0, 2]]
 
     def _lean(self) -> Lean | None:
         """Return how the box leans, for kernels."""
@@ -149,7 +178,7 @@ class HierarchicalGrid:
         call overwrites.
         """
         self.sort(position, reach, count)
-        period, lean = self._shape.period[self._levels.axes], self._lean()
+        period, lean = self._period[self._levels.axes], self._lean()
         if lean is not None:
             period[2] = 0.0
         while True:
@@ -176,6 +205,56 @@ class HierarchicalGrid:
     def memory(self) -> int:
         """Bytes held in buffers."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+
+def opened(
+    position: NDArray[np.float64], lower: NDArray[np.float64], period: NDArray[np.float64], width: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return positions and period of axes, those axes open along which there is nobody over some width.
+
+    Positions below that gap are one period higher, so that all are together.
+
+    Parameters
+    ----------
+    position : (n, 3) array
+        Within the box on periodic axes [m].
+    lower, period : (3,) arrays
+        Corner of the box, and its length along periodic axes, 0 on open ones [m].
+    width : float
+        How near particles may find each other, at most [m].
+    """
+    gaps = {}
+    for axis in np.flatnonzero(period > 0.0).tolist():
+        along, least = position[:, axis], width / period[axis]
+        few = along[:: max(1, len(along) // _FEW)]  # these tell in most cases that there is no gap
+        gap = None
+        for some in (few, along):
+            gap = _middle_of_gap((some - lower[axis]) / period[axis], least)
+            if gap is None:
+                break
+        if gap is not None:
+            gaps[axis] = lower[axis] + gap * period[axis]
+    if not gaps:
+        return position, period
+    together, left = position.copy(), period.copy()
+    for axis, gap in gaps.items():
+        together[position[:, axis] < gap, axis] += period[axis]
+        left[axis] = 0.0
+    return together, left
+
+
+def _middle_of_gap(place: NDArray[np.float64], width: float) -> float | None:
+    """Return the middle of the widest gap between places on a circle of length 1, None if it is narrower than that."""
+    there = np.zeros(_BINS, bool)
+    there[np.floor(_BINS * place).astype(np.int64) % _BINS] = True
+    taken = np.flatnonzero(there)
+    if len(taken) == 0:
+        return None
+    empty = np.diff(taken, append=taken[0] + _BINS) - 1
+    widest = int(np.argmax(empty))
+    if empty[widest] <= width * _BINS:
+        return None
+    return float((taken[widest] + 1 + 0.5 * empty[widest]) / _BINS % 1.0)
 
 
 @kernel

@@ -1,9 +1,10 @@
 """Rehearsal of a run on very many ranks: some of its ranks are made here as they would be, run, and measured.
 
-The system is copies of a small periodic one (`pdem.scaling.tiling`). Space is cut as for the real number of ranks, from
-a sample. Of a few ranks, the heaviest among them, the particles are made, and those around, which belong to neighbours;
-the rank then makes ghosts and lists, packs, and takes steps, as in a run (`decomposition.one_of_many`). What messages
-take beyond the contacts behind which they travel is added by a model of the network. The slowest rank counts.
+The system is copies of a small periodic one (`pdem.scaling.tiling`). Space is cut as for the real number of ranks,
+exactly around a few of them, and by a sample elsewhere. Of these few the particles are made, and those around, which
+belong to neighbours; the rank then makes ghosts and lists, packs, and takes steps, as in a run
+(`decomposition.one_of_many`). What messages take beyond the contacts behind which they travel is added by a model of
+the network. The slowest rank counts.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from pdem.simulation.insertion_state import STATES as INSERTIONS
 from pdem.simulation.insertion_state import WAITING
 from pdem.simulation.own_forces import forces_of_run
 from pdem.simulation.phases import Phases
-from pdem.simulation.ranks import partition_of, rank_among_others
+from pdem.simulation.ranks import exact_partition, partition_of, rank_among_others
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.simulation.stage_events import enter_stage
 from pdem.simulation.stage_state import STAGES
@@ -151,7 +152,7 @@ class Rehearsal:
         skins : Skins
             Levels of size, those of all particles.
         """
-        box, reach = parts.box(rank, self._whole(tiling)), self._largest_reach(skins) + tiling.overhang
+        box, reach = parts.box(rank, self.whole(tiling)), self._largest_reach(skins) + tiling.overhang
         columns = self._particles_in(tiling, box[:3] - 2.0 * reach, box[3:] + 2.0 * reach)
         owner = parts.owners(_with_clusters(tiling, columns).centres())
         own = _with_clusters(tiling, {name: column[owner == rank] for name, column in columns.items()})
@@ -159,7 +160,7 @@ class Rehearsal:
         meshes = self._walls_in(tiling, box[:3] - reach, box[3:] + reach)
         return self._timed(rank, tiling, own, others, meshes, skins)
 
-    def _whole(self, tiling: Tiling) -> Floats:
+    def whole(self, tiling: Tiling) -> Floats:
         """Return where the particles of the large system are (6,) [m]: along open axes some may be outside its box."""
         position, is_open = self._particles["position"], ~np.array(self.periodic)
         lower = np.where(is_open, np.minimum(tiling.lower, position.min(axis=0)), tiling.lower)
@@ -310,9 +311,9 @@ def _row(
     tiling, skins = rehearsal.tiling(particles), rehearsal.skins()
     sample = tiling.sample(math.ceil(SAMPLES * ranks / tiling.tiles))
     parts = partition_of(rehearsal.case, sample, tiling.lower, tiling.upper, ranks)
-    weight = np.bincount(parts.owners(sample), minlength=ranks)
-    chosen = np.unique([int(np.argmax(weight)), *np.linspace(0, ranks - 1, made - 1).astype(int)])
-    timed = [rehearsal.rank(tiling, parts, int(rank), skins) for rank in chosen]
+    chosen = np.unique(np.linspace(0, ranks - 1, made).astype(int)).tolist()
+    parts = exact_partition(parts, chosen, rehearsal.whole(tiling), tiling.count_in)
+    timed = [rehearsal.rank(tiling, parts, rank, skins) for rank in chosen]
     rehearsal.measure([one, *timed])
     costs, detections = [each.cost() for each in timed], one.detections
     agree = 2.0 * math.ceil(math.log2(ranks)) * network.latency if ranks > 1 else 0.0

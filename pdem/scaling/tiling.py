@@ -54,7 +54,8 @@ class Tiling:
         self.count = self.tiles * len(particles["id"])
         self.lower = np.asarray(lower, np.float64)
         self.upper = self.lower + self.copies * self.length
-        away = particles["position"] - particles.centres()
+        self._centres = particles.centres()
+        away = particles["position"] - self._centres
         self.overhang = float(np.sqrt(np.square(away).sum(axis=1)).max(initial=0.0))
         # Ids of a copy follow each other as those of the original do, as members of clusters have to.
         self._stride = int(particles["id"].max(initial=0)) + 1
@@ -66,6 +67,14 @@ class Tiling:
         corners = np.stack(np.meshgrid(*map(np.arange, self.copies), indexing="ij"), axis=-1).reshape(-1, 3)
         places: Floats = (few[None, :, :] + (corners * self.length)[:, None, :]).reshape(-1, 3)
         return places
+
+    def count_in(self, box: Floats) -> int:
+        """Return how many particles are in a box (6,) [m]; members of a cluster are where its centre is."""
+        first, end = (np.ceil((corner - self._centres) / self.length) for corner in (box[:3], box[3:]))
+        tiles = np.clip(end, 0, self.copies) - np.clip(
+            first, 0, self.copies
+        )  # along each axis, for each particle
+        return int(np.maximum(tiles, 0.0).prod(axis=1).sum())
 
     def tiles_in(self, lower: Floats, upper: Floats, periodic: Sequence[bool]) -> list[tuple[int, ...]]:
         """Return the tiles that a box (m) meets; along periodic axes those beyond the ends are images of others."""

@@ -23,9 +23,12 @@ class BoxDrive:
         Mean diameter by mass [m] and mean density [kg/m^3] of the grains at the begin of the run; zeros before.
     memory : Memory
         What the servo keeps from look to look.
+    runaway_from : float or None
+        Shear strain from which on the box has sheared at the largest rate, without the stress that is wanted.
     """
 
     targets: Targets = field(default_factory=lambda: Targets(REST))
     sums: BoxSums = field(default_factory=BoxSums.none)
     grain: tuple[float, float] = (0.0, 0.0)
     memory: Memory = field(default_factory=Memory)
+    runaway_from: float | None = None

@@ -9,10 +9,12 @@ import numpy as np
 
 from pdem.case.deformation import AXES, deformation_in, deforms, free_axes, shear_axes
 from pdem.case.group_sizes import largest_cluster_reach
+from pdem.case.restart_box import box_would_rest, check_axes
 from pdem.containers.box_shape import UPRIGHT
 from pdem.motion.box_servo import Memory, Targets, chosen_rates, inertial_rate
 from pdem.motion.moving_box import EVERY, REST, BoxState, MovingBox, Rates
 from pdem.simulation.box_stress import mean_grain, measured_stress
+from pdem.simulation.box_warnings import warn_of_runaway, warn_of_walls
 from pdem.simulation.named_events import NEVER
 
 if TYPE_CHECKING:
@@ -89,6 +91,8 @@ def look_at_box(system: System) -> None:
     if drive.targets.driven:
         measured = measured_stress(system)
         rates, drive.memory = chosen_rates(drive.targets, measured, system.dimension, box.dt, drive.memory)
+        warn_of_runaway(system, measured, rates)
+        warn_of_walls(system)
     _go_on(box, rates, system.step)
 
 
@@ -123,17 +127,26 @@ def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
         "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": box.begin,
         "looked": box.looked, "changes": wanted is not None, "wanted": _row(wanted or REST),
         "grain": drive.grain, "mean_stress": drive.memory.stress, "lacking": drive.memory.lacking,
-        "mean_resistance": drive.memory.resistance,
+        "mean_resistance": drive.memory.resistance, "velocity_axis": box.velocity, "gradient_axis": box.gradient,
     }  # fmt: skip
     return {BOX: {name: np.array([value]) for name, value in columns.items()}}
 
 
 def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-    """Set the state of the box from the group of a checkpoint; where it has none the box begins to deform now."""
+    """Set the state of the box from the group of a checkpoint; where it has none the box begins to deform now.
+
+    Raises
+    ------
+    CaseError
+        If the box of the case would not deform, or lean along other axes than that of the checkpoint.
+    """
     box = system.moving_box
-    if box is None or BOX not in groups:
+    if not len(groups.get(BOX, {}).get("offset", ())):
         return
     stored = {name: column[0] for name, column in groups[BOX].items()}
+    if box is None:
+        raise box_would_rest()
+    check_axes(stored, (box.velocity, box.gradient))
     box.begin, box.looked = stored["begin"].copy(), int(stored["looked"])
     box.wanted = _rates(stored["wanted"]) if stored["changes"] else None
     diameter, density = stored["grain"].tolist()

@@ -11,9 +11,10 @@ from pdem.case.deformation import shear_axes
 from pdem.containers.box_shape import BoxShape
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import REACH, grid_of
+from pdem.continuum.items import Matter, actions_of_contacts
+from pdem.continuum.layout import SUMS
 from pdem.continuum.moving_box import Frame, MovingImages
-from pdem.continuum.spreading import SUMS
-from pdem.continuum.sums import Matter, actions_of_contacts, field_sums
+from pdem.continuum.sums import field_sums
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output import vtkhdf
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from pdem.case.schema import CaseData
     from pdem.continuum.grid import Grid
-    from pdem.continuum.sums import Actions
+    from pdem.continuum.items import Actions
     from pdem.simulation.results import Snapshot
 
     Floats = NDArray[np.float64]

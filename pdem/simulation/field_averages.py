@@ -13,7 +13,7 @@ import numpy as np
 
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import grid_of
-from pdem.continuum.spreading import SUMS
+from pdem.continuum.layout import SUMS
 from pdem.continuum.sums import Rooms
 from pdem.simulation.named_events import NEVER, name_key
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.continuum.items import Matter, actions_of_contacts, joined, ways_of
 from pdem.continuum.moving_box import Frame, MovingImages
-from pdem.continuum.sums import Matter, actions_of_contacts, field_sums, ways_of
+from pdem.continuum.sums import field_sums
 from pdem.simulation.acting_contacts import acting_on_walls, acting_parts, counted_ways
 from pdem.simulation.bodies import bodies_of, sizes_of
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.continuum.grid import Grid
-    from pdem.continuum.sums import Actions
+    from pdem.continuum.items import Actions
     from pdem.simulation.acting_contacts import ActingContacts
     from pdem.simulation.system import System
 
@@ -84,7 +85,8 @@ def _present(system: System, *, split: bool) -> Present:
         return matter, [action for part in parts for action in _actions_of(system, part, split=True)]
     centre, branch, force = counted_ways(system)
     ways, walls = ways_of(centre, branch, force, np.zeros(len(force), np.int64)), acting_on_walls(system)
-    return matter, [ways, *([] if walls is None else _actions_of(system, walls, split=False))]
+    # few forces at walls are one part with their ways: each part takes as long as some hundred contacts to begin with
+    return matter, [ways, *([] if walls is None else [joined(_actions_of(system, walls, split=False))])]
 
 
 def _matter_of(system: System) -> Matter:

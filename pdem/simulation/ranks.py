@@ -178,13 +178,8 @@ def division_of(case: Case, ranks: int, particles: ParticleTable, system: System
     domain = case.domain
     partition = PARTITIONERS[case.decomposition.method](domain.lower, domain.upper)
     position, radius, velocity = (particles[name] for name in ("position", "radius", "velocity"))
-    grains = Grains(
-        position,
-        radius,
-        system.reach_of(radius, velocity, position),
-        particles["cluster"],
-        particles.centres(),
-    )
+    reach = system.reach_of(radius, velocity, position)
+    grains = Grains(position, radius, reach, particles["cluster"], particles.centres())
     return divide(ranks, grains, system.skins.radii, system.constants.shape, partition)
 
 
@@ -199,6 +194,13 @@ def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: A
     from decomposition.partitioners import PARTITIONERS
 
     return PARTITIONERS[case.decomposition.method](lower, upper)(position, ranks)
+
+
+def exact_partition(parts: Any, ranks: Sequence[int], whole: NDArray[np.float64], count: Any) -> Any:
+    """Return a partition that was made from a sample, with the exact parts of some ranks; see `with_exact_parts`."""
+    from decomposition.bisection import with_exact_parts
+
+    return with_exact_parts(parts, ranks, whole, count)
 
 
 def rank_among_others(

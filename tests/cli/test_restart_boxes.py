@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from folders import refused, run
 from moving_boxes import MIXED, STEP, gas, moving_case
 
 import pdem
 from pdem.case.restart_box import check_box
+from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import read_checkpoint
 
 LEANS = (
@@ -62,6 +65,21 @@ def test_other_axes_of_a_shear_are_refused(leaning):
         "restart", "out", settings=[*later, "domain.deformation={}", "stages.1.deformation={}"]
     )
     run("restart", "out", settings=[*later, "stages.1.deformation.shear.rate=0.0"])
+
+
+def test_states_that_are_given_in_python_are_checked_as_well(leaning):
+    """As restarts by the command line are; before the box got other axes without a word."""
+    state = read_checkpoint(max(leaning.glob("out/checkpoint-*.h5"))).groups
+    case = pdem.Results("out").case
+    pdem.Simulation(case, threads=1, state=state)
+    case.override("domain.deformation={}")
+    case.override('stages.1.deformation={shear={velocity_along="y", gradient_along="x", rate=1.0}}')
+    with pytest.raises(CaseError, match=re.escape(LEANS)):
+        pdem.Simulation(case, threads=1, state=state)
+    upright = state | {"box": state["box"] | {"offset": 0.0 * state["box"]["offset"]}}
+    pdem.Simulation(case, threads=1, state=upright)
+    with pytest.raises(CaseError, match="the box has deformed, and a restart keeps its shape"):
+        pdem.Simulation(moving_case(leaning, None, None, end=1.0), threads=1, state=state)
 
 
 def test_a_box_that_is_still_upright_may_shear_along_any_axes(leaning):

@@ -9,7 +9,8 @@ import pytest
 
 import pdem
 from cases import GRAIN, USUAL, Grains, make_case, simulate
-from pdem.continuum.sums import MOMENTUM, Matter, field_sums
+from pdem.continuum.items import Matter
+from pdem.continuum.sums import MOMENTUM, field_sums
 from pdem.foundation.errors import InputError
 
 R, SIDE = 0.01, 0.06

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from pdem.continuum.grid import GAUSSIAN, LUCY, REACH, grid_of
-from pdem.continuum.spreading import ROW, SUMS
-from pdem.continuum.sums import CONTACT, MASS, MOMENTUM, MOVING, WALL, Actions, Matter, field_sums
+from pdem.continuum.items import Actions, Matter
+from pdem.continuum.layout import ROW, SUMS
+from pdem.continuum.sums import CONTACT, MASS, MOMENTUM, MOVING, WALL, field_sums
 from pdem.foundation.kernels import divided_for
 
 GRIDS = {
@@ -22,7 +23,7 @@ GRIDS = {
     "fine": ((12, 11, 10), 0.3, 3, (0, 1, 0)),
     "coarse": ((2, 2, 2), 0.02, 3, (0, 0, 0)),
 }
-RIGHT = 1e-4
+RIGHT = 1e-9
 """Of the shares of the Gaussian over the largest: the function has kinks where it is cut, and its table has none."""
 ALONG = 1e-3
 """Of means along branches, taken at a few places."""

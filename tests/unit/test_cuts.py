@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decomposition.balance import Balance
-from decomposition.bisection import cut
+from decomposition.bisection import cut, with_exact_parts
 from decomposition.partitioners import PARTITIONERS
 from decomposition.repeats import Repeats
 from pdem.case.sections import Decomposition
@@ -49,6 +49,27 @@ def test_parts_are_equal_in_number(seed, parts, axes):
     assert len(numbers) == parts
     # a cut of k parts is exact to a particle, so that no part is off by more than one for each cut around it
     assert np.abs(numbers - 4000 / parts).max() <= np.ceil(np.log2(parts)) + 1
+
+
+@settings(max_examples=40, derandomize=True)
+@given(seed=SEEDS, parts=st.integers(1, 40), axes=st.sampled_from([(1,), (0, 1, 2)]))
+def test_some_parts_of_a_sample_are_made_exact(seed, parts, axes):
+    _, position = cloud(seed, 4000)
+    rough = cut(position[::20], parts, axes)
+    whole = np.concatenate((position.min(axis=0), np.nextafter(position.max(axis=0), np.inf)))
+
+    def count(box):
+        return np.count_nonzero(((position >= box[:3]) & (position < box[3:])).all(axis=1))
+
+    chosen = [0, parts // 2, parts - 1]
+    exact = with_exact_parts(rough, chosen, whole, count)
+    numbers = np.bincount(exact.owners(position), minlength=parts)
+    assert numbers.sum() == 4000
+    for part in chosen:
+        assert abs(numbers[part] - 4000 / parts) <= np.ceil(np.log2(parts)) + 1
+    around = {node for part in chosen for node, _ in rough.way_to(part)}
+    others = [node for node in range(parts - 1) if node not in around]
+    np.testing.assert_array_equal(exact.place[others], rough.place[others])
 
 
 @settings(max_examples=40, derandomize=True)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from pdem.containers.box_shape import BoxShape
 from pdem.continuum.grid import GAUSSIAN, LUCY, grid_of
+from pdem.continuum.items import Actions, Matter
 from pdem.continuum.moving_box import Frame, MovingImages
-from pdem.continuum.sums import CONTACT, MASS, MOMENTUM, SIZE, WALL, Actions, Matter, field_sums
+from pdem.continuum.sums import CONTACT, MASS, MOMENTUM, SIZE, WALL, field_sums
 
 
 def some(seed, count=12):

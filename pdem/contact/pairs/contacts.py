@@ -209,11 +209,11 @@ class PairContacts(PairReadings):
             schedule.defer(owned, window, deferred, first_chunk, self._last_chunk)
         self._last_chunk[self.carried] = deferred + 1
         if window:
-            self.mark_persistent(particles, deferred)
+            self._mark_persistent(particles, deferred)
         schedule.list_by_chunk(owned, self._last_chunk, self._complete_begin[:steps], self._complete)
         return begins, window
 
-    def mark_persistent(self, particles: Particles, deferred: int) -> None:
+    def _mark_persistent(self, particles: Particles, deferred: int) -> None:
         """Mark the chunks whose forces are kept to the end of the step; particles of `deferred` are summed there."""
         size = self.chunk_size
         number = chunks_in(self.inner, size) + chunks_in(self.candidates - self.inner, size)

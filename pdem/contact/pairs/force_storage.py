@@ -29,7 +29,7 @@ class ForceStorage:
         self.forces = np.zeros(FORCE_ROW * BLOCK)
         self.begin = np.zeros(0, np.int64)
         self.any_persistent = False
-        self._persistent = np.zeros(0, np.bool_)
+        self._persistent, self._marks = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         self._next = BLOCK
 
     def persistent(self, chunks: int) -> NDArray[np.bool_]:
@@ -38,6 +38,10 @@ class ForceStorage:
             room = with_spare(chunks)
             self._persistent, self.begin = np.zeros(room, np.bool_), np.zeros(room, np.int64)
         return self._persistent[:chunks]
+
+    def mark_again(self) -> None:
+        """Let the same chunks keep their forces as before all of them did."""
+        self._persistent[: len(self._marks)] = self._marks
 
     def assign(self, begins: NDArray[np.int64], window: int, most: int, capacity: NDArray[np.int32]) -> None:
         """Give force indices to the chunks.
@@ -56,6 +60,7 @@ class ForceStorage:
         chunks = len(capacity)
         persistent, first = self.persistent(chunks), self.begin[:chunks]
         if window == 0:
+            self._marks = persistent.copy()
             persistent[:] = True
         self.any_persistent = bool(persistent.any())
         number = np.arange(chunks)

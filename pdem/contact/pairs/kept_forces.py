@@ -46,7 +46,7 @@ def keep_forces(pairs: PairContacts, particles: Particles, kept: bool) -> None:
         return
     begins, window = pairs.force_schedule
     if window and not kept:
-        pairs.mark_persistent(particles, int(begins[-1]))
+        pairs.storage.forces.mark_again()
     pairs.storage.place_forces(begins, 0 if kept else window, pairs.kernel_candidates(particles))
     pairs.keeps_forces = kept
 

@@ -1,0 +1,140 @@
+"""Grids as kernels take them: where places are in them, and where the sums of cells begin."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.continuum.gaussian import Lengths
+from pdem.continuum.grid import GAUSSIAN, LUCY, Grid, cells_across, images_along, points_per_cell
+from pdem.continuum.layout import NODE, NODES, PART, ROW, Cells
+from pdem.continuum.lucy import Lattice
+from pdem.simd.transposition import LANES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Three = tuple[float, ...]
+
+_MORE = 1e-9  # of a cell: more than what rounding adds
+_FILLS = 1e-9  # relative difference of lengths from which on a grid is not as long as the box
+
+
+class Prepared(NamedTuple):
+    """A grid as kernels take it.
+
+    Attributes
+    ----------
+    cells : Cells
+        Its cells.
+    phi : Lengths or Lattice
+        What the function is evaluated from.
+    room : int
+        Numbers that are written while it is evaluated.
+    """
+
+    cells: Cells
+    phi: Lengths | Lattice
+    room: int
+
+
+class _Layout(NamedTuple):
+    """What cells have shares, by axis of a grid: places and lengths are in units of cells.
+
+    Attributes
+    ----------
+    inverse : (3,) array
+        One over the lengths of cells; 0 of axes that do not count [1/m].
+    before : (3,) array
+        Where place 0 is behind the first cell.
+    reach : (3,) array
+        Way from a place to where phi ends.
+    across : (3,) int64 array
+        Most cells that have shares of a part of a way.
+    """
+
+    inverse: Floats
+    before: Floats
+    reach: Floats
+    across: Integers
+
+
+def fills_period(grid: Grid, period: Floats) -> NDArray[np.bool_]:
+    """Return along which axes a grid is as long as the periodic box."""
+    found: NDArray[np.bool_] = np.abs(grid.cells * grid.size - period) <= _FILLS * period
+    return found
+
+
+def prepared(grid: Grid, period: Floats, longest: float) -> Prepared:
+    """Return a grid as kernels take it, for ways that are at most so long [m]."""
+    beyond = np.where(fills_period(grid, period), 0.0, period)
+    images = (
+        images_along(beyond, grid, longest + float(grid.size.max()))
+        if beyond.any()
+        else np.zeros(3, np.int64)
+    )
+    lists = (tuple(one.tolist()) for one in (grid.lower, grid.size, grid.cells, period, images))
+    return _prepared(*lists, grid.width, grid.kernel, grid.dimension)
+
+
+@lru_cache(maxsize=8)
+def _prepared(
+    lower: Three, size: Three, cells: Three, period: Three, images: Three, width: float, kernel: str, dimension: int
+) -> Prepared:  # fmt: skip
+    grid = Grid(np.array(lower), np.array(size), np.array(cells), width, kernel, dimension)
+    filled = fills_period(grid, np.array(period))
+    layout = _gaussian_layout(grid, filled) if kernel == GAUSSIAN else _lucy_layout(grid)
+    made = _cells_of(grid, layout, filled, np.array(period), np.array(images))
+    if kernel == LUCY:
+        lattice = _lattice_of(grid, layout)
+        return Prepared(made, lattice, 6 * lattice.stride + made.box_size)
+    lengths = Lengths(np.where(layout.inverse > 0.0, grid.ratios, 1.0), int(made.box.max()))
+    return Prepared(made, lengths, 3 * NODES * LANES * lengths.stride)
+
+
+def _gaussian_layout(grid: Grid, filled: NDArray[np.bool_]) -> _Layout:
+    # a single cell that fills the box has all of everything
+    inverse = np.where(filled & (grid.cells == 1), 0.0, grid.inverse)
+    counts = inverse > 0.0
+    across = np.where(counts, cells_across(grid.ratios), 1)
+    reach = np.where(counts, 2.0 * grid.reach * inverse + _MORE, 0.0)
+    return _Layout(inverse, grid.reach * inverse, reach, across)
+
+
+def _lucy_layout(grid: Grid) -> _Layout:
+    behind = np.ceil(grid.reach * grid.inverse)
+    apart = np.ceil(2.0 * NODE * PART * grid.width * grid.inverse * (1.0 + 1e-9))
+    return _Layout(grid.inverse, behind, 2.0 * behind, (2.0 * behind + apart).astype(np.int64) + 1)
+
+
+def _cells_of(
+    grid: Grid, layout: _Layout, filled: NDArray[np.bool_], period: Floats, images: Integers
+) -> Cells:
+    ahead = np.where(filled, 0, layout.across - 1)
+    steps = ROW * np.cumprod([1, *grid.cells[:0:-1]])[::-1]
+    begins = (
+        _begins(axis, int(step), grid.cells, filled, ahead + layout.across) for axis, step in enumerate(steps)
+    )
+    return Cells(
+        grid.lower + layout.before * grid.size, layout.inverse, grid.cells, ahead, grid.cells + ahead,
+        np.where(filled, grid.cells, period * layout.inverse), images, layout.reach, grid.width, layout.across, *begins,
+    )  # fmt: skip
+
+
+def _begins(axis: int, step: int, cells: Integers, filled: NDArray[np.bool_], more: Integers) -> Integers:
+    """Return where the sums of each plane, line, or cell begin, from the first slot on; -1 of those beyond the grid."""
+    slot, count = np.arange(cells[axis] + more[axis]), cells[axis]
+    if filled[axis]:
+        return slot % count * step
+    cell = slot - more[axis] // 2
+    return np.where((cell >= 0) & (cell < count), cell * step, -1)
+
+
+def _lattice_of(grid: Grid, layout: _Layout) -> Lattice:
+    points = points_per_cell(grid)
+    stride = 2 + int(np.ceil(2.0 * grid.reach * layout.inverse * points).max())
+    return Lattice(points, grid.width * layout.inverse, layout.before, stride)
