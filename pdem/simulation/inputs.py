@@ -5,6 +5,8 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,8 @@ from pdem.simulation.ranks import launch_layout
 from pdem.simulation.state import ORDER, StatePart
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pdem.containers.group import Group
     from pdem.output.checkpoint import Checkpoint
 
@@ -49,6 +53,19 @@ def check_arguments(comm: Any, threads: Any, state: Any, meshes: Any) -> None:
         instance_of("a mesh", mesh, Mesh, "read one: Mesh.read(path)")
 
 
+_ALONE_ON_PURPOSE: ContextVar[bool] = ContextVar("alone_on_purpose", default=False)
+
+
+@contextmanager
+def alone_on_purpose() -> Iterator[None]:
+    """Let a rank make simulations of its own, as it does to compile kernels, without a warning of those beside it."""
+    token = _ALONE_ON_PURPOSE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE_ON_PURPOSE.reset(token)
+
+
 def warn_of_processes_beside(communicator: Any) -> None:
     """Warn if a launcher has started several processes, and a simulation is given to each of them alone.
 
@@ -58,7 +75,7 @@ def warn_of_processes_beside(communicator: Any) -> None:
         By the second of these processes: all of them would write into one folder.
     """
     rank, ranks, _ = launch_layout()
-    if communicator is None and rank == 1:
+    if communicator is None and rank == 1 and not _ALONE_ON_PURPOSE.get():
         warnings.warn(
             f"{ranks} processes have been started, and each runs this simulation for itself; to run it on all of "
             "them, give it their communicator: pdem.Simulation(case, pdem.communicator())",

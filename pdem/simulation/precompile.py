@@ -29,6 +29,7 @@ from pdem.simulation.box_events import box_of
 from pdem.simulation.cluster_steps import contact_parameters
 from pdem.simulation.driven_walls import finish_driven
 from pdem.simulation.helper_process import HelperProcess
+from pdem.simulation.inputs import alone_on_purpose
 from pdem.simulation.phases import Phases
 from pdem.simulation.ranks import compile_rank_kernels
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
@@ -294,11 +295,13 @@ def _run(case: Case, meshes: list[Mesh], threads: int) -> None:
     """Take some steps, continue from their state, and call all measurements."""
     particles = CheckedParticles(initial_particles(case, meshes))  # "checked", because two overlap on purpose
     preflight(case, particles, meshes)
-    first = Simulation(case, threads=threads, particles=particles, meshes=meshes)
+    with alone_on_purpose():
+        first = Simulation(case, threads=threads, particles=particles, meshes=meshes)
     first.system.detections = SORT_EVERY  # the next detection reorders particles
     first.advance(STEPS)
     state = gather_groups(first.system, local_groups(first.system))
-    second = Simulation(case, threads=threads, state=state, meshes=meshes)
+    with alone_on_purpose():
+        second = Simulation(case, threads=threads, state=state, meshes=meshes)
     second.advance(STEPS)
     second.energies()
     second.wall_loads()

@@ -8,6 +8,7 @@ import pytest
 
 import pdem
 from cases import Grains, make_case
+from pdem.simulation import precompile
 
 
 @pytest.fixture
@@ -31,6 +32,13 @@ def test_the_first_process_says_nothing(case, second_of_four, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pdem.Simulation(case)
+
+
+def test_a_rank_that_compiles_kernels_says_nothing(second_of_four):
+    """It takes steps of small cases on its own, which is no mistake of the user."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        precompile._run(precompile._case(precompile._Laws.of(None), "hgrid", walled=False), [], 1)
 
 
 def test_no_launcher_no_communicator(monkeypatch):

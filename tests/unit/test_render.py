@@ -166,7 +166,7 @@ def test_without_pyvista_the_remedy_is_given(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    with pytest.raises(PdemError, match=r"pip install \"polydem\[render\]\""):
+    with pytest.raises(PdemError, match=r"pip install 'polydem\[render\]'"):
         render(folder, tmp_path / "a.png")
 
 
