@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.flat_keys import flat_keys
 from pdem.case.inlets import face_of, interval_of
-from pdem.case.input_files import content_of_file, named_files
+from pdem.case.input_files import contents_of, files_in
 from pdem.case.motions import MOTION_KEYS
 from pdem.case.sensor_preflight import sensor_interval
 from pdem.case.stage_cases import walls_present
@@ -93,7 +93,7 @@ def digest_before(case: Case, number: int, made_under: dict[str, str]) -> str:
         Versions of programs and sources, processor.
     """
     document = before_stage(case, number)
-    files = {key: content_of_file(case.file(name)) for key, name in named_files(document).items()}
+    files = contents_of(files_in(case, document))
     text = json.dumps([document, files, made_under], sort_keys=True, default=repr)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 

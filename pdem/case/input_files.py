@@ -10,7 +10,7 @@ from pdem.case.messages import shown_key
 from pdem.case.python_files import FROM_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pdem.case.schema import CaseData
@@ -21,7 +21,12 @@ _PYTHON_KEYS = ("law", "kind")
 
 def input_files(case: CaseData) -> dict[str, Path]:
     """Return the paths of all files that a case names, there or not, by their keys."""
-    return {key: case.file(name) for key, name in named_files(case.model_dump(exclude_none=True)).items()}
+    return files_in(case, case.model_dump(exclude_none=True))
+
+
+def files_in(case: CaseData, document: dict[str, Any]) -> dict[str, Path]:
+    """Return the paths of all files that a part of a case names, as nested tables, by their keys."""
+    return {key: case.file(name) for key, name in named_files(document).items()}
 
 
 def named_files(document: dict[str, Any]) -> dict[str, str]:
@@ -38,6 +43,11 @@ def _names(value: Any, key: tuple[str | int, ...]) -> Iterator[tuple[tuple[str |
         yield key, value
     elif isinstance(value, str) and key[-1] in _PYTHON_KEYS and value.startswith(FROM_FILE):
         yield key, value.removeprefix(FROM_FILE).rpartition(":")[0]
+
+
+def contents_of(files: Mapping[str, Path]) -> dict[str, str]:
+    """Return digests of the contents of files by their keys, see `content_of_file`."""
+    return {key: content_of_file(path) for key, path in files.items()}
 
 
 def content_of_file(path: Path) -> str:

@@ -24,7 +24,11 @@ _WORDS = {
     bool: "true or false",
     dict: "table",
 }
-_LIMITS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
+LIMITS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
+"""Words for limits of numbers."""
+
+REQUIRED, NO_DEFAULT = "none: it has to be given, or follows from other keys", "nothing"
+"""What is said of the default of a key that is required, and of one that has none."""
 
 
 def models_in(field: FieldInfo) -> Iterator[type[BaseModel]]:
@@ -78,7 +82,7 @@ def kind_of(annotation: Any, metadata: Sequence[Any] = ()) -> str:
         f"{word} {value:g}"
         for item in metadata
         for one in (item, *getattr(item, "metadata", ()))
-        for key, word in _LIMITS.items()
+        for key, word in LIMITS.items()
         if isinstance(value := getattr(one, key, None), (int, float))
     ]
     if origin is Annotated:
@@ -101,9 +105,9 @@ def kind_of(annotation: Any, metadata: Sequence[Any] = ()) -> str:
 def default_text(field: FieldInfo) -> str:
     """Return the default of a key in words."""
     if field.is_required():
-        return "none: it has to be given, or follows from other keys"
+        return REQUIRED
     if field.default_factory is not None or field.default is None or field.default == ():
-        return "nothing"
+        return NO_DEFAULT
     return "the defaults of its keys" if isinstance(field.default, BaseModel) else written(field.default)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.case.key_texts import written
+from pdem.case.key_texts import LIMITS, NO_DEFAULT, REQUIRED, written
 from pdem.case.materials import Interaction
 from pdem.contact.law.models import LAWS, PARTS
 
@@ -68,16 +68,13 @@ def _kind(key: Key) -> str:
     """Return what values of a key are allowed."""
     if key.choices:
         return " or ".join(map(written, key.choices))
-    limits = {
-        "greater than": key.above,
-        "at least": key.at_least,
-        "at most": key.at_most,
-        "less than": key.below,
-    }
-    return " ".join(["number", *(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)])
+    limits = {"gt": key.above, "ge": key.at_least, "lt": key.below, "le": key.at_most}
+    return " ".join(
+        ["number", *(f"{LIMITS[one]} {limit:g}" for one, limit in limits.items() if limit is not None)]
+    )
 
 
 def _default(key: Key) -> str:
     if key.default is not None:
         return written(key.default)
-    return "none: it has to be given, or follows from other keys" if key.required else "nothing"
+    return REQUIRED if key.required else NO_DEFAULT

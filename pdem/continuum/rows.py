@@ -128,7 +128,8 @@ def join_workers(totals: Integers, joined: Integers) -> None:
     """Write the sums (n,) of the sums (workers, n) of all workers."""
     workers = len(totals)
     for part in prange(workers):
-        for number in range(len(joined) * part // workers, len(joined) * (part + 1) // workers):
+        first, last = part_of(part, workers, len(joined))
+        for number in range(first, last):
             total = 0
             for worker in range(workers):
                 total += totals[worker, number]

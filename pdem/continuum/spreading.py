@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.continuum.entries import begin_keys, entry_visitor, entry_writer, sort_entries
 from pdem.continuum.items import Actions, Matter
 from pdem.continuum.layout import BRANCHES, ROW, Cells, Work
+from pdem.continuum.rows import part_of
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, prange
 from pdem.simd.shares import AT_ONCE, box_adder
@@ -131,8 +132,8 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
     @versioned_kernel(f"{phi}, {nodes}", threaded=True)
     def count(items: Any, cells: Any, work: Any, ends: Integers) -> None:
         for worker in prange(len(ends)):
-            many, at = len(item_type(*items).kind), 0
-            for p in range(many * worker // len(ends), many * (worker + 1) // len(ends)):
+            (first, last), at = part_of(worker, len(ends), len(item_type(*items).kind)), 0
+            for p in range(first, last):
                 at = visit_item(p, item_type(*items), Cells(*cells), Work(*work), at, worker, 1)
             ends[worker] = at
 
@@ -142,8 +143,9 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
         sums: Integers,
     ) -> None:  # fmt: skip
         for worker in prange(len(sums)):
-            many, at = len(item_type(*items).kind), Work(*work).starts[worker]
-            for p in range(many * worker // len(sums), many * (worker + 1) // len(sums)):
+            first, last = part_of(worker, len(sums), len(item_type(*items).kind))
+            at = Work(*work).starts[worker]
+            for p in range(first, last):
                 at = visit_item(p, item_type(*items), Cells(*cells), Work(*work), at, worker, classes)
             ends[worker] = at
         begin_keys(Work(*work))
@@ -153,9 +155,10 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
         for worker in range(len(sums)):
             total += ends[worker] - Work(*work).starts[worker]
         for worker in prange(len(sums)):
+            begin, end = part_of(worker, len(sums), total)
             spread_sorted(
-                total * worker // len(sums), total * (worker + 1) // len(sums), item_type(*items), Cells(*cells),
-                grid_type(*grid), scale, walls, Work(*work), worker, sums[worker],
+                begin, end, item_type(*items), Cells(*cells), grid_type(*grid), scale, walls, Work(*work), worker,
+                sums[worker],
             )  # fmt: skip
 
     return count, spread

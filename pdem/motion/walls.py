@@ -44,6 +44,11 @@ def _within(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(rows[-1]) - np.repeat(rows[:-1], np.diff(rows))
 
 
+def _extent(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lowest and the highest coordinates (2, 3) of points (n, 3)."""
+    return np.array((points.min(axis=0), points.max(axis=0)))
+
+
 class MovingWalls:
     """All walls at the present time.
 
@@ -143,6 +148,7 @@ class MovingWalls:
         self.vertices, self.normals = self.placed.vertices, self.placed.normals
         self._centres = [self._centre_of(wall) for wall in range(count)]
         self.anchor[:] = self.centre[:] = np.array(self._centres).reshape(count, 3)
+        self._first_extents: dict[int, NDArray[np.float64]] = {}
         self._corners = {wall: self._box_of(wall).reshape(-1) for wall in self._moving}
         self.surfaces = MovingSurfaces(count, surfaces or {})
         self.planned = self._make_plan()
@@ -225,9 +231,20 @@ class MovingWalls:
 
     def _box_of(self, wall: int) -> NDArray[np.float64]:
         """Return the corners of a box around a wall at time 0 [m]."""
-        own = self.placed.first_vertices(wall)
-        low, high = own.min(axis=0), own.max(axis=0)
-        return np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
+        return np.array(np.meshgrid(*self.first_extent(wall).T)).reshape(3, 8).T
+
+    def first_extent(self, wall: int) -> NDArray[np.float64]:
+        """Return the lowest and the highest coordinates (2, 3) of a wall at time 0 [m], which are measured once."""
+        if wall not in self._first_extents:
+            self._first_extents[wall] = _extent(self.placed.first_vertices(wall))
+        return self._first_extents[wall]
+
+    def extent(self, wall: int) -> NDArray[np.float64]:
+        """Return the lowest and the highest coordinates (2, 3) of a wall where it is now [m]."""
+        pose = self.pose_of(wall)
+        return (
+            self.first_extent(wall) if pose is REST else _extent(pose.place(self.placed.first_vertices(wall)))
+        )
 
     def place(self, time: float, before: float) -> None:
         """Put every moving wall where it is at a time; velocities are also averaged since the time before [s]."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.case.deformation import AXES
+from pdem.simulation.warn_once import warn_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,10 +37,7 @@ def warn_of_walls(system: System) -> None:
         (box.centre - 0.5 * box.begin, box.centre + 0.5 * box.begin),
     )
     for number, wall in enumerate(system.case.walls):
-        points = walls.placed.first_vertices(number)
-        places = walls.pose_of(number).place(points)
-        there = places.min(axis=0), places.max(axis=0)
-        begin = points.min(axis=0), points.max(axis=0)
+        there, begin = walls.extent(number), walls.first_extent(number)
         spans = (begin[0] <= first[0]) & (begin[1] >= first[1])
         beside = spans & ((there[0] > now[0]) | (there[1] < now[1]))
         outside = (
@@ -64,7 +61,7 @@ def _warn_of_wall(system: System, name: str, axis: int, sides: list[float], *, b
         else "what is outside the box meets no grains; make it smaller, or end the stage before the box is so small"
     )
     text = f"wall {name}: at {system.time:.6g} s it reaches from {where}: {what}"
-    _warn(system, f"wall {name} {AXES[axis]}", text)
+    warn_once(system, f"wall {name} {AXES[axis]}", text)
 
 
 def warn_of_runaway(system: System, measured: Measured, rates: Rates) -> None:
@@ -93,13 +90,4 @@ def _warn_of_shear(system: System, wanted: float, borne: float, pressure: float)
         f"{pressure:.3g} {unit} across the layers: the grains flow, and bear no more at this rate; want less, give a "
         "shear rate in place of the stress, or a larger largest_rate if they shall flow faster"
     )
-    _warn(system, "box runaway", text)
-
-
-def _warn(system: System, kind: str, text: str) -> None:
-    if kind in system.issued_warnings:
-        return
-    system.issued_warnings.add(kind)
-    system.notices.append(text)
-    if system.exchange.rank == 0:
-        warnings.warn(text, RuntimeWarning, stacklevel=4)
+    warn_once(system, "box runaway", text)

@@ -7,7 +7,6 @@ in the order of numbers. What comes in therefore depends on the state, never on 
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from pdem.simulation.free_places import SpheresNear, clear_of_walls, own_particl
 from pdem.simulation.insertion_source import MOST_AT_ONCE
 from pdem.simulation.population import insert_particles
 from pdem.simulation.step import migrate_and_rebuild_lists
+from pdem.simulation.warn_once import warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,13 +170,10 @@ def _warn_of_waiting(system: System, source: InsertionSource) -> None:
     state = source.state
     late, kind = state.waiting, f"insertion {source.name} waits"
     usual = state.asked / max(state.events - 1, 1)
-    if not source.has_rate or late <= 2.0 + 2.0 * usual or kind in system.issued_warnings:
+    if not source.has_rate or late <= 2.0 + 2.0 * usual:
         return
-    system.issued_warnings.add(kind)
     text = (
         f"insertion {source.name}: {late} of {state.asked} particles asked for until {system.time:.6g} s have found no "
         "free place; they wait and are tried again. Lower the rate, raise the speed, or widen the region or face"
     )
-    system.notices.append(text)
-    if system.exchange.rank == 0:
-        warnings.warn(text, RuntimeWarning, stacklevel=4)
+    warn_once(system, kind, text)

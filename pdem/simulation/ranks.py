@@ -339,21 +339,14 @@ def crowded_nodes(communicator: Any, threads: int) -> list[str] | None:
 def _check_same_files(communicator: Any, case: Case) -> None:
     """Refuse nodes on which a file that the case names is another than on that of rank 0: most are read on each."""
     from decomposition.mpi import each_node
-    from pdem.case.input_files import content_of_file, input_files
+    from pdem.case.input_files import contents_of, input_files
+    from pdem.simulation.same_files import differences
 
     files = input_files(case)
-    (first, expected), *others = each_node(
-        communicator, lambda: {key: content_of_file(path) for key, path in files.items()}
-    )
-    wrong = [
-        (host, key, content)
-        for host, found in others
-        for key, content in found.items()
-        if content != expected.get(key)
-    ]
+    (first, expected), *others = each_node(communicator, lambda: contents_of(files))
+    wrong = [(host, key, what) for host, found in others for key, what in differences(found, expected)]
     if wrong:
-        host, key, content = wrong[0]
-        what = "has another content there than" if content else "cannot be read there, but"
+        host, key, what = wrong[0]
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         raise LaunchError(
             f"{key} = {str(files[key])!r}, as seen on {host}, {what} on {first}, the node of rank 0{more}: let all "

@@ -1,4 +1,4 @@
-"""Whether ranks that were started in different folders find the same files there."""
+"""Whether ranks find the same files: those of other nodes, and those that were started in other folders."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdem.case.input_files import content_of_file, input_files
+from pdem.case.input_files import contents_of, input_files
 from pdem.foundation.errors import LaunchError
 from pdem.output.shared_folder import are_in_one_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pdem.case.model import Case
     from pdem.output.parallel_hdf5 import Ranks
+
+
+def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the keys of files whose contents are not the expected ones, and a verb that says what is wrong there."""
+    return [
+        (key, "has another content there than" if content else "cannot be read there, but")
+        for key, content in found.items()
+        if content != expected.get(key)
+    ]
 
 
 def check_same_files(ranks: Ranks, case: Case) -> None:
@@ -28,14 +39,11 @@ def check_same_files(ranks: Ranks, case: Case) -> None:
     if are_in_one_folder(ranks):
         return
     files = input_files(case)
-    found = {key: content_of_file(path) for key, path in files.items()}
-    expected = ranks.share(found)
-    wrong = next((key for key, content in found.items() if content != expected.get(key)), None)
+    found = contents_of(files)
     problem = None
-    if wrong is not None:
-        what = "has another content there than" if found[wrong] else "cannot be read there, but"
+    for key, what in differences(found, ranks.share(found))[:1]:
         where = f"rank {ranks.rank} on {platform.node()}, which was started in {Path.cwd()},"
-        problem = f"{wrong} = {str(files[wrong])!r}, as seen by {where} {what} by rank 0"
+        problem = f"{key} = {str(files[key])!r}, as seen by {where} {what} by rank 0"
     problem = ranks.first(problem)
     if problem is not None:
         raise LaunchError(f"{problem}: start all ranks in one folder, or name the case by its whole path")

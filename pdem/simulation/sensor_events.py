@@ -16,6 +16,7 @@ from pdem.simulation.insertion_checks import largest_present_speed
 from pdem.simulation.population import remove_particles
 from pdem.simulation.sensor import remembering
 from pdem.simulation.step import migrate_and_rebuild_lists
+from pdem.simulation.warn_once import note_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,11 +152,11 @@ def _warn_of_speed(system: System, place: SensorPlace) -> None:
     """Note for the log, once, that particles are so fast that they may pass unseen. Collective."""
     largest = largest_present_speed(system)
     kind = f"sensor {place.name} speed"
-    if largest * place.interval * place.step <= place.layer or kind in system.issued_warnings:
+    if largest * place.interval * place.step <= place.layer:
         return
-    system.issued_warnings.add(kind)
-    system.notices.append(
+    text = (
         f"sensor {place.name}: at {system.time:.6g} s particles move {largest:.3g} m/s, up to "
         f"{largest * place.interval * place.step:.3g} m between two events, more than the {place.layer:.3g} m in which "
         f"it looks for them: some may pass unseen; give every = {place.layer / largest:.2g} or less"
     )
+    note_once(system, kind, text)

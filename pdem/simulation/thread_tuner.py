@@ -15,7 +15,7 @@ WINDOW = 8
 """Steps that are timed together."""
 
 QUIET_WINDOW = 32
-"""The same while nothing is tried."""
+"""The same while nothing is tried, at least."""
 
 FIRST_TRIAL = 8
 """Steps before the first trial."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.before_stage import before_stage, digest_before
-from pdem.case.input_files import content_of_file, named_files
+from pdem.case.input_files import contents_of, files_in
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoint_folder import STAGE_PREFIX
 from pdem.output.provenance import provenance
@@ -83,7 +83,7 @@ def digest_of_run(case: Case, made_under: Mapping[str, str]) -> str:
         "output": output, "limits": case.limits.model_dump(), "end": case.time.end,
         "sensors": [one.model_dump() for one in case.sensors],
     }  # fmt: skip
-    files = {key: content_of_file(case.file(name)) for key, name in named_files(document).items()}
+    files = contents_of(files_in(case, document))
     text = json.dumps([document, files, dict(made_under)], sort_keys=True, default=repr)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()[:_DIGITS]
 
