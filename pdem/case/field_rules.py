@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.messages import Problem
+from pdem.continuum.grid import grid_of, too_wide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,9 @@ def _grid(case: CaseData, one: GridFields, where: Location) -> Iterator[Problem]
         text = f"make {int(np.prod(one.cells)):,} cells{of_parts}, more than {MOST_CELLS:,}: give fewer"
         yield Problem((*where, "cells"), text)
     length = np.subtract(domain.upper, domain.lower)
+    wide = too_wide(grid_of((low, high), one.cells, one.width, one.kernel, axes), length)
+    if wide is not None:
+        yield Problem((*where, "width"), wide)
     if np.any((high < domain.lower)[:axes] | (low > domain.upper)[:axes]):
         yield Problem(
             (*where, "lower"), "the grid lies wholly outside the domain, where no particles are; move it"

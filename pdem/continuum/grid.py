@@ -28,6 +28,9 @@ GAUSSIAN, LUCY = "gaussian", "lucy"
 REACH = {GAUSSIAN: 3.0, LUCY: 2.0}
 """Distance, in widths, from which on each function is 0."""
 
+MOST_SHARES = 2_000_000
+"""Cells among which a particle may be shared: a number for each is written, of 32 at a time."""
+
 POINTS_PER_WIDTH = 2
 """Points in a width at which Lucy's function is taken at least."""
 
@@ -100,6 +103,24 @@ def grid_of(
     lower, upper = (np.asarray(corner, np.float64) for corner in corners)
     counts = np.asarray(cells, np.int64)
     return Grid(lower, (upper - lower) / counts, counts, float(width), kernel, dimension)
+
+
+def too_wide(grid: Grid, length: ArrayLike) -> str | None:
+    """Return what is wrong with a width that is too large for a grid in a domain of some lengths [m], as ``is ...``.
+
+    Of a wave as long as a periodic box a Gaussian as wide leaves 3e-9, so that all cells are the same, and yet each of
+    the many images that reach a cell would count.
+    """
+    axes, several, remedy = grid.dimension, grid.cells > 1, "narrow it: it is in m, a radius or two are usual"
+    lengths = np.asarray(length, np.float64)[:axes]
+    for axis, own in enumerate(lengths.tolist()):
+        if grid.width > own and (several[axis] or grid.width > lengths.max()):
+            where = f"is longer than the domain ({own:.4g} m along {'xyz'[axis]})"
+            return f"{where}, where all cells are the same then; {remedy}"
+    shares = float(np.prod(2.0 * grid.reach / grid.size[:axes] + 1.0))
+    if shares <= MOST_SHARES:
+        return None
+    return f"shares a particle among {shares:,.0f} cells, more than {MOST_SHARES:,}; give fewer cells, or {remedy}"
 
 
 def images_along(period: Floats, grid: Grid, farthest: float) -> Integers:

@@ -10,7 +10,7 @@ import numpy as np
 from pdem.case.deformation import shear_axes
 from pdem.containers.box_shape import BoxShape
 from pdem.continuum.fields import ContinuumFields
-from pdem.continuum.grid import REACH, grid_of
+from pdem.continuum.grid import REACH, grid_of, too_wide
 from pdem.continuum.items import Matter, actions_of_contacts
 from pdem.continuum.layout import SUMS
 from pdem.continuum.moving_box import Frame, MovingImages
@@ -171,10 +171,15 @@ def checked_grid(
     period = np.where(domain.periodic, frame.upper - frame.lower, 0.0)
     if np.any((period > 0.0) & (high - low > period * (1.0 + 1e-9))):
         raise InputError(
-            f"the grid from {shown(low.tolist())} to {shown(high.tolist())} is longer than the periodic box; what is "
-            "there would count twice: end it where the box ends"
+            f"the grid from {shown(low.tolist())} to {shown(high.tolist())} is longer than the periodic box, which is "
+            f"now from {shown(frame.lower.tolist())} to {shown(frame.upper.tolist())}; what is there would count "
+            "twice: end it where the box ends"
         )
-    return grid_of((low, high), counts.tolist(), width, kernel, domain.dimension)
+    grid = grid_of((low, high), counts.tolist(), width, kernel, domain.dimension)
+    wide = too_wide(grid, frame.upper - frame.lower)
+    if wide is not None:
+        raise InputError(f"width = {width:g} m {wide}")
+    return grid
 
 
 def _frame_of(snapshot: Snapshot) -> Frame:

@@ -199,6 +199,11 @@ def test_empty_cells_have_no_velocity(bed):
         ({"cells": (2, 2)}, "cells are .*three whole numbers"),
         ({"lower": [1.0] * 3, "upper": [0.0] * 3}, "has no size"),
         ({"width": -1.0}, "width is -1.0; give a positive number"),
+        ({"width": 5.0}, r"width = 5 m is longer than the domain \(.* m along x\), .* narrow it: it is in m"),
+        (
+            {"width": 0.1, "cells": (40, 40, 40)},
+            "width = 0.1 m shares a particle among .* cells, more than 2,000,000",
+        ),
     ],
 )
 def test_what_cannot_be_is_named(bed, keys, match):

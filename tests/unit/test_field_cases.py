@@ -68,6 +68,8 @@ def test_corners_and_times_have_defaults():
         ({"cells": "[1000, 1000, 1000]"}, "make 1,000,000,000 cells, more than 10,000,000"),
         ({"width": "0.0"}, r"fields\[0\].width"),
         ({"width": "-1.0"}, r"fields\[0\].width"),
+        ({"width": "0.25"}, r"width = 0.25: is longer than the domain \(0.2 m along x\), .* narrow it: it is in m"),
+        ({"width": "0.09", "cells": "[99, 99, 99]"}, r"0.09: shares a particle among [0-9,]* cells, more than 2,0"),
         ({"kernel": '"lucie"'}, r"fields\[0\].kernel"),
         ({"every": "0.2"}, r"every = 0.2: is longer than average \(0.1 s\)"),
         ({"average": "2.0"}, r"average = 2.0: is longer than the run \(1 s\): nothing would be written"),
