@@ -201,8 +201,8 @@ def test_empty_cells_have_no_velocity(bed):
         ({"width": -1.0}, "width is -1.0; give a positive number"),
         ({"width": 5.0}, r"width = 5 m is longer than the domain \(.* m along x\), .* narrow it: it is in m"),
         (
-            {"width": 0.1, "cells": (40, 40, 40)},
-            "width = 0.1 m shares a particle among .* cells, more than 2,000,000",
+            {"width": 0.05, "cells": (40, 40, 40)},
+            "width = 0.05 m shares a particle among .* cells, more than 2,000,000",
         ),
     ],
 )
