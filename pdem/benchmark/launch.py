@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError, LaunchError
+from pdem.foundation.extras import how_to_install
 from pdem.foundation.machine import available_cores
 from pdem.simulation.ranks import launch_layout
 
@@ -35,7 +36,7 @@ def default_launcher() -> str:
     found = str(beside) if beside.exists() else shutil.which("mpirun")
     if found is None:
         raise LaunchError(
-            "there is no mpirun beside python or on the path: pip install 'polydem[mpi]', "
+            f"there is no mpirun beside python or on the path: {how_to_install('mpi')}, "
             "or say how ranks are started with --launcher 'srun -n {ranks}'"
         )
     return f"{shlex.quote(found)} -n {RANKS_PLACEHOLDER}"

@@ -11,6 +11,7 @@ import click
 from pdem.cli.common import collective, echo_to_stderr, load_kernels, serial, settings_option, threads_option
 from pdem.cli.scaling_options import (
     counts_option,
+    network_of,
     network_options,
     number_option,
     output_option,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.benchmark.cases import Start
-    from pdem.scaling.predict import Network
+    from pdem.scaling.network import Network
     from pdem.scaling.section import Section
 
 
@@ -181,8 +182,7 @@ def _report(folder: Path, plots: bool) -> int:
 @output_option(None, "Folder for plan.json, plan.html and plan.md; by default only the tables are printed.")
 @settings_option
 def plan(
-    case: str, settings: tuple[str, ...], output: Path | None, plots: bool, latency: float | None,
-    bandwidth: float | None, **options: Any,
+    case: str, settings: tuple[str, ...], output: Path | None, plots: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Divide the particles of a case among many ranks, within one process, and predict the time of a step.
 
@@ -193,7 +193,7 @@ def plan(
     """
 
     def work() -> int:
-        document = _plan(case, settings, output, _network(latency, bandwidth), **options)
+        document = _plan(case, settings, output, network_of(options), **options)
         return _show_plan(output, document, plots)
 
     return serial(work)
@@ -226,7 +226,7 @@ def plan(
 @output_option(None, "Folder for rehearsal.json, .html and .md; by default only the table is printed.")
 @settings_option
 def rehearse(
-    case: str, settings: tuple[str, ...], output: Path | None, latency: float | None, bandwidth: float | None,
+    case: str, settings: tuple[str, ...], output: Path | None,
     particles_per_rank: float | None, particles: float | None, ranks: Sequence[int], made: int, **options: Any,
 ) -> int:  # fmt: skip
     """Make and time a few ranks of a very large run, which consists of many copies of a periodic case side by side.
@@ -248,14 +248,10 @@ def rehearse(
         from pdem.scaling.report import rehearsal_section
         from pdem.scaling.results import REHEARSAL_FILE
 
-        start = _load_start(case, settings, options["threads"], weak=False)
-        document = {
-            "case": case,
-            **make(
-                Rehearsal(case, start, **options), ranks, _network(latency, bandwidth), per_rank=each, total=particles,
-                made=made,
-            ),
-        }  # fmt: skip
+        start, network = _load_start(case, settings, options["threads"], weak=False), network_of(options)
+        rehearsal = Rehearsal(case, start, **options)
+        found = make(rehearsal, ranks, network, per_rank=each, total=particles, made=made)
+        document = {"case": case, **found}
         if output is not None:
             write_json(output / REHEARSAL_FILE, document)
         return _write_report(output, "rehearsal", f"Rehearsal of {case}", [rehearsal_section(document)])
@@ -299,13 +295,6 @@ def proposal(
         return _write_report(folder, "proposal", f"Computing time for {wanted.title or case}", sections)
 
     return serial(work)
-
-
-def _network(latency: float | None, bandwidth: float | None) -> Network:
-    """Return a network of this latency [s] and bandwidth [B/s]; None gives the default."""
-    from pdem.scaling.predict import BANDWIDTH, LATENCY, Network
-
-    return Network(LATENCY if latency is None else latency, BANDWIDTH if bandwidth is None else bandwidth)
 
 
 def _plan(

@@ -10,6 +10,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pdem.scaling.network import Network
+
     Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -60,16 +62,29 @@ def warm_up_option(default: int) -> Any:
 
 
 def network_options(command: Command) -> Command:
-    """Add ``--latency`` and ``--bandwidth``."""
+    """Add ``--latency``, ``--overhead`` and ``--bandwidth``."""
     latency = click.option(
-        "--latency", type=click.FloatRange(min=0.0), help="Latency of a message in s; by default 2e-6."
+        "--latency", type=click.FloatRange(min=0.0), help="Latency of a message in s; by default 2e-06."
+    )
+    overhead = click.option(
+        "--overhead",
+        type=click.FloatRange(min=0.0),
+        help="Time of a processor to send one message and to receive another in s; by default 1e-06.",
     )
     bandwidth = click.option(
         "--bandwidth",
         type=click.FloatRange(min=0.0, min_open=True),
-        help="Bandwidth of a rank in B/s; by default 1e9.",
+        help="Bandwidth of a rank in B/s; by default 1e+09.",
     )
-    return latency(bandwidth(command))
+    return latency(overhead(bandwidth(command)))
+
+
+def network_of(options: dict[str, Any]) -> Network:
+    """Take what `network_options` has added out of the options, and return the network."""
+    from pdem.scaling.network import Network
+
+    found = {name: options.pop(name) for name in ("latency", "overhead", "bandwidth")}
+    return Network(**{name: value for name, value in found.items() if value is not None})
 
 
 def plots_option(command: Command) -> Command:

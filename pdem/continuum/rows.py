@@ -14,6 +14,7 @@ import numpy as np
 from pdem.continuum.items import Actions, Matter
 from pdem.continuum.layout import BRANCH_SIZE, ROW, WALL_SIZE
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
+from pdem.foundation.workers import share_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,17 +52,11 @@ def sizes_of_action(p: int, items: Actions) -> tuple[float, float]:
     return force * largest_part(p, items.way), force if items.at_wall[p] else 0.0
 
 
-@inlined
-def part_of(worker: int, workers: int, items: int) -> tuple[int, int]:
-    """Return the first item of a worker, and the first of the next one."""
-    return items * worker // workers, items * (worker + 1) // workers
-
-
 @uncounted_kernel
 def note_points(items: Matter, largest: Floats) -> None:
     """Make the largest sizes (workers, `ALL_SIZES`) at least those of particles."""
     for worker in prange(len(largest)):
-        first, last = part_of(worker, len(largest), len(items[-1]))
+        first, last = share_of(worker, len(largest), len(items[-1]))
         mass, size, momentum, moving = 0.0, 0.0, 0.0, 0.0
         for p in range(first, last):
             found = sizes_of_point(p, Matter(*items))
@@ -75,7 +70,7 @@ def note_points(items: Matter, largest: Floats) -> None:
 def note_actions(items: Actions, largest: Floats) -> None:
     """Make the largest sizes (workers, `ALL_SIZES`) at least those of actions."""
     for worker in prange(len(largest)):
-        first, last = part_of(worker, len(largest), len(items[-1]))
+        first, last = share_of(worker, len(largest), len(items[-1]))
         branch, wall, longest, way = 0.0, 0.0, 0.0, items[1]
         for p in range(first, last):
             found = sizes_of_action(p, Actions(*items))
@@ -89,7 +84,7 @@ def note_actions(items: Actions, largest: Floats) -> None:
 def add_points(items: Matter, relative: Floats, parts: Integers) -> None:
     """Add sizes, in units of one over `relative` and rounded up, to whole numbers (workers, `ALL_SIZES`)."""
     for worker in prange(len(parts)):
-        first, last = part_of(worker, len(parts), len(items[-1]))
+        first, last = share_of(worker, len(parts), len(items[-1]))
         mass, size, momentum, moving = 0, 0, 0, 0
         for p in range(first, last):
             found = sizes_of_point(p, Matter(*items))
@@ -105,7 +100,7 @@ def add_points(items: Matter, relative: Floats, parts: Integers) -> None:
 def add_actions(items: Actions, relative: Floats, parts: Integers) -> None:
     """Add sizes, in units of one over `relative` and rounded up, to whole numbers (workers, `ALL_SIZES`)."""
     for worker in prange(len(parts)):
-        first, last = part_of(worker, len(parts), len(items[-1]))
+        first, last = share_of(worker, len(parts), len(items[-1]))
         branch, wall = 0, 0
         for p in range(first, last):
             found = sizes_of_action(p, Actions(*items))
@@ -128,7 +123,7 @@ def join_workers(totals: Integers, joined: Integers) -> None:
     """Write the sums (n,) of the sums (workers, n) of all workers."""
     workers = len(totals)
     for part in prange(workers):
-        first, last = part_of(part, workers, len(joined))
+        first, last = share_of(part, workers, len(joined))
         for number in range(first, last):
             total = 0
             for worker in range(workers):

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pdem.continuum.entries import begin_keys, entry_visitor, entry_writer, sort_entries
 from pdem.continuum.items import Actions, Matter
 from pdem.continuum.layout import BRANCHES, ROW, Cells, Work
-from pdem.continuum.rows import part_of
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, prange
+from pdem.foundation.workers import share_of
 from pdem.simd.shares import AT_ONCE, box_adder
 from pdem.simd.shares import PLACED as ROWS
 
@@ -132,7 +132,7 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
     @versioned_kernel(f"{phi}, {nodes}", threaded=True)
     def count(items: Any, cells: Any, work: Any, ends: Integers) -> None:
         for worker in prange(len(ends)):
-            (first, last), at = part_of(worker, len(ends), len(item_type(*items).kind)), 0
+            (first, last), at = share_of(worker, len(ends), len(item_type(*items).kind)), 0
             for p in range(first, last):
                 at = visit_item(p, item_type(*items), Cells(*cells), Work(*work), at, worker, 1)
             ends[worker] = at
@@ -143,7 +143,7 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
         sums: Integers,
     ) -> None:  # fmt: skip
         for worker in prange(len(sums)):
-            first, last = part_of(worker, len(sums), len(item_type(*items).kind))
+            first, last = share_of(worker, len(sums), len(item_type(*items).kind))
             at = Work(*work).starts[worker]
             for p in range(first, last):
                 at = visit_item(p, item_type(*items), Cells(*cells), Work(*work), at, worker, classes)
@@ -155,7 +155,7 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
         for worker in range(len(sums)):
             total += ends[worker] - Work(*work).starts[worker]
         for worker in prange(len(sums)):
-            begin, end = part_of(worker, len(sums), total)
+            begin, end = share_of(worker, len(sums), total)
             spread_sorted(
                 begin, end, item_type(*items), Cells(*cells), grid_type(*grid), scale, walls, Work(*work), worker,
                 sums[worker],

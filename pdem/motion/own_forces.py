@@ -25,6 +25,7 @@ from pdem.foundation.kernel_factory import inlined_exactly, versioned_kernel
 from pdem.foundation.kernels import inlined, prange
 from pdem.foundation.sums import LIMBS, add_exactly
 from pdem.foundation.user_functions import compiled
+from pdem.foundation.workers import share_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,8 +257,8 @@ def _over_particles(act: Any, version: str) -> Any:
     ) -> None:  # fmt: skip
         workers = len(bad)
         for worker in prange(workers):
-            lowest = bad[worker]
-            for place in range(worker * count // workers, (worker + 1) * count // workers):
+            lowest, (first, last) = bad[worker], share_of(worker, workers, count)
+            for place in range(first, last):
                 lowest = act(
                     _row_at(place, rows), time, half, ForcedColumns(*own), ForceConstants(*constants),
                     limbs[worker], lowest,

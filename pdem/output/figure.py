@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError
+from pdem.foundation.extras import how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +36,6 @@ def empty_figure(width: float, height: float, otherwise: str = "") -> Figure:
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError(
-            f"plots need matplotlib, which is not installed: pip install 'polydem[render]'{otherwise}"
+            f"plots need matplotlib, which is not installed: {how_to_install('render')}{otherwise}"
         ) from None
     return Figure(figsize=(width, height), layout="constrained")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import PdemError
+from pdem.foundation.extras import how_to_install
 from pdem.output.scene import field_label
 from pdem.output.summary import body_count, counted
 
@@ -116,7 +117,7 @@ def import_pyvista() -> Any:
         from vtkmodules.vtkCommonCore import vtkLogger
     except ImportError as error:
         raise PdemError(
-            "pictures need pyvista, which is not installed: pip install 'polydem[render]'"
+            f"pictures need pyvista, which is not installed: {how_to_install('render')}"
         ) from error
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
     return pyvista

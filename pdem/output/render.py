@@ -9,6 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pdem.foundation.errors import InputError, PdemError
+from pdem.foundation.extras import how_to_install
 from pdem.output.picture import Camera, Look, draw, import_pyvista
 from pdem.output.scene import nearest_frame, open_scene
 
@@ -260,7 +261,7 @@ def _import_imageio() -> Any:
         import imageio_ffmpeg  # noqa: F401 - the plugin of imageio for films
     except ImportError as error:
         raise PdemError(
-            "films in .mp4 need imageio and imageio-ffmpeg, which are missing: pip install 'polydem[render]', "
+            f"films in .mp4 need imageio and imageio-ffmpeg, which are missing: {how_to_install('render')}, "
             "or end the output in .gif"
         ) from error
     return imageio

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pdem.benchmark.cases import Start
     from pdem.contact.walls.contacts import WallContacts
     from pdem.containers.exchange import Division
-    from pdem.scaling.predict import Network
+    from pdem.scaling.network import Network
     from pdem.simulation.simulation import Simulation
 
 

@@ -5,10 +5,10 @@ Owned particles and ghosts of each of the P ranks are counted exactly at the beg
 * compute: measured time of one rank for integration, pairs and walls, times the rank's share of particles,
   candidate pairs (those across a cut are evaluated on both sides) and candidate facets;
 * detect: measured time of one rank for neighbour lists, times the rank's share of particles, ghosts included;
-* exchange: packing and unpacking of ghosts (measured), a latency for each message, and what their bytes over the
-  bandwidth take longer than the contacts that a rank evaluates before it waits for them;
+* exchange: packing and unpacking of ghosts (measured), an overhead for each message, and what they are longer on their
+  way than the contacts take that a rank evaluates before it waits for them;
 * lists: work of a detection for every neighbour (measured), its messages, and what all ranks agree on then;
-* agree: the all-reduce of a step, log2 P latencies;
+* agree: the all-reduce of a step;
 * wait: for the slowest rank.
 
 Not included: networks shared by many ranks, memory shared by cores, noise, imbalance that grows later, output.
@@ -16,25 +16,19 @@ Not included: networks shared by many ranks, memory shared by cores, noise, imba
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.errors import InputError
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Division
+    from pdem.scaling.network import Network
 
     Floats = NDArray[np.float64]
 
-LATENCY = 2e-6
-"""Default latency of a message [s]: that of a cluster interconnect."""
-BANDWIDTH = 1e9
-"""Default bandwidth of a rank [B/s]: a node's adapter of 25 GB/s shared by some tens of ranks."""
 PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
 """Parts of a predicted step, means over the ranks."""
 _EXTENT_BYTES = 56
@@ -42,43 +36,6 @@ MESSAGES = 4
 """Of a detection to each neighbour: extents, copies, how many particles leave, these."""
 AGREEMENTS = 3
 """All-reduces of a detection one after the other, see `decomposition.exchange`: two of the four go together."""
-
-
-@dataclass(frozen=True)
-class Network:
-    """Cost of messages.
-
-    Attributes
-    ----------
-    latency : float
-        Latency of a message [s].
-    bandwidth : float
-        Bandwidth of a rank [B/s].
-    """
-
-    latency: float = LATENCY
-    bandwidth: float = BANDWIDTH
-
-    def __post_init__(self) -> None:
-        if not (0.0 <= self.latency < math.inf and 0.0 < self.bandwidth < math.inf):
-            raise InputError(
-                f"a network of latency {self.latency} s and bandwidth {self.bandwidth} B/s: "
-                "a finite latency of at least 0 and a positive bandwidth are needed"
-            )
-
-    def delay(self, messages: Any, most_bytes: Any, work: Any) -> Any:
-        """Return how much longer a step takes with messages than without [s].
-
-        Their bytes travel while the rank works. Their latencies are not hidden: the processor begins and ends each.
-
-        Parameters
-        ----------
-        messages, most_bytes : int or array of int
-            Sent or received, whichever are more: links are full duplex.
-        work : float or array
-            What a rank does before it waits for them [s].
-        """
-        return self.latency * messages + np.maximum(most_bytes / self.bandwidth - work, 0.0)
 
 
 @dataclass(frozen=True)
@@ -220,10 +177,10 @@ def _lists_and_agreement(division: Division, costs: Costs, network: Network) -> 
     """Return the seconds per step for the neighbours of a detection, and for the all-reduce."""
     if division.ranks == 1:
         return 0.0, 0.0
-    agree = network.latency * math.ceil(math.log2(division.ranks))
-    extents = _EXTENT_BYTES * division.owned.shape[1] / network.bandwidth
-    each = costs.neighbour + MESSAGES * network.latency + extents
-    return costs.detections * (each * int(division.neighbours.max()) + AGREEMENTS * agree), agree
+    agree, neighbours = network.all_reduce(division.ranks), int(division.neighbours.max())
+    extents = _EXTENT_BYTES * division.owned.shape[1] * neighbours
+    messages = network.exchange(neighbours, extents) + (MESSAGES - 1) * network.exchange(neighbours)
+    return costs.detections * (costs.neighbour * neighbours + messages + AGREEMENTS * agree), agree
 
 
 def summary(division: Division, work: WorkCounts) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.containers.exchange import AmongOthers, Traffic
-    from pdem.scaling.predict import Network
+    from pdem.scaling.network import Network
     from pdem.simulation.system import System
 
 _LEAD = 20
@@ -70,7 +70,7 @@ class RankCost:
 
     def seconds(self, detections: float, network: Network) -> float:
         """Return the time of a mean step, with so many detections per step, messages included [s]."""
-        lists = self.detection + MESSAGES * network.latency * self.neighbours
+        lists = self.detection + MESSAGES * float(network.exchange(self.neighbours))
         return self.step + self.delay(network) + detections * lists
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
     from pdem.detection.skins import Skins
-    from pdem.scaling.predict import Network
+    from pdem.scaling.network import Network
 
     Columns = dict[str, NDArray[Any]]
     Floats = NDArray[np.float64]
@@ -295,7 +296,7 @@ def rehearse(
         "weak": per_rank is not None, "threads": rehearsal.threads, "beside": rehearsal.beside,
         "detections": one.detections, "particles_alone": one.owned,
         "seconds_per_particle": _per_particle(one, network),
-        "network": {"latency": network.latency, "bandwidth": network.bandwidth}, "rows": rows,
+        "network": asdict(network), "rows": rows,
     }  # fmt: skip
 
 
@@ -316,7 +317,7 @@ def _row(
     timed = [rehearsal.rank(tiling, parts, rank, skins) for rank in chosen]
     rehearsal.measure([one, *timed])
     costs, detections = [each.cost() for each in timed], one.detections
-    agree = 2.0 * math.ceil(math.log2(ranks)) * network.latency if ranks > 1 else 0.0
+    agree = network.all_reduce(ranks)
     slowest = max(costs, key=lambda cost: cost.seconds(detections, network))
     total = slowest.seconds(detections, network) + agree * (1.0 + AGREEMENTS * detections)
     return {

@@ -140,10 +140,9 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
     predicted = Section(
         "Plan, predicted",
         f"Measured on one rank of {costs['threads']} thread{'s' * (costs['threads'] > 1)} over {costs['steps']} steps: "
-        f"{_nanoseconds(plan)}. Network: {1e6 * network['latency']:g} us per message, "
-        f"{network['bandwidth'] / 1e9:g} GB/s for each rank. lists: what a detection does for every neighbour. "
-        "exchange: packing, latencies, and bytes as far as contacts among owned particles do not hide them. wait: for "
-        "the slowest. "
+        f"{_nanoseconds(plan)}. {_network(network)} lists: what a detection does for every neighbour. exchange: "
+        "packing, the overhead of messages, and what contacts among owned particles do not hide of their way. wait: "
+        "for the slowest. "
         + "Speed-up: particles and steps in a time, over those of one rank. " * weak
         + "Not in it: shared networks and memory, noise, output, imbalance that grows later."
         + (
@@ -199,6 +198,15 @@ def _company(document: Mapping[str, Any]) -> str:
     )
 
 
+def _network(network: Mapping[str, float]) -> str:
+    """Return what a prediction assumes of the network, as a sentence."""
+    overhead = f", {1e6 * network['overhead']:g} us of a processor" if "overhead" in network else ""
+    return (
+        f"Network: {1e6 * network['latency']:g} us for a message{overhead}, {network['bandwidth'] / 1e9:g} GB/s for "
+        "each rank."
+    )
+
+
 def rehearsal_section(document: Mapping[str, Any]) -> Section:
     """Return the section on a rehearsal: what the slowest of the ranks that were made has, and what it takes."""
     network = document["network"]
@@ -207,10 +215,9 @@ def rehearsal_section(document: Mapping[str, Any]) -> Section:
         f"{document['case']}, {kind} scaling: copies side by side; of each run the slowest of the ranks that were made "
         f"and timed here, on {document['threads']} thread(s). One rank alone with {alone} particles: "
         f"{1e9 * document['seconds_per_particle']:.4g} ns per particle and step, "
-        f"{1000.0 * document['detections']:.3g} detections in 1000 steps. Network: {1e6 * network['latency']:g} us per "
-        f"message, {network['bandwidth'] / 1e9:g} GB/s for each rank; an all-reduce takes 2 log2(ranks) messages. "
-        "Messages travel while contacts among owned particles are evaluated: of their bytes what is not hidden by that "
-        "counts, their latencies count in full. "
+        f"{1000.0 * document['detections']:.3g} detections in 1000 steps. {_network(network)} An all-reduce takes "
+        "log2(ranks) latencies one after the other. Messages travel while contacts among owned particles are "
+        "evaluated: what is not hidden by that counts, their overhead counts in full. "
         f"{_company(document)}Not in it: a network shared with others, noise, output."
     )
     head = (

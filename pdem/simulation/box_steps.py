@@ -43,7 +43,7 @@ def lists_in_box(system: System) -> int:
     if not box.shortest(system.step) >= box.least_length(system.skins.radii[-1]):
         _record_no_room(system)
     walls = system.moving_walls
-    if walls is not None and walls.moved + box.farthest(system.step) > system.wall_margin:
+    if walls is not None and walls.moved + box.farthest(system.step) > system.wall_margin.length:
         return STALE
     return STALE if box.narrowest(system.step) < system.box_share.narrowest else FINE
 

@@ -63,7 +63,7 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
     while not alone or not (system.pending_drift or system.errors or system.stop_requested()):
         most = min(system.steps_at_a_time, _last_undisturbed(system, last) - system.step)
         if walls is not None and most > 0:
-            limits = system.wall_margin, system.smallest_radius
+            limits = system.wall_margin.length, system.smallest_radius
             most = min(most, walls.planned_steps(system.step, last, system.time_of, limits))
         if most < 1:
             break

@@ -265,6 +265,7 @@ def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
     if system.detections % SORT_EVERY == 0:
         walls = reorder(system, walls)
     system.detections += 1
+    system.wall_margin.note_detection(system.step)
     phases.lap("detect")
     particles = system.particles
     system.exchange.make_ghosts(particles, system.reach_of, system.skins.radii, cluster_table(system))
@@ -286,10 +287,11 @@ def list_facets(system: System, wall_histories: Carried | None) -> None:
     if system.wall_contacts is None or walls is None or wall_histories is None:
         return
     moves = walls.moves or system.moving_box is not None
-    system.wall_margin = float(system.skin.mean()) if moves and system.particles.count else 0.0
+    skin = float(system.skin.mean()) if moves and system.particles.count else 0.0
+    system.wall_margin.choose(system.step, walls.moved, skin)
     walls.note_places()
-    reaches = system.wall_reach() + system.wall_margin
-    travel = system.skin + system.wall_margin
+    reaches = system.wall_reach() + system.wall_margin.length
+    travel = system.skin + system.wall_margin.length
     images = images_across_sides(system.reference, travel, system.constants.shape)
     system.wall_contacts.take_candidates(
         system.particles, system.reference, reaches, images, wall_histories, system.ended_energies
@@ -306,4 +308,4 @@ def refresh_facets(system: System) -> None:
 def facets_are_stale(system: System) -> bool:
     """Tell whether the walls have moved by more than the margin of the lists of facets."""
     contacts = system.wall_contacts
-    return contacts is not None and contacts.walls.moved > system.wall_margin
+    return contacts is not None and contacts.walls.moved > system.wall_margin.length

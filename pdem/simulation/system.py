@@ -38,6 +38,7 @@ from pdem.simulation.sensors import Sensors
 from pdem.simulation.skin_tuner import SkinTuner
 from pdem.simulation.stages import Stages
 from pdem.simulation.thread_tuner import ThreadTuner
+from pdem.simulation.wall_margin import WallMargin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -195,7 +196,7 @@ class System:
         self._inverse_inertia = np.zeros(0)
         self._reach = np.zeros(0)
         self._table, self._row_now = np.empty(0, np.int32), np.empty(0, np.int32)
-        self.wall_margin = 0.0
+        self.wall_margin = WallMargin()
         self.smallest_radius = math.inf
         self.errors: list[tuple[int, int, int]] = []
         self.pending_drift: int | None = None

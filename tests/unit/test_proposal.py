@@ -22,7 +22,7 @@ def rehearsal_of(ranks=1024, seconds=3e-3, particles=15_000 * 1024):
         "memory": 2.5e7, "efficiency": 0.9,
     }  # fmt: skip
     return {
-        "case": "bed", "rows": [row], "threads": 1, "network": {"latency": 2e-6, "bandwidth": 1e9},
+        "case": "bed", "rows": [row], "threads": 1, "network": {"latency": 2e-6, "overhead": 1e-6, "bandwidth": 1e9},
         "seconds_per_particle": 1.8e-7, "weak": True, "detections": 0.02, "particles_alone": 16384,
     }  # fmt: skip
 

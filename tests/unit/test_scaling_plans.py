@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -17,8 +18,9 @@ from pdem.cli import main
 from pdem.containers.box_shape import BoxShape
 from pdem.containers.exchange import Traffic
 from pdem.foundation.errors import InputError
+from pdem.scaling.network import Network
 from pdem.scaling.plan import plan
-from pdem.scaling.predict import Costs, Network, WorkCounts, predict
+from pdem.scaling.predict import Costs, WorkCounts, predict
 from pdem.scaling.rank_cost import RankCost
 from pdem.scaling.report import plan_sections
 from pdem.scaling.results import read_plan
@@ -59,7 +61,7 @@ def test_a_step_is_the_sum_of_its_parts(ranks):
     position, radius = cloud(2, 500)
     work = WorkCounts(*near_pairs(position, radius), np.zeros(500, np.int64))
     division = divided(ranks, position, radius)
-    free = predict(division, work, COSTS, Network(0.0, 1e300))
+    free = predict(division, work, COSTS, Network(0.0, 0.0, 1e300))
     assert sum(free["parts"].values()) == pytest.approx(free["seconds_per_step"], rel=1e-12)
     within, across, _ = work.by_rank(division)
     pairs = within + across
@@ -68,10 +70,11 @@ def test_a_step_is_the_sum_of_its_parts(ranks):
     compute = COSTS.particle + COSTS.wall + COSTS.pair * pairs.sum() / len(work.first)
     assert free["parts"]["compute"] * ranks == pytest.approx(compute, rel=1e-12)
     assert free["efficiency"] < 1.0
-    slow = predict(division, work, COSTS, Network(1e-3, 1e300))
-    least = division.sends.max() * 1e-3 + np.ceil(np.log2(ranks)) * 1e-3
-    assert slow["seconds_per_step"] >= least
-    narrow = predict(division, work, COSTS, Network(0.0, 1.0))
+    slow = predict(division, work, COSTS, Network(0.0, 1e-3, 1e300))
+    assert slow["seconds_per_step"] >= division.sends.max() * 1e-3
+    distant = predict(division, work, COSTS, Network(1.0, 0.0, 1e300))
+    assert distant["parts"]["agree"] == np.ceil(np.log2(ranks)) + (ranks == 7)
+    narrow = predict(division, work, COSTS, Network(0.0, 0.0, 1.0))
     assert narrow["seconds_per_step"] >= 72 * division.sent.sum(axis=1).max()
 
 
@@ -85,22 +88,44 @@ def test_messages_travel_behind_contacts_that_need_no_ghosts(ranks):
     early = COSTS.pair * within / len(work.first) + COSTS.wall * facets / facets.sum()
     most = np.maximum(division.sent_bytes, division.received_bytes)
     enough = float((most / early).max())
-    free = predict(division, work, COSTS, Network(0.0, 1e300))
-    hidden = predict(division, work, COSTS, Network(0.0, enough))
+    free = predict(division, work, COSTS, Network(0.0, 0.0, 1e300))
+    hidden = predict(division, work, COSTS, Network(0.0, 0.0, enough))
     assert hidden["parts"]["exchange"] == free["parts"]["exchange"] == 0.0
-    slow = predict(division, work, COSTS, Network(0.0, 0.5 * enough))
+    slow = predict(division, work, COSTS, Network(0.0, 0.0, 0.5 * enough))
     waits = np.maximum(2.0 * most / enough - early, 0.0)
     assert slow["parts"]["exchange"] == pytest.approx(waits.mean(), rel=1e-12)
     assert slow["parts"]["exchange"] > 0.0
 
 
-def test_latencies_of_messages_are_not_hidden():
-    network = Network(2e-6, 1e9)
+def test_what_messages_cost_the_processor_is_not_hidden():
+    network = Network(5e-6, 2e-6, 1e9)
     assert network.delay(8, 4e5, 1e-3) == pytest.approx(16e-6)
-    assert network.delay(8, 4e5, 1e-4) == pytest.approx(316e-6)
+    assert network.delay(8, 4e5, 1e-4) == pytest.approx(321e-6)
+    assert network.delay(0, 0, 0.0) == 0.0
     cost = RankCost(0, 1000, 300, 8, Traffic(8, 7, 300_000, 400_000), 1.2e-3, 3e-4, 1e-2, 0)
-    assert cost.seconds(0.0, network) == pytest.approx(1.2e-3 + 16e-6 + 1e-4)
-    assert cost.seconds(0.01, network) == pytest.approx(1.316e-3 + 0.01 * (1e-2 + 4 * 8 * 2e-6))
+    assert cost.seconds(0.0, network) == pytest.approx(1.2e-3 + 16e-6 + 1.05e-4)
+    assert cost.seconds(0.01, network) == pytest.approx(1.321e-3 + 0.01 * (1e-2 + 4 * (8 * 2e-6 + 5e-6)))
+
+
+@pytest.mark.parametrize(("ranks", "rounds"), [(1, 0), (2, 1), (3, 3), (4, 2), (48, 7), (1024, 10)])
+def test_an_all_reduce_takes_a_latency_for_each_doubling(ranks, rounds):
+    """As many rounds as a simulation of recursive doubling needs until every rank has what all have."""
+    assert Network(1.0).all_reduce(ranks) == rounds
+    power = 1 << (ranks.bit_length() - 1)
+    has = [{rank, rank + power} & set(range(ranks)) for rank in range(power)]
+    needed = 2 * (ranks > power)
+    while any(len(each) < ranks for each in has):
+        away = 1 << (needed - 2 * (ranks > power))
+        has = [each | has[rank ^ away] for rank, each in enumerate(has)]
+        needed += 1
+    assert needed == rounds
+
+
+def test_help_names_the_network_that_is_assumed():
+    text = CliRunner().invoke(main, ["scaling", "plan", "--help"]).output
+    for name, value in asdict(Network()).items():
+        assert f"--{name}" in text
+        assert f"by default {value:g}" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -145,7 +170,7 @@ def test_numbers_of_ranks_below_one_are_refused(tmp_path):
 
 
 def test_networks_that_cannot_be_are_refused():
-    for wrong in ((-1.0, 1.0), (float("nan"), 1.0), (0.0, 0.0), (0.0, float("inf"))):
+    for wrong in ((-1.0,), (float("nan"),), (0.0, -1.0), (0.0, 0.0, 0.0), (0.0, 0.0, float("inf"))):
         with pytest.raises(InputError, match="network"):
             Network(*wrong)
 
@@ -180,7 +205,7 @@ def test_a_plan_of_a_case_file(tmp_path):
     assert document["rows"][0]["ghosts_per_particle"] == 0.0
     sections = plan_sections(document, plots=True)
     assert len(sections) == 2
-    assert "Network: 2 us per message, 1 GB/s for each rank" in sections[1].text
+    assert "Network: 2 us for a message, 1 us of a processor, 1 GB/s for each rank." in sections[1].text
     (tmp_path / "plan.json").write_text(json.dumps(document))
     assert read_plan(tmp_path) == document
     (tmp_path / "plan.json").write_text("{}")

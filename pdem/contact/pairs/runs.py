@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.kernels import inlined, kernel
 from pdem.foundation.sums import PART, add_part
+from pdem.foundation.workers import share_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,11 +67,10 @@ def take_part(runs: Runs, chunks: tuple[int, int], part: int, parts: int) -> Non
     """
     (first, last), workers = chunks, len(runs)
     for worker in range(workers):
-        begin = first + worker * (last - first) // workers
-        many = first + (worker + 1) * (last - first) // workers - begin
+        begin, end = share_of(worker, workers, last - first)
+        low, high = share_of(part, parts, end - begin)
         runs[worker, WORKER] = worker
-        runs[worker, BEGIN] = begin + part * many // parts
-        runs[worker, END] = begin + (part + 1) * many // parts
+        runs[worker, BEGIN], runs[worker, END] = first + begin + low, first + begin + high
 
 
 @kernel

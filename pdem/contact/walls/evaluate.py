@@ -19,7 +19,7 @@ from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.pairs.stages import NO_MATERIALS, gather_coefficients
 from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters, WallRecord, WallWork
 from pdem.contact.walls.kinematics import surface_velocity, walls_kinematics
-from pdem.contact.walls.search import TILE, share_of, tile_at
+from pdem.contact.walls.search import TILE, tile_at
 from pdem.contact.walls.stages import (
     WALL_COLUMNS,
     add_box_work_at_walls,
@@ -34,6 +34,7 @@ from pdem.contact.walls.stages import (
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, kernel, prange
 from pdem.foundation.sums import add_exactly
+from pdem.foundation.workers import share_of
 from pdem.motion.surfaces import SPIN as SURFACE_SPIN
 from pdem.simd.transposition import whole_lanes
 
@@ -96,7 +97,7 @@ def particles_of(law: ContactLaw) -> Any:
         worker: int, near: NearFacets, parameters: WallParameters, surface: SurfaceArrays, motion: WallMotion,
         found: Found, work: WallWork, now: WallRecord, before: WallRecord,
     ) -> None:  # fmt: skip
-        low, high = share_of(worker, work.seen.shape[1], near)
+        low, high = share_of(worker, work.seen.shape[1], len(near.near))
         materials = NO_MATERIALS
         for tile in range(low, high, TILE):
             first, last, begin = tile_at(tile, high, worker, near)

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdem.contact.walls.arguments import NearFacets, WallWork
-from pdem.contact.walls.search import ENDED, share_of
+from pdem.contact.walls.search import ENDED
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import add_exactly
+from pdem.foundation.workers import share_of
 
 if TYPE_CHECKING:
     from pdem.contact.walls.arguments import WallRecord
@@ -158,7 +159,7 @@ def add_ended(
     facets, done = NearFacets(*near), WallWork(*work)
     _, _, _, history, _, width, _ = before
     for worker in range(done.seen.shape[1]):
-        first = facets.start[share_of(worker, done.seen.shape[1], facets)[0]]
+        first = facets.start[share_of(worker, done.seen.shape[1], len(facets.near))[0]]
         for place in range(first, first + done.seen[ENDED, worker]):
             at = width * (done.ended[place] + 1)
             for account in range(len(terms)):

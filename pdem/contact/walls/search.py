@@ -24,6 +24,7 @@ from pdem.contact.walls.stages import fill_wall_lanes, list_contact, move_point
 from pdem.contact.walls.stretched import stretched_of
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, kernel, prange
+from pdem.foundation.workers import share_of
 from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, prefetch_row
 from pdem.simd.places import ROW
 from pdem.simd.transposition import LANES, whole_lanes
@@ -52,13 +53,6 @@ def tile_at(first: int, high: int, worker: int, near: NearFacets) -> tuple[int, 
     The list of its contacts begins where no other one can reach, filled up to whole lanes.
     """
     return first, min(first + TILE, high), near.start[first] + LANES * (first // TILE + worker)
-
-
-@inlined
-def share_of(worker: int, workers: int, near: NearFacets) -> tuple[int, int]:
-    """Return the first of the particles near a wall that a worker takes, and the one behind its last."""
-    count = len(near.near)
-    return worker * count // workers, (worker + 1) * count // workers
 
 
 @inlined
@@ -104,7 +98,7 @@ def listing_of(law: ContactLaw | None) -> Any:
         worker: int, tally: NDArray[np.int32] | None, near: NearFacets, parameters: WallParameters,
         surface: SurfaceArrays, found: Found, work: WallWork, now: WallRecord, before: WallRecord,
     ) -> None:  # fmt: skip
-        low, high = share_of(worker, work.seen.shape[1], near)
+        low, high = share_of(worker, work.seen.shape[1], len(near.near))
         first_row, first_ended = worker * (len(work.real) // work.seen.shape[1]), near.start[low]
         ended = deepest = 0
         for tile in range(low, high, TILE):

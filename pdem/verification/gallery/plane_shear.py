@@ -42,6 +42,9 @@ SHORTEST = 120.0
 HELD = 0.1
 """Allowed of the mean pressure, three standard errors of such a mean: four hundred discs at I = 0.2 had 0.03."""
 
+_FITTED = 0.3, 0.15
+"""Allowed of a line through few states of few discs, and through those of ``--full``: as of a single state."""
+
 FIRST = {2: 0.75, 3: 0.5}
 """Volume fraction from which a bed is pressed."""
 
@@ -125,8 +128,12 @@ def run(notebook: Notebook) -> Iterator[Table]:
         axes[0].set(xlabel="inertial number", ylabel="shear stress over pressure")
         axes[1].set(xlabel="inertial number", ylabel="volume fraction")
         axes[0].legend()
+    within = _FITTED[notebook.full]
     yield Table(
-        f"Plane shear of {discs.grains:,} discs", "da Cruz et al.", _disc_findings(flows["discs"]), _DISCS
+        f"Plane shear of {discs.grains:,} discs",
+        "da Cruz et al.",
+        _disc_findings(flows["discs"], within),
+        _DISCS,
     )
     yield Table(
         f"Plane shear of {spheres.grains:,} spheres",
@@ -147,14 +154,14 @@ _SPHERES = (
 )
 
 
-def _disc_findings(states: Sequence[State]) -> list[Finding]:
-    """Return states of discs beside the straight lines, and lines through them."""
+def _disc_findings(states: Sequence[State], within: float) -> list[Finding]:
+    """Return states of discs beside the straight lines, and lines through them, which may be so far from these."""
     inertial, friction, fraction, _ = np.array(states).T
     slope, low = np.polyfit(inertial, friction, 1).tolist()
     thinning, dense = np.polyfit(inertial, fraction, 1).tolist()
     lines = [
-        Finding("friction: of slow flows, fitted", low, 0.25),
-        Finding("friction: slope, fitted", slope, 1.1),
+        Finding("friction: of slow flows, fitted", low, 0.25, within),
+        Finding("friction: slope, fitted", slope, 1.1, within),
         Finding("volume fraction: of slow flows, fitted", dense, 0.81, 0.0, margin=0.01),
         Finding("volume fraction: slope, fitted", thinning, -0.3, 0.0, margin=0.1),
     ]
