@@ -61,7 +61,7 @@ def export(output: str, kind: str, time: float | None, folder: str | None) -> in
 
 
 def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
-    from pdem.output.exports import EXPORTS
+    from pdem.output.exports import EXPORTS, Box
     from pdem.simulation.results import Results
 
     require_results(output, "export")
@@ -73,6 +73,6 @@ def _export(output: str, kind: str, time: float | None, folder: str | None) -> N
     paths = []
     for snapshot in snapshots:
         paths.append(target / f"particles-{snapshot.step:09d}{suffix}")
-        write(paths[-1], snapshot.time, snapshot.columns)
+        write(paths[-1], snapshot.time, snapshot.columns, Box(*snapshot.box, results.case.domain.periodic))
     for path in paths if len(paths) < 3 else (paths[0], paths[-1]):
         click.echo(f"wrote {path}")

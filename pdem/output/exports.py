@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,24 @@ def _rows(columns: Columns) -> list[str]:
     return [",".join(map(repr, row)) for row in zip(*lists, strict=True)]
 
 
-def write_csv(path: Path, time: float, columns: Columns) -> None:
+class Box(NamedTuple):
+    """A box: its lowest corner (3,), its period vectors, one in each row (3, 3) [m], and which axes are periodic."""
+
+    corner: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    periodic: tuple[bool, ...]
+
+    @property
+    def words(self) -> str:
+        """The box as extended XYZ has it, empty where no axis is periodic: programs go by the particles then."""
+        if not any(self.periodic):
+            return ""
+        sides, corner = (" ".join(map(repr, one.ravel().tolist())) for one in (self.vectors, self.corner))
+        flags = " ".join("T" if one else "F" for one in self.periodic)
+        return f'Lattice="{sides}" Origin="{corner}" pbc="{flags}" '
+
+
+def write_csv(path: Path, time: float, columns: Columns, box: Box) -> None:
     """Write a snapshot as a table: one line per particle, names with units in the first."""
     head = [
         f"{name} [{unit}]"
@@ -48,19 +65,19 @@ def write_csv(path: Path, time: float, columns: Columns) -> None:
     path.write_text("\n".join([",".join(head), *_rows(columns), ""]), encoding="utf-8")
 
 
-def write_extended_xyz(path: Path, time: float, columns: Columns) -> None:
-    """Write a snapshot as extended XYZ, which OVITO opens: spheres of the right size, all fields as properties."""
+def write_extended_xyz(path: Path, time: float, columns: Columns, box: Box) -> None:
+    """Write a snapshot as extended XYZ, which OVITO opens: spheres of the right size, all fields, the periodic box."""
     kinds = {"f": "R", "i": "I"}
     properties = ":".join(
         f"{_XYZ_NAMES.get(name, name)}:{kinds[column.dtype.kind]}:{1 if column.ndim == 1 else column.shape[1]}"
         for name, column in columns.items()
     )
     lines = [row.replace(",", " ") for row in _rows(columns)]
-    head = f"Properties={properties} Time={time!r}"
+    head = f"{box.words}Properties={properties} Time={time!r}"
     path.write_text("\n".join([str(len(lines)), head, *lines, ""]), encoding="utf-8")
 
 
-def write_vtu(path: Path, time: float, columns: Columns) -> None:
+def write_vtu(path: Path, time: float, columns: Columns, box: Box) -> None:
     """Write a snapshot as VTU, points with all fields, for ParaView and others."""
     import meshio  # late, because it takes long to import
 
@@ -70,7 +87,7 @@ def write_vtu(path: Path, time: float, columns: Columns) -> None:
     meshio.Mesh(columns["position"], cells, point_data=data).write(path, file_format="vtu")
 
 
-EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns], None]]] = {
+EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns, Box], None]]] = {
     "extxyz": (".xyz", write_extended_xyz),
     "csv": (".csv", write_csv),
     "vtu": (".vtu", write_vtu),

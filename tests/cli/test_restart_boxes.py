@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from click.testing import CliRunner
 from folders import refused, run
 from moving_boxes import MIXED, STEP, gas, moving_case
 
 import pdem
 from pdem.case.restart_box import check_box
+from pdem.cli import main
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import read_checkpoint
 
@@ -89,3 +91,16 @@ def test_a_box_that_is_still_upright_may_shear_along_any_axes(leaning):
     state = read_checkpoint(max(leaning.glob("out/checkpoint-*.h5"))).groups["box"]
     assert state["offset"][0] != 0.0
     check_box(case, other, state | {"offset": 0.0 * state["offset"]})
+
+
+def test_exports_for_ovito_have_the_box(leaning):
+    """Its vectors lean, and contacts across its sides are those of the particles that are written."""
+    assert CliRunner().invoke(main, ["export", "out"]).exit_code == 0
+    snapshot = pdem.Results("out")[-1]
+    corner, vectors = snapshot.box
+    keys = max(leaning.glob("out/export/*.xyz")).read_text().splitlines()[1]
+    sides, begin, axes = re.match(r'Lattice="(.*)" Origin="(.*)" pbc="(.*)" Properties=pos', keys).groups()
+    assert [float(one) for one in sides.split()] == vectors.ravel().tolist()
+    assert [float(one) for one in begin.split()] == corner.tolist()
+    assert axes == "T T T"
+    assert vectors[0, 2] != 0.0
