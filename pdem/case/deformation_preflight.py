@@ -42,6 +42,10 @@ def deformation_findings(
     """Yield findings on the deformation of the box of a case, with a time step [s]. Collective."""
     if not deforms(case):
         return
+    if particles.count == 0:
+        text = "the box deforms, and there are no particles; fill it by [[particles]]: later none can come into it"
+        yield Finding("error", "deformation", text)
+        return
     strain, largest, shear = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], 0.0
     for number, time in _intervals(case):
         wanted = deformation_in(case, number)

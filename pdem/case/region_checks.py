@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from pdem.case.messages import Problem
-from pdem.case.particles import BoxRegion, CylinderRegion
+from pdem.case.messages import Problem, problem_of
+from pdem.case.particles import BoxRegion, CylinderRegion, SphereRegion
 from pdem.case.particles import Region as GivenRegion
 from pdem.case.value_rules import direction_problems
 from pdem.foundation.errors import InputError
@@ -15,7 +15,11 @@ from pdem.foundation.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pdem.case.base import Section
     from pdem.particles.regions import Region
+
+
+_SECTIONS: dict[str, type[Section]] = {one.branch: one for one in (BoxRegion, CylinderRegion, SphereRegion)}
 
 
 def region_problems(region: Any, where: tuple[str | int, ...]) -> Iterator[Problem]:
@@ -41,7 +45,9 @@ def region_of(region: Any) -> Region:
         checked: Region = TypeAdapter(GivenRegion).validate_python(region)
     except ValidationError as error:
         first = error.errors()[0]
-        raise InputError(f"{region!r} is no region: {first['msg']}; give one as in a fill") from None
+        found = problem_of(_SECTIONS.get(str(first["loc"][0]) if first["loc"] else "", BoxRegion), first)
+        where = ".".join(map(str, found.location))
+        raise InputError(f"{region!r} is no region: {where} {found.text}; give one as in a fill") from None
     for problem in region_problems(checked, ()):
         raise InputError(f"{region!r} is no region: {'.'.join(map(str, problem.location))} {problem.text}")
     return checked

@@ -201,8 +201,20 @@ def test_rattlers_are_taken_out_again_and_again(tmp_path):
 
 def test_a_region_that_is_none_is_refused(tmp_path):
     run = simulate(tmp_path, Grains([[0.03] * 3], R), **BOX)
-    for region in ({"lower": [0, 0, 0]}, {"lower": [0, 0, 1], "upper": [1, 1, 0]}, "bed"):
-        with pytest.raises(InputError, match="is no region"):
+    wrong = {
+        "upper is missing": {"lower": [0, 0, 0]},
+        r"upper\.2 must be greater than lower": {"lower": [0, 0, 1], "upper": [1, 1, 0]},
+        "must be a table": "bed",
+        'shape must be one of "box", "cylinder", "sphere"; give one': {"shape": "ball", "radius": 1.0},
+        "radus is not a key; did you mean 'radius'": {
+            "shape": "sphere",
+            "centre": [0, 0, 0],
+            "radius": 1,
+            "radus": 1,
+        },
+    }
+    for said, region in wrong.items():
+        with pytest.raises(InputError, match=f"is no region: .*{said}"):
             run.stress(region)
 
 

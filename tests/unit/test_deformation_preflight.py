@@ -35,15 +35,22 @@ positions = [[0.02, 0.02, 0.02]]
 """
 
 
-def warnings(deformation, *, end=0.1, dimension=3, count=100, replace=("", "")):
-    """Return the warnings for so many grains, which fill 0.42 of the box; of 12 discs 0.38."""
+def warnings(deformation, *, end=0.1, dimension=3, count=100, replace=("", ""), level="warning"):
+    """Return the warnings, or errors, for so many grains, which fill 0.42 of the box; of 12 discs 0.38."""
     periodic, height = ("true", 0.1) if dimension == 3 else ("false", 0.02)
     text = CASE.format(
         deformation=deformation, end=end, dimension=dimension, periodic=periodic, height=height
     )
     grains = Population({"radius": np.full(count, 0.01), "position": np.full((count, 3), 0.05)})
     found = deformation_findings(Case.from_text(text.replace(*replace)), grains, 1e-6)
-    return [one.message for one in found if one.level == "warning"]
+    return [one.message for one in found if one.level == level]
+
+
+def test_a_box_without_grains():
+    """It had no radius to go by, and stopped as shorter than two diameters of 2 m."""
+    assert not warnings("x = {strain_rate = -7.0}", level="error")
+    (text,) = warnings("mean_stress = 100.0", count=0, level="error")
+    assert text.startswith("the box deforms, and there are no particles; fill it by [[particles]]")
 
 
 def test_strains_that_leave_no_room():
