@@ -77,6 +77,8 @@ FASTEST = 0.01
 MEAN = 4
 """Place of the mean of all pressures in `Memory`, after the three axes and the shear."""
 
+_NOTHING = np.zeros(4)
+
 GAS = 3.0
 """Modulus of a gas against compression along one axis, over its pressure."""
 
@@ -141,11 +143,15 @@ class Measured(NamedTuple):
         Pressure along each axis, and shear stress, positive where it drives a positive rate [Pa].
     modulus, viscosity : float
         Against all that strains together [Pa, Pa s].
+    delivered : (4,) array
+        By the forces of contacts: energy that the box delivers over the strain of each axis, and over that of the
+        shear [J].
     """
 
     stress: Floats
     modulus: float
     viscosity: float
+    delivered: Floats = _NOTHING
 
 
 class Memory(NamedTuple):

@@ -23,6 +23,9 @@ class BoxDrive:
         Mean diameter by mass [m] and mean density [kg/m^3] of the grains at the begin of the run; zeros before.
     memory : Memory
         What the servo keeps from look to look.
+    half_steps : float
+        What the ledger of the energy lacks of the work of the box, for all changes of its rates so far [J]: contacts
+        count it for whole steps at the rates before, and forces act for half a step before and half a step after.
     runaway_from : float or None
         Shear strain from which on the box has sheared at the largest rate, without the stress that is wanted.
     """
@@ -31,4 +34,5 @@ class BoxDrive:
     sums: BoxSums = field(default_factory=BoxSums.none)
     grain: tuple[float, float] = (0.0, 0.0)
     memory: Memory = field(default_factory=Memory)
+    half_steps: float = 0.0
     runaway_from: float | None = None

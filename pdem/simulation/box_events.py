@@ -91,9 +91,18 @@ def look_at_box(system: System) -> None:
     if drive.targets.driven:
         measured = measured_stress(system)
         rates, drive.memory = chosen_rates(drive.targets, measured, system.dimension, box.dt, drive.memory)
+        drive.half_steps += _half_step(box, measured.delivered, rates, system.step)
         warn_of_runaway(system, measured, rates)
         warn_of_walls(system)
     _go_on(box, rates, system.step)
+
+
+def _half_step(box: MovingBox, delivered: NDArray[np.float64], rates: Rates, step: int) -> float:
+    """Return what forces deliver in half a step at other rates, beyond what they do at the present ones [J]."""
+    flow = box.gradient_at(step)
+    present = [*np.diag(flow).tolist(), float(flow[box.velocity, box.gradient]) if box.gradient >= 0 else 0.0]
+    each = zip(delivered.tolist(), (*rates.strain, rates.shear), present, strict=True)
+    return 0.5 * box.dt * math.fsum(work * (rate - before) for work, rate, before in each)
 
 
 def begin_deformation(system: System) -> None:
@@ -127,7 +136,8 @@ def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
         "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": box.begin,
         "looked": box.looked, "changes": wanted is not None, "wanted": _row(wanted or REST),
         "grain": drive.grain, "mean_stress": drive.memory.stress, "lacking": drive.memory.lacking,
-        "mean_resistance": drive.memory.resistance, "velocity_axis": box.velocity, "gradient_axis": box.gradient,
+        "mean_resistance": drive.memory.resistance, "half_steps": drive.half_steps,
+        "velocity_axis": box.velocity, "gradient_axis": box.gradient,
     }  # fmt: skip
     return {BOX: {name: np.array([value]) for name, value in columns.items()}}
 
@@ -155,6 +165,8 @@ def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -
         means = tuple(stored["mean_stress"].tolist())
         lacking = tuple(stored["lacking"].tolist()) if "lacking" in stored else Memory().lacking
         system.box_drive.memory = Memory(means, lacking, float(stored["mean_resistance"]))
+    if "half_steps" in stored:
+        system.box_drive.half_steps = float(stored["half_steps"])
     box.adopt(
         BoxState(
             int(stored["step"]), stored["lengths"].tolist(), stored["speeds"].tolist(), float(stored["offset"]),

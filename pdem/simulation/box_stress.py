@@ -70,19 +70,22 @@ def measured_stress(system: System) -> Measured:
     of_motion.add_rows(_MOTION, _kinetic(system, along, across))
     for force, branch in _others(system):
         of_others.add_rows(_NAMES[:4], (force @ along.T).T * (branch @ across.T).T)
-    for one in (of_contacts, of_motion, of_others):
+    of_walls = ExactSums(_NAMES[:4])
+    for force, place, _ in _at_walls(system):
+        of_walls.add_rows(_NAMES[:4], (force @ along.T).T * ((place - box.centre) @ across.T).T)
+    for one in (of_contacts, of_motion, of_others, of_walls):
         one.normalise()
-    joined = np.concatenate((of_contacts.limbs, of_motion.limbs, of_others.limbs))
+    joined = np.concatenate((of_contacts.limbs, of_motion.limbs, of_others.limbs, of_walls.limbs))
     names = [str(number) for number in range(len(joined))]
     total = np.array(list(ExactSums(names, system.exchange.add(joined)).values().values()))
     volume = box.volume(system.step, system.dimension)
     mass, momentum = total[BOX_SUMS + 4], total[BOX_SUMS + 5 : BOX_SUMS + 8]
     motion = total[BOX_SUMS : BOX_SUMS + 4] - (along @ momentum) * (across @ momentum) / (mass or 1.0)
-    contacts = total[:4] + total[BOX_SUMS + 8 :]
+    contacts = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12]
     stress = (contacts + motion) / volume
     stress[3] *= -1.0
     modulus = (total[4] + GAS * float(np.abs(motion) @ driven)) / volume
-    return Measured(stress, modulus, total[5] / volume)
+    return Measured(stress, modulus, total[5] / volume, -contacts - total[BOX_SUMS + 12 :])
 
 
 def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
@@ -99,16 +102,22 @@ def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
 
 def _others(system: System) -> Iterator[tuple[Floats, Floats]]:
     """Yield forces and branches (n, 3) of contacts with walls, and of members to the centres of their clusters."""
-    contacts = measured_walls(system)
     own = system.particles
-    if contacts is not None:
-        acting = contacts.acting()
-        yield -acting.force, acting.point - own.position[acting.particle]
+    for force, place, particle in _at_walls(system):
+        yield -force, place - own.position[particle]
     if system.clusters is not None:
         table, member = system.clusters.table, np.flatnonzero(own.cluster)
         centre = table.position[table.rows_of(own.cluster[member])]
         arm = system.constants.shape.nearest(own.position[member] - centre)
         yield -own.force[member], arm
+
+
+def _at_walls(system: System) -> Iterator[tuple[Floats, Floats, NDArray[np.int64]]]:
+    """Yield the forces of walls on particles (n, 3), places of the contacts (n, 3), and particles (n,)."""
+    contacts = measured_walls(system)
+    if contacts is not None:
+        acting = contacts.acting()
+        yield acting.force, acting.point, acting.particle
 
 
 def mean_grain(system: System) -> tuple[float, float]:

@@ -183,6 +183,8 @@ def _add_particles(system: System, sums: ExactSums) -> None:
     sums.add_rows(names, np.array(energies))
     if system.moving_box is not None:
         sums.add("box_work", system.particles.box_work)
+        if system.exchange.rank == 0:  # every rank has the same
+            sums.add("box_work", np.array([system.box_drive.half_steps]))
     if system.clusters is not None:
         sums.add_rows(names, np.array(cluster_energies(system.clusters.table, system.constants)))
 

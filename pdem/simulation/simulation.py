@@ -146,7 +146,9 @@ class Simulation(Scripting):
         self._compute_initial_forces(continued)
         act(self.system, self.phases)
         self.restart_point: RestartPoint | None = None
-        self.first_balance = float(counters["balance"]) if "balance" in counters else self.measures().balance
+        told = self.system.box_drive.half_steps  # work from now on
+        balance = counters["balance"] if "balance" in counters else self.measures().balance + told
+        self.first_balance = float(balance)
 
     @classmethod
     def restart(cls, checkpoint: str | Path, comm: Any = None, *, threads: int | None = None) -> Simulation:

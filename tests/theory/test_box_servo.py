@@ -240,7 +240,8 @@ def test_a_lattice_is_brought_to_its_stress(tmp_path, wanted, begin):
     if wanted.get("x") == {"strain_rate": 0.0}:
         assert box.strain(run.step)[0] == 0.0
     assert max(seen) < 1.02 * max(seen[-1], seen[0])  # it does not shoot over
-    assert abs(run.energies()["residual"]) < 0.02 * abs(run.energies()["box_work"])
+    # forces act for half a step at the rates before and half a step at those after; by either alone it is 3e-3
+    assert abs(run.energies()["residual"]) < 1e-4 * abs(run.energies()["box_work"])
 
 
 def test_a_stress_is_approached_with_the_time_constant_stated(tmp_path):
