@@ -146,7 +146,7 @@ class Simulation(Scripting):
         self._compute_initial_forces(continued)
         act(self.system, self.phases)
         self.restart_point: RestartPoint | None = None
-        told = self.system.box_drive.half_steps  # work from now on
+        told = 0.0 if continued else self.system.box_drive.half_steps  # work from now on
         balance = counters["balance"] if "balance" in counters else self.measures().balance + told
         self.first_balance = float(balance)
 

@@ -15,7 +15,10 @@ from pdem.case.group_sizes import largest_cluster_reach
 from pdem.case.population import Population
 from pdem.foundation.errors import BlowUpError
 
-DEFORMATIONS = {"shear": {"shear": SHEAR}, "mixed": MIXED, "compression": isotropic(-6.0)}
+DEFORMATIONS = {
+    "shear": {"shear": SHEAR}, "mixed": MIXED, "compression": isotropic(-6.0),
+    "driven": {"shear": SHEAR, "x": {"strain_rate": -4.0}, "mean_stress": 1e3, "largest_rate": 10.0},
+}  # fmt: skip
 
 
 def shared_case(comm, folder, deformation, method, **more):
@@ -42,22 +45,25 @@ def test_ranks_and_cuts_do_not_matter(ranks, deformation, shared_path):
 
 
 @pytest.mark.ranks(2, 3, timeout=400)
-def test_a_restart_in_mid_shear_on_another_number_of_ranks(ranks, shared_path):
+@pytest.mark.parametrize("deformation", ["mixed", "driven"])
+def test_a_restart_in_mid_shear_on_another_number_of_ranks(ranks, deformation, shared_path):
     """In the middle of an interval between two changes of the box, and just before one."""
     comm = communicator()
-    case = shared_case(comm, shared_path, MIXED, "bisection")
+    case = shared_case(comm, shared_path, DEFORMATIONS[deformation], "bisection")
     first, middles = pdem.Simulation(case, comm), []
     for steps in (204, 16):
         first.advance(steps)
         middles.append(state(first))
     first.advance(100)
-    through = state(first)
+    through, energies = state(first), first.energies()
     if comm.rank == 0:
         assert len(middles[0]["contacts"]["lower"]) > 8
+        assert (middles[0]["box"]["half_steps"] != 0.0) == (deformation == "driven")
         for middle, steps in zip(middles, (116, 100), strict=True):
             alone = pdem.Simulation(case, None, state=middle)
             alone.advance(steps)
             require_same_bits(state(alone), through)
+            assert alone.energies()["box_work"] == energies["box_work"]
     patient_barrier(comm)
 
 
