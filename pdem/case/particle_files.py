@@ -32,6 +32,7 @@ _PIECE = 1 << 24
 _NPY: Any = np.lib.format
 _CHECKPOINT = b"pdem checkpoint"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_EXPORTED = b"position_x [m]"
 
 
 class _Unusable(Exception):
@@ -112,6 +113,12 @@ def _text_columns(path: Path, part: int, parts: int) -> Columns:
     """Read the lines that begin in a part of the bytes of a text."""
     size = path.stat().st_size
     with path.open("rb") as file:
+        if _EXPORTED in file.readline(_PIECE):
+            raise _Unusable(
+                "is a table of 'pdem export', for other programs; particles begin from a checkpoint of its run, or "
+                "from a table with the columns x y z radius [vx vy vz] alone"
+            )
+        file.seek(0)
         width = _first_width(file)
         begin, end = _line_at(file, size * part // parts), _line_at(file, size * (part + 1) // parts)
         file.seek(begin)

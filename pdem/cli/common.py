@@ -43,7 +43,10 @@ def threads_option(command: Command) -> Command:
 def quiet_option(command: Command) -> Command:
     """Add ``--quiet``."""
     return click.option(
-        "-q", "--quiet", is_flag=True, help="Show no progress, warnings or report; the log contains them all."
+        "-q",
+        "--quiet",
+        is_flag=True,
+        help="Show errors alone, no progress, warnings or report; the log contains them all.",
     )(command)
 
 

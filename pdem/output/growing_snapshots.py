@@ -88,9 +88,7 @@ class GrowingSnapshots:
             why = "holds other fields or walls than this case"
         except HDF5_ERRORS as error:
             why = f"cannot be continued ({reason(error)})"
-        _log.warning(
-            "%s %s; it is kept as %s and a new file begun", self.path, why, set_aside(self.path).name
-        )
+        _log.error("%s %s; it is kept as %s and a new file begun", self.path, why, set_aside(self.path).name)
         return False
 
     def _same_cells(self, root: h5py.Group) -> bool:

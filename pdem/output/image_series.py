@@ -121,7 +121,7 @@ class ImageSeries:
         except HDF5_ERRORS as error:
             why = f"cannot be continued ({reason(error)})"
         aside = set_aside(self.path).name
-        _log.warning("%s %s; it is kept as %s and a new file begun", self.path, why, aside)
+        _log.error("%s %s; it is kept as %s and a new file begun", self.path, why, aside)
 
     def close(self) -> None:
         """Do nothing: the file is closed after each write."""

@@ -1,7 +1,7 @@
 """The run log: header, a line of the run table per interval, every warning.
 
 All of pdem logs to the logger ``pdem``. The file gets everything; the terminal gets warnings only, written above the
-progress line.
+progress line, and of quiet runs only errors: what was written before and cannot be read.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class RunLog:
     resume : bool
         Continue an existing log instead of beginning anew.
     console : bool
-        Show warnings on the terminal.
+        Show warnings on the terminal; without it errors alone.
 
     Raises
     ------
@@ -170,9 +170,8 @@ class RunLog:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             file = _SilentFileHandler(self.path, mode="a" if resume else "w", encoding="utf-8")
         file.setFormatter(_LineFormatter())
-        self._handlers: list[logging.Handler] = [file]
-        if console:
-            self._handlers.append(_TerminalHandler(logging.WARNING))
+        self._terminal = _TerminalHandler(logging.WARNING if console else logging.ERROR)
+        self._handlers: list[logging.Handler] = [file, self._terminal]
         for handler in self._handlers:
             logger.addHandler(handler)
         logger.setLevel(logging.INFO)
@@ -188,9 +187,7 @@ class RunLog:
 
     def show_warnings(self) -> None:
         """Show warnings on the terminal from now on."""
-        if len(self._handlers) == 1:
-            self._handlers.append(_TerminalHandler(logging.WARNING))
-            logger.addHandler(self._handlers[-1])
+        self._terminal.setLevel(logging.WARNING)
 
     def text(self, lines: str) -> None:
         """Write lines to the file as they are: the header, the end table."""

@@ -321,7 +321,8 @@ def _row(
     slowest = max(costs, key=lambda cost: cost.seconds(detections, network))
     total = slowest.seconds(detections, network) + agree * (1.0 + AGREEMENTS * detections)
     return {
-        "ranks": ranks, "particles": tiling.count, "made": [cost.rank for cost in costs],
+        "ranks": ranks, "asked": particles, "particles": tiling.count, "copies": tiling.tiles,
+        "made": [cost.rank for cost in costs],
         "owned": slowest.owned, "ghosts": slowest.ghosts, "neighbours": slowest.neighbours,
         "bytes_per_step": slowest.most_bytes, "work": slowest.step, "early": slowest.early,
         "messages": slowest.most_bytes / network.bandwidth, "delay": slowest.delay(network),

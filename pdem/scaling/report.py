@@ -33,6 +33,7 @@ img {{ max-width: 100%; }}
 """
 
 
+_OTHER_SIZE = 0.1  # of the particles that were asked for: from there on it is said
 _NO_LISTS = " No lists were made while measuring, so they cost nothing here: give more --steps."
 
 
@@ -218,7 +219,7 @@ def rehearsal_section(document: Mapping[str, Any]) -> Section:
         f"{1000.0 * document['detections']:.3g} detections in 1000 steps. {_network(network)} An all-reduce takes "
         "log2(ranks) latencies one after the other. Messages travel while contacts among owned particles are "
         "evaluated: what is not hidden by that counts, their overhead counts in full. "
-        f"{_company(document)}Not in it: a network shared with others, noise, output."
+        f"{_company(document)}Not in it: a network shared with others, noise, output.{_other_sizes(document)}"
     )
     head = (
         "ranks", "particles", "owned", "ghosts", "neighbours", "bytes/step", "work us/step", "of it before ghosts",
@@ -235,6 +236,19 @@ def rehearsal_section(document: Mapping[str, Any]) -> Section:
         for row in document["rows"]
     ]  # fmt: skip
     return Section("Rehearsal", text, head, rows)
+
+
+def _other_sizes(document: Mapping[str, Any]) -> str:
+    """Return a sentence on runs that are much larger or smaller than asked for, as copies of a case are whole."""
+    rows = [row for row in document["rows"] if "asked" in row]
+    other = [row for row in rows if abs(row["particles"] / row["asked"] - 1.0) > _OTHER_SIZE]
+    if not other:
+        return ""
+    each = other[0]["particles"] // other[0]["copies"]
+    runs = ", ".join(
+        f"{row['particles']:.4g} in place of {row['asked']:.4g} on {row['ranks']}" for row in other
+    )
+    return f" Runs consist of whole copies of the case, of {each} particles each. Particles on ranks: {runs}."
 
 
 def html_page(title: str, sections: Sequence[Section]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pdem.benchmark.cases import (
     DETECTION,
     ENLARGEABLE,
+    MODELS,
     SkipCase,
     Start,
     find_case,
@@ -19,7 +20,7 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.case.walls import MeshWall
-from pdem.foundation.errors import InputError
+from pdem.foundation.errors import InputError, name_hint
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.scaling.batch_scripts import setting_for_ranks, settings_with_ranks
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 def is_bench_case(name: str) -> bool:
     """Return whether a name is that of a benchmark case and not of a file."""
-    return name in names_of_cases() and name != DETECTION and not Path(name).exists()
+    return name in names_of_cases() and name not in (DETECTION, MODELS) and not Path(name).exists()
 
 
 def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Start:
@@ -75,6 +76,9 @@ def _read_start(name: str, threads: int) -> Start:
         checkpoint = latest_checkpoint(path) if path.is_dir() else read_checkpoint(path)
         case = case_of(checkpoint)
         return Start(case, read_walls(case), state=checkpoint.groups)
+    if not path.suffix and not path.exists():
+        names = [one for one in names_of_cases() if one not in (DETECTION, MODELS)]
+        raise InputError(f"{name}: neither a file nor a case of the benchmark; {name_hint(name, names)}")
     return Start(Case.read(name), [])
 
 

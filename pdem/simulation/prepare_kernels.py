@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.signals import SignalFlag
+from pdem.output.summary import counted
 from pdem.simulation.ranks import warm_up
 
 if TYPE_CHECKING:
@@ -123,12 +124,19 @@ class _Progress:
         pause = _SECONDS_BETWEEN_UPDATES if self._updates else _SECONDS_BETWEEN_LINES
         while not self._end.wait(pause):
             compiled, seconds = _stored_kernels() - self._stored_at_start, time.monotonic() - self._start
-            text = f"{compiled} kernels compiled in {seconds:.0f} s"
+            text = _progress_text(compiled, seconds)
             if self._updates:
                 sys.stderr.write(f"\r\033[Kpdem: {text}")
                 sys.stderr.flush()
             else:
                 _print(text)
+
+
+def _progress_text(compiled: int, seconds: float) -> str:
+    """Return what has been done; kernels are counted when they are stored, the first of them after many seconds."""
+    if compiled < 1:
+        return f"compiling the first kernels, for {seconds:.0f} s until now"
+    return f"{counted(compiled, 'kernel')} compiled and stored after {seconds:.0f} s"
 
 
 def _stored_kernels() -> int:

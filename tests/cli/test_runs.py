@@ -165,6 +165,20 @@ def test_a_restart_passes_over_a_torn_checkpoint(example, monkeypatch):
     assert inside("compare", "whole.h5", "torn")[0] == 0
 
 
+def test_a_quiet_restart_shows_that_snapshots_are_torn(example, monkeypatch):
+    monkeypatch.chdir(example)
+    settings = ("--set", "output.folder=cut", "--set", "output.checkpoint_every=0.02")
+    code, _, errors = inside("run", "two_spheres.toml", "--set", "time.end=0.04", *settings)
+    assert code == 0, errors
+    path = Path("cut") / "particles.vtkhdf"
+    path.write_bytes(path.read_bytes()[:500])
+    code, _, errors = inside("restart", "cut", "--quiet", "--set", "time.end=0.06")
+    assert code == 0, errors
+    (line,) = (one for one in errors.splitlines() if "particles.vtkhdf" in one)
+    assert line.startswith(f"pdem: error: {path} cannot be continued")
+    assert "kept as particles.vtkhdf.torn-1" in line
+
+
 def test_a_case_without_particles_runs(example, monkeypatch):
     monkeypatch.chdir(example)
     Path("empty.toml").write_text(_without_particles(Path("two_spheres.toml").read_text()))

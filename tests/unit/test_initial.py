@@ -15,6 +15,7 @@ from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.output.checkpoint import write_checkpoint
+from pdem.output.exports import Box, write_csv
 from pdem.particles.clearance import touching_walls
 
 
@@ -304,6 +305,19 @@ def test_a_line_of_names_is_told_how_to_begin(tmp_path: Path) -> None:
         initial_particles(file_case(path))
     path.write_text("# x,y,z,radius\n0.1,0.2,0.3,0.01\n")
     assert len(initial_particles(file_case(path))["id"]) == 1
+
+
+def test_an_exported_table_is_told_from_where_to_begin(tmp_path: Path) -> None:
+    path = tmp_path / "particles-000000010.csv"
+    columns = {
+        "id": np.arange(2),
+        "position": np.ones((2, 3)),
+        "radius": np.ones(2),
+        "velocity": np.ones((2, 3)),
+    }
+    write_csv(path, 0.0, columns, Box(np.zeros(3), np.eye(3), (False, False, False)))
+    with pytest.raises(CaseError, match=r"is a table of 'pdem export'.* begin from a checkpoint"):
+        initial_particles(file_case(path))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.h5", "checkpoint-000000010.h5"])

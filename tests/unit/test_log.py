@@ -45,6 +45,17 @@ def test_run_log_holds_header_table_and_warnings(tmp_path: Path, capsys: pytest.
     assert error == "pdem: warning: the time step is long\npdem: warning: seen too\n"
 
 
+def test_quiet_runs_show_errors_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with RunLog(tmp_path, console=False) as run_log:
+        run_log.warning("the time step is long")
+        logging.getLogger("pdem.output").error("a file is torn")
+        assert capsys.readouterr().err == "pdem: error: a file is torn\n"
+        run_log.show_warnings()
+        run_log.warning("seen now")
+    assert capsys.readouterr().err == "pdem: warning: seen now\n"
+    assert "the time step is long" in (tmp_path / "run.log").read_text()
+
+
 def test_run_log_continues_or_begins_anew(tmp_path: Path) -> None:
     for resume, expected in ((False, ["one"]), (True, ["one", "one"]), (False, ["one"])):
         with RunLog(tmp_path, resume=resume) as run_log:

@@ -47,8 +47,21 @@ def test_the_first_simulation_prepares_and_says_so(make, compiled, capsys, monke
     assert first.startswith("pdem: compiling kernels for this machine")
     assert str(cache.cache_directory()) in first
     assert between
-    assert all("kernels compiled in" in line for line in between)
+    assert all("compiling the first kernels, for 0 s until now" in line for line in between)
     assert last.startswith("pdem: kernels are ready after ")
+
+
+@pytest.mark.parametrize(
+    ("compiled", "text"),
+    [
+        (-2, "compiling the first kernels, for 37 s until now"),
+        (0, "compiling the first kernels, for 37 s until now"),
+        (1, "1 kernel compiled and stored after 37 s"),
+        (12, "12 kernels compiled and stored after 37 s"),
+    ],
+)
+def test_progress_tells_no_zero(compiled, text):
+    assert prepare_kernels._progress_text(compiled, 37.2) == text
 
 
 def test_nothing_is_said_or_done_where_kernels_are_there(make, compiled, capsys, monkeypatch):

@@ -15,9 +15,9 @@ from pdem.foundation.errors import InputError, LaunchError
 from pdem.scaling.comparison import comparison
 from pdem.scaling.measure import FORMAT, GROUPS
 from pdem.scaling.predict import PARTS
-from pdem.scaling.report import html_page, markdown, measured_sections, write_report
+from pdem.scaling.report import _other_sizes, html_page, markdown, measured_sections, write_report
 from pdem.scaling.results import prepare_folder, read_results, run_file, with_measured_ranks
-from pdem.scaling.starts import require_size
+from pdem.scaling.starts import load_start, require_size
 
 
 def write_run(folder, ranks, seconds, repeat=0, threads=1, weak=False, **changes):
@@ -228,3 +228,28 @@ def test_measured_ranks_are_planned_as_well(measured, tmp_path):
     for case, weak, threads in (("another", False, 1), ("bed <1>", True, 1), ("bed <1>", False, 2)):
         assert with_measured_ranks(measured, case, weak, threads, [16]) == [16]
     assert with_measured_ranks(tmp_path / "nothing", "a", False, 1, [16]) == [16]
+
+
+@pytest.mark.parametrize("name", ["nosuch", "models"])
+def test_a_name_that_is_neither_a_file_nor_a_case_lists_the_cases(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        InputError, match=r"neither a file nor a case of the benchmark; .*dense-bed"
+    ) as caught:
+        load_start(name)
+    assert "detection" not in str(caught.value)
+
+
+def test_a_near_name_is_proposed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="did you mean 'dense-bed'"):
+        load_start("densebed")
+
+
+def test_a_rehearsal_says_where_whole_copies_are_other_numbers_than_asked_for():
+    row = {"asked": 10, "particles": 8192, "copies": 1, "ranks": 64}
+    near = {"asked": 8000, "particles": 8192, "copies": 1, "ranks": 2}
+    assert _other_sizes({"rows": [near, {"ranks": 1, "particles": 5}]}) == ""
+    text = _other_sizes({"rows": [near, row]})
+    assert "whole copies of the case, of 8192 particles each" in text
+    assert text.endswith("Particles on ranks: 8192 in place of 10 on 64.")
