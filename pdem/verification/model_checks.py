@@ -67,6 +67,13 @@ class Model:
         return {**self.interaction, **others}
 
 
+def _draw(axes: Any, exact: Sequence[Floats], found: Sequence[Floats], style: str = ":") -> None:
+    """Draw the curve of a theory, and what pdem finds over it, each as places and values."""
+    axes.plot(*exact, "k", label="exact")
+    axes.plot(*found, f"C0{style}", markersize=4, linewidth=3.0, label="pdem")
+    axes.legend()
+
+
 def loading(model: Model, axes: Any) -> list[Finding]:
     """Compare the force of two spheres that are pressed together with Hertz's, or with that of a spring."""
     overlaps = np.geomspace(1e-9, 1e-4, 60)
@@ -74,7 +81,8 @@ def loading(model: Model, axes: Any) -> list[Finding]:
     stiffness = model.interaction.get("normal_stiffness")
     hertz = 4.0 / 3.0 * EFFECTIVE * math.sqrt(0.5 * RADIUS) * overlaps**1.5
     expected = hertz if stiffness is None else stiffness * overlaps
-    axes.loglog(overlaps, expected, "k", overlaps, found, "o")
+    axes.set(xscale="log", yscale="log")
+    _draw(axes, (overlaps, expected), (overlaps, found), "o")
     axes.set(xlabel="overlap [m]", ylabel="force [N]", title="loading")
     apart = np.abs(found / expected - 1.0).max()
     return [
@@ -85,7 +93,8 @@ def loading(model: Model, axes: Any) -> list[Finding]:
 
 def restitution(model: Model, axes: Any) -> list[Finding]:
     """Compare the rebound of two spheres with the restitution that was asked for, at three speeds."""
-    speeds, findings = np.array([0.01, 0.1, 1.0]) * SPEED, []
+    speeds = np.array([0.01, 0.1, 1.0]) * SPEED
+    findings: list[Finding] = []
     for wanted in RESTITUTIONS:
         subject = pair_of(model.but(restitution=wanted))
         found, _ = rebounds(
@@ -94,13 +103,16 @@ def restitution(model: Model, axes: Any) -> list[Finding]:
             0.01 * subject.duration(SPEED),
             max(10.0, 6.0 / wanted) * subject.duration(speeds[0]),
         )
-        axes.semilogx(speeds, found, "o-")
-        axes.axhline(wanted, color="0.7", linestyle="--")
+        axes.semilogx(speeds, found, "o", label=f"pdem, {wanted:g} asked for")
+        axes.axhline(
+            wanted, color="k", linewidth=1.0, zorder=0.5, label="as asked for" if not findings else "_"
+        )
         for speed, value in zip(speeds, found, strict=True):
             findings.append(Finding(f"restitution {wanted:g} at {speed:g} m/s", float(value), wanted, 0.01))
     axes.set(
         xlabel="impact speed [m/s]", ylabel="rebound over impact speed", title="restitution", ylim=(0.0, 1.05)
     )
+    axes.legend(fontsize="x-small", ncols=2, loc="lower right")
     return findings
 
 
@@ -116,7 +128,7 @@ def pulling(model: Model, axes: Any) -> list[Finding]:
     found = force_curve(pair_of(model.interaction), overlaps)
     s = np.linspace(6.0 ** (-2.0 / 3.0), 1.6, 400)
     curve = 6.0 ** (1.0 / 3.0) * (2.0 * s**2 - 4.0 / 3.0 * np.sqrt(s)), 4.0 * s**3 - 4.0 * s**1.5
-    axes.plot(*curve, "k", overlaps / distance, found / pull, ":", linewidth=2.5)
+    _draw(axes, curve, (overlaps / distance, found / pull))
     axes.set(xlabel="overlap over largest distance", ylabel="force over pull-off", title="pulled apart")
     free = int(np.argmax(np.abs(found) > 0.0)), len(found) - 1 - int(np.argmax(np.abs(found[::-1]) > 0.0))
     return [
@@ -143,7 +155,7 @@ def sticking(model: Model, axes: Any) -> list[Finding]:
     step = 0.01 * _jkr_units(radius)[1] / critical
     found, sticks = rebounds(subject, factors * critical, step, 8000 * step)
     x = np.linspace(1.0, 4.0, 200)
-    axes.plot(x, np.sqrt(1.0 - x**-2), "k", factors, found, "o")
+    _draw(axes, (x, np.sqrt(1.0 - x**-2)), (factors, found), "o")
     axes.set(xlabel="impact speed over sticking speed", ylabel="rebound over impact speed", title="rebound")
     findings = [
         Finding(
@@ -163,7 +175,7 @@ def pressed_by_dmt(model: Model, axes: Any) -> list[Finding]:
     found = force_curve(pair_of(model.interaction), overlaps)
     hertz = 4.0 / 3.0 * EFFECTIVE * math.sqrt(0.5 * RADIUS) * np.maximum(overlaps, 0.0) ** 1.5
     theory = np.where(overlaps > 0.0, hertz - pull, 0.0)
-    axes.plot(overlaps, theory, "k", overlaps, found, ":", linewidth=2.5)
+    _draw(axes, (overlaps, theory), (overlaps, found))
     axes.set(xlabel="overlap [m]", ylabel="force [N]", title="pulled apart")
     return [
         Finding("largest pull [N]", -found.min(), pull, 1e-3),
@@ -188,7 +200,7 @@ def pressed_by_area(model: Model, axes: Any) -> list[Finding]:
     found = force_curve(pair_of(model.interaction), overlaps)
     hertz = 4.0 / 3.0 * EFFECTIVE * math.sqrt(radius) * overlaps**1.5
     theory = hertz - 2.0 * math.pi * COHESION * radius * overlaps
-    axes.plot(overlaps, theory, "k", overlaps, found, ":", linewidth=2.5)
+    _draw(axes, (overlaps, theory), (overlaps, found))
     axes.set(xlabel="overlap [m]", ylabel="force [N]", title="pulled apart")
     return [
         Finding("largest pull [N]", -found.min(), pull, 1e-5),
@@ -210,8 +222,8 @@ def drawing_out(model: Model, axes: Any) -> list[Finding]:
         length * most * 2.0 / root * (math.atan((5.0 * ends / length + 1.05) / root) - math.atan(1.05 / root))
     )
     s = gaps / length
-    axes.plot(gaps, np.where(gaps <= ends, most / (1.0 + 1.05 * s + 2.5 * s**2), 0.0), "k")
-    axes.plot(gaps, found, ":", linewidth=2.5)
+    theory = np.where(gaps <= ends, most / (1.0 + 1.05 * s + 2.5 * s**2), 0.0)
+    _draw(axes, (gaps, theory), (gaps, found))
     axes.set(xlabel="gap [m]", ylabel="pull [N]", title="drawn out")
     last = int(np.flatnonzero(found > 0.0)[-1])
     return [
@@ -224,7 +236,7 @@ def drawing_out(model: Model, axes: Any) -> list[Finding]:
 
 
 def _compare_curves(axes: Any, overlaps: Floats, found: Floats, theory: Floats) -> list[Finding]:
-    axes.plot(overlaps, theory, "k", overlaps, found, ":", linewidth=2.5)
+    _draw(axes, (overlaps, theory), (overlaps, found))
     axes.set(xlabel="overlap [m]", ylabel="force [N]", title="pressed, pulled apart, pressed again")
     apart = float(np.abs(found - theory).max() / theory.max())
     return [
@@ -282,7 +294,7 @@ def slope(model: Model, axes: Any) -> list[Finding]:
     x = np.linspace(0.4, 1.6, 200)
     tilts = np.arctan(x * ROLLING_FRICTION)
     theory = np.maximum(5.0 / 7.0 * GRAVITY * (np.sin(tilts) - ROLLING_FRICTION * np.cos(tilts)), 0.0)
-    axes.plot(x, theory, "k", shares, found, "o")
+    _draw(axes, (x, theory), (shares, np.array(found)), "o")
     axes.set(
         xlabel="tan of the slope over rolling friction", ylabel="acceleration [m/s2]", title="on a slope"
     )
@@ -296,8 +308,7 @@ def rolling_out(model: Model, axes: Any) -> list[Finding]:
     first, later = 10, 20
     time, place, rolls = (one - one[first] for one in motion)
     begun = motion.speed[first]
-    axes.plot(time[first:], np.maximum(begun - slowing * time[first:], 0.0), "k")
-    axes.plot(time, motion.speed, ":", linewidth=2.5)
+    _draw(axes, (time[first:], np.maximum(begun - slowing * time[first:], 0.0)), (time, motion.speed))
     axes.set(xlabel="time [s]", ylabel="speed [m/s]", title="rolling out")
     return [
         Finding("way until it stops [m]", float(place[-1]), 0.5 * begun**2 / slowing, 5e-3),
@@ -313,7 +324,7 @@ def twisting_out(model: Model, axes: Any) -> list[Finding]:
     slowing, spin = friction * arm * GRAVITY / (0.4 * RADIUS**2), 20.0
     stop = spin / slowing
     time, rate = spinning(model.interaction, spin, 1.5 * stop)
-    axes.plot(time, np.maximum(spin - slowing * time, 0.0), "k", time, rate, ":", linewidth=2.5)
+    _draw(axes, (time, np.maximum(spin - slowing * time, 0.0)), (time, rate))
     axes.set(xlabel="time [s]", ylabel="angular velocity [rad/s]", title="twisting out")
     slides = rate > 0.1 * spin
     slope, begin = np.polyfit(time[slides], rate[slides], 1)
@@ -334,7 +345,8 @@ def slow_impacts(model: Model, axes: Any) -> list[Finding]:
     found, _ = rebounds(subject, speeds, 0.005 * subject.duration(SPEED), 10.0 * subject.duration(speeds[0]))
     x = 1.15344 * 1.5 * model.interaction["dissipative_time"] * k**0.4 * speeds**0.2
     wanted = x - 0.6 * x**2
-    axes.loglog(speeds, wanted, "k", speeds, 1.0 - found, "o")
+    axes.set(xscale="log", yscale="log")
+    _draw(axes, (speeds, wanted), (speeds, 1.0 - found), "o")
     axes.set(xlabel="impact speed [m/s]", ylabel="1 - restitution", title="impacts")
     return [
         Finding(f"1 - restitution at {speed:g} m/s", 1.0 - float(value), float(theory), 0.02)

@@ -283,7 +283,7 @@ def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Det
         axes.set(xlabel="spacing S / D", ylabel="time of a detection per disc [ns]")
         axes.set_ylim(0.0, 1.2 * axes.get_ylim()[1])
         axes.grid(visible=True, which="major", color="0.9")
-        axes.legend(title="example")
+        axes.legend(title="example", loc="lower left")
     remark = (
         "From 2 D on the operations are the same; the tolerance is for memory, where discs far apart are, and "
         "for what else the machine does. At S = D all discs touch: there is more to test and to store."

@@ -51,8 +51,10 @@ def bounces(notebook: Notebook) -> Iterator[Table]:
                     )
                     for k, (top, wanted) in enumerate(zip(found, hard, strict=True), start=1)
                 ]
-            axes.set(xlabel="time [s]", ylabel="height [m]", title=f"{stiffness:g} N/m")
-        panels[0].legend()
+            axes.set(xlabel="time [s]", ylabel="height [m]", title=f"normal stiffness {stiffness:g} N/m")
+            axes.set_ylim(0.0, 0.72)
+        panels[0].plot([], [], "k_", markersize=12, label="hard sphere")
+        panels[0].legend(ncols=3, fontsize="small", loc="upper center")
     remark = (
         "Soft spheres are in contact for a part of the time, where gravity acts too: stiff ones differ less."
     )

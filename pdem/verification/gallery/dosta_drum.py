@@ -35,16 +35,21 @@ def run(notebook: Notebook) -> Iterator[Table]:
     with notebook.plot("drum", len(panels)) as axes:
         for panel, names in zip(axes, panels, strict=True):
             for k, name in enumerate(names):
-                panel.plot(times, found[name], f"C{k}", label=name)
+                panel.plot(times, found[name], f"C{k}", label=_LABELS.get(name, name))
                 panel.plot(times[: len(wanted[name])], wanted[name], f"C{k}+")
             panel.set(xlabel="time [s]")
-            panel.legend(title="line: pdem, +: codes")
+            panel.legend(title="line: pdem, +: codes", loc="best", framealpha=0.6)
         axes[0].set(ylabel="grains in a quarter")
         axes[1].set(ylabel="grains in a quarter")
         axes[2].set(ylabel="centre of mass [m]")
     yield Table("Drum", "codes", list(findings_of(times, found, wanted)), _REMARK)
 
 
+_LABELS = {
+    f"z{zone}_m{k}": f"M{k}, x and z {where} 0"
+    for k in (1, 2)
+    for zone, where in ((1, "above"), (2, "below"))
+}
 _REMARK = (
     "Counts are of LIGGGHTS, centres of mass of MUSEN. z1: the quarter of x and z above 0, z2: below. Moduli are a "
     "hundredth of the published ones; bed and facets of the drum (48 sides) are pdem's own; the flow depends on both."

@@ -42,7 +42,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         right.plot(frictions, slopes, "o-")
         left.set(xlabel="distance from the axis [m]", ylabel="height [m]")
         right.set(xlabel="rolling friction", ylabel="slope [deg]")
-        left.legend(title="rolling friction")
+        left.legend(title="rolling friction", markerscale=5.0)
     found = [
         Finding(f"slope, rolling friction {k:g} [deg]", one) for k, one in zip(frictions, slopes, strict=True)
     ]

@@ -37,8 +37,8 @@ def run(notebook: Notebook) -> Iterator[Table]:
             mindlin = slip_by_law(IMPACT, stiffness, weakens=True)
             half = slip_by_law(IMPACT, 0.5 * stiffness, weakens=False)
             left.plot(IMPACT, slip, colour, label=name)
-            left.plot(IMPACT, half, colour, linestyle=":", label="half the tangential stiffness")
-            left.plot(*points(f"{name}_slip"), f"{colour}{mark}", label="Chung and Ooi")
+            left.plot(IMPACT, half, colour, linestyle=":", label=f"{name}, half the tangential stiffness")
+            left.plot(*points(f"{name}_slip"), f"{colour}{mark}", label=f"{name}, Chung and Ooi")
             right.plot(IMPACT, spin, colour, *points(f"{name}_spin"), f"{colour}{mark}")
             exact += sliding_findings(name, slip, spin)
             law.append(at_most(f"{name}: largest distance", float(np.abs(slip - mindlin).max()), 0.02))
@@ -52,14 +52,15 @@ def run(notebook: Notebook) -> Iterator[Table]:
                 ),
             ]
         left.plot(*points("fem_slip"), "k.", label="finite elements, in Chung and Ooi")
-        left.set(xlabel="tangential velocity", ylabel="velocity of the contact afterwards")
-        right.set(xlabel="tangential velocity", ylabel="spin times radius afterwards")
-        left.legend()
+        left.set(xlabel=_IMPACT, ylabel=r"velocity of the contact afterwards / $\mu v_n$")
+        right.set(xlabel=_IMPACT, ylabel=r"spin times radius afterwards / $\mu v_n$")
+        left.legend(fontsize="small")
     yield Table("Gross sliding", "rigid body", exact, _UNITS)
     yield Table("Mindlin's law, integrated apart from pdem", "at most", law)
     yield Table("Mean distances from the points of the paper", "at most", paper, _REASON)
 
 
+_IMPACT = r"tangential velocity before / $\mu v_n$"
 _UNITS = (
     "All over friction times the normal velocity. Sliding changes the velocity of the contact by 3.5 (1 + e) = 7 of "
     "these, the spin by 5."

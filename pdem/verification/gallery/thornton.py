@@ -27,6 +27,7 @@ IMPACT = np.concatenate([np.linspace(0.2, 6.8, 34), np.linspace(7.0, 12.0, 11)])
 STIFFNESS = 2.0 * (1.0 - MATERIAL.poisson) / (2.0 - MATERIAL.poisson)
 """Tangential over normal stiffness of Mindlin for a rigid plane."""
 
+_UNIT = r"$\frac{1}{2}\mu (1 + e) v_n$"
 _STEPS = 400
 
 
@@ -49,7 +50,8 @@ def run(notebook: Notebook) -> Iterator[Table]:
                         at_most(f"{name}: from other codes", curve_distance(given, IMPACT, slip, 1.0), 0.1)
                     )  # fmt: skip
             axes.plot(*points(f"thornton_{name}"), "k+", label="other codes, restitution 0.5")
-            axes.set(xlabel="tangential velocity", ylabel="velocity of the contact afterwards", title=name)
+            axes.set(xlabel=f"tangential velocity before / {_UNIT}", title=name)
+            axes.set(ylabel=f"velocity of the contact afterwards / {_UNIT}")
             axes.legend()
     remark = "Velocities over mu (1 + e) / 2 times the normal one; sliding takes 7 of these away."
     yield Table("Gross sliding", "at most", exact, remark)
