@@ -229,7 +229,9 @@ def sliding_down(axes: Any, full: bool) -> list[Finding]:
         drift = max(drift, abs(float(simulation.clusters.position[0, 0])))
     tilts, spins = np.array(rows).T
     theory = spin_of_fallen(start, tilts)
-    axes.plot(np.degrees(tilts), theory, "k", np.degrees(tilts), spins, ".")
+    axes.plot(np.degrees(tilts), theory, "k", label="exact")
+    axes.plot(np.degrees(tilts), spins, ".", label="pdem")
+    axes.legend()
     axes.set(
         xlabel="angle to the vertical [deg]", ylabel="angular velocity [rad/s]", title="a rod slides down"
     )

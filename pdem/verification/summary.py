@@ -184,7 +184,7 @@ def table_text(kept: Sequence[Kept]) -> str:
 
 def _rows(kept: Kept) -> list[tuple[str, ...]]:
     if kept.trouble:
-        return [(kept.name, kept.trouble, "", "", "", "OFF", f"{kept.seconds:.0f}")]
+        return [(kept.name, kept.trouble, "", "", "", "OFF", _shown_seconds(kept.seconds))]
     rows = [
         (kept.name, one.name, _expected(one), f"{one.computed:.5g}", deviation(one), _WORDS[one.passed], "")
         for one in strained(kept)
@@ -197,7 +197,7 @@ def _rows(kept: Kept) -> list[tuple[str, ...]]:
         "",
         "",
         _WORDS[not kept.failed],
-        f"{kept.seconds:.0f}",
+        _shown_seconds(kept.seconds),
     )
     return [*rows, last] if len(rows) > 1 else [(*rows[0][:-1], last[-1])]
 
@@ -235,9 +235,14 @@ def _end(kept: Kept) -> str:
     )
 
 
+def _shown_seconds(seconds: float) -> str:
+    """Return whole seconds, of less than ten also the tenths: nothing takes none."""
+    return f"{max(seconds, 0.1):.1f}" if seconds < 9.95 else f"{seconds:.0f}"
+
+
 def _duration(seconds: float) -> str:
     if seconds < 100.0:
-        return f"{seconds:.0f} s"
+        return f"{_shown_seconds(seconds)} s"
     return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"
 
 

@@ -90,6 +90,23 @@ def test_metadata_tells_what_a_user_looks_for(wheel):
     assert not any(one.startswith(("mpi", "pytest", "sphinx", "pyvista")) for one in needed)
     assert data.get_all("Project-URL")
     assert data.get_payload().startswith("# pdem")
+    assert data["Description-Content-Type"] == "text/markdown"
+
+
+def test_description_has_no_links_that_lead_nowhere(wheel):
+    """An index shows it without the files beside it."""
+    with zipfile.ZipFile(wheel) as file:
+        text = Parser().parsestr(file.read(f"{NAME}.dist-info/METADATA").decode()).get_payload()
+    assert re.findall(r"\]\((?!https?://)[^)]*\)", text) == []
+    assert "| start | install, first ten minutes, tutorials |" in text
+    assert text.count("```") == (ROOT / "README.md").read_text(encoding="utf-8").count("```")
+
+
+def test_a_recipe_copies_what_the_build_needs():
+    """The recipe for Apptainer names the files that it takes; the build reads these."""
+    recipe = (ROOT / "apptainer.def").read_text(encoding="utf-8")
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "pdem", "decomposition"):
+        assert f"    {name} /source/{name}\n" in recipe
 
 
 def test_version_stands_once_and_is_that_of_citation_and_changelog():

@@ -51,6 +51,23 @@ def test_findings_are_judged(finding, passed, strain, text):
     assert summary.deviation(finding) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "shown", "end"),
+    [
+        (0.02, "0.1", "0.1 s"),
+        (0.33, "0.3", "0.3 s"),
+        (9.96, "10", "10 s"),
+        (75.0, "75", "75 s"),
+        (300.0, "300", "5 min"),
+    ],
+)
+def test_no_study_takes_no_time(seconds, shown, end):
+    one = kept()
+    one.seconds = seconds
+    assert summary._rows(one)[-1][-1] == shown
+    assert f"took {end} on 2 threads" in summary.page(one)
+
+
 def test_pages_and_summaries_are_written_and_read_back(tmp_path):
     first, other = kept(), kept(FINDINGS[:1], "other")
     for one in (first, other, other):
