@@ -39,6 +39,7 @@ def compiled(monkeypatch, make):
 
 def test_the_first_simulation_prepares_and_says_so(make, compiled, capsys, monkeypatch):
     monkeypatch.setattr(prepare_kernels, "_SECONDS_BETWEEN_LINES", 0.05)
+    monkeypatch.setattr(prepare_kernels, "_stored_kernels", lambda: 0)  # tests beside this one may store some
     case = make()
     Simulation(case, threads=1)
     Simulation(make(), threads=1)
@@ -47,7 +48,7 @@ def test_the_first_simulation_prepares_and_says_so(make, compiled, capsys, monke
     assert first.startswith("pdem: compiling kernels for this machine")
     assert str(cache.cache_directory()) in first
     assert between
-    assert all("compiling the first kernels, for 0 s until now" in line for line in between)
+    assert all("compiling the first kernels, for" in line for line in between)
     assert last.startswith("pdem: kernels are ready after ")
 
 
