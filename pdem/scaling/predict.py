@@ -175,8 +175,6 @@ def _exchange(division: Division, costs: Costs, network: Network, early: Floats)
 
 def _lists_and_agreement(division: Division, costs: Costs, network: Network) -> tuple[float, float]:
     """Return the seconds per step for the neighbours of a detection, and for the all-reduce."""
-    if division.ranks == 1:
-        return 0.0, 0.0
     agree, neighbours = network.all_reduce(division.ranks), int(division.neighbours.max())
     extents = _EXTENT_BYTES * division.owned.shape[1] * neighbours
     messages = network.exchange(neighbours, extents) + (MESSAGES - 1) * network.exchange(neighbours)

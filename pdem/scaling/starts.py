@@ -36,7 +36,12 @@ if TYPE_CHECKING:
 
 def is_bench_case(name: str) -> bool:
     """Return whether a name is that of a benchmark case and not of a file."""
-    return name in names_of_cases() and name not in (DETECTION, MODELS) and not Path(name).exists()
+    return name in _cases_with_steps() and not Path(name).exists()
+
+
+def _cases_with_steps() -> list[str]:
+    """Return the names of the benchmark cases that are simulations."""
+    return [name for name in names_of_cases() if name not in (DETECTION, MODELS)]
 
 
 def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Start:
@@ -77,8 +82,8 @@ def _read_start(name: str, threads: int) -> Start:
         case = case_of(checkpoint)
         return Start(case, read_walls(case), state=checkpoint.groups)
     if not path.suffix and not path.exists():
-        names = [one for one in names_of_cases() if one not in (DETECTION, MODELS)]
-        raise InputError(f"{name}: neither a file nor a case of the benchmark; {name_hint(name, names)}")
+        hint = name_hint(name, _cases_with_steps())
+        raise InputError(f"{name}: neither a file nor a case of the benchmark; {hint}")
     return Start(Case.read(name), [])
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.contact.walls.storage import ActingOnWalls
     from pdem.motion.moving_box import MovingBox
     from pdem.simulation.system import System
 
@@ -66,13 +67,14 @@ def measured_stress(system: System) -> Measured:
         normalise(limbs)
         of_contacts.limbs += limbs
     along, across, driven = sums.ways[:, :3], sums.ways[:, 3:6], sums.ways[:, 6]
-    of_motion, of_others = ExactSums(_MOTION), ExactSums(_NAMES[:4])
+    of_motion, of_others, of_walls = ExactSums(_MOTION), ExactSums(_NAMES[:4]), ExactSums(_NAMES[:4])
     of_motion.add_rows(_MOTION, _kinetic(system, along, across))
-    for force, branch in _others(system):
-        of_others.add_rows(_NAMES[:4], (force @ along.T).T * (branch @ across.T).T)
-    of_walls = ExactSums(_NAMES[:4])
-    for force, place, _ in _at_walls(system):
-        of_walls.add_rows(_NAMES[:4], (force @ along.T).T * ((place - box.centre) @ across.T).T)
+    contacts = measured_walls(system)
+    walls = None if contacts is None else contacts.acting()
+    for force, branch in _others(system, walls):
+        of_others.add_rows(_NAMES[:4], _products(force, branch, along, across))
+    if walls is not None:
+        of_walls.add_rows(_NAMES[:4], _products(walls.force, walls.point - box.centre, along, across))
     for one in (of_contacts, of_motion, of_others, of_walls):
         one.normalise()
     joined = np.concatenate((of_contacts.limbs, of_motion.limbs, of_others.limbs, of_walls.limbs))
@@ -81,11 +83,11 @@ def measured_stress(system: System) -> Measured:
     volume = box.volume(system.step, system.dimension)
     mass, momentum = total[BOX_SUMS + 4], total[BOX_SUMS + 5 : BOX_SUMS + 8]
     motion = total[BOX_SUMS : BOX_SUMS + 4] - (along @ momentum) * (across @ momentum) / (mass or 1.0)
-    contacts = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12]
-    stress = (contacts + motion) / volume
+    acting = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12]
+    stress = (acting + motion) / volume
     stress[3] *= -1.0
     modulus = (total[4] + GAS * float(np.abs(motion) @ driven)) / volume
-    return Measured(stress, modulus, total[5] / volume, -contacts - total[BOX_SUMS + 12 :])
+    return Measured(stress, modulus, total[5] / volume, -acting - total[BOX_SUMS + 12 :])
 
 
 def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
@@ -100,24 +102,22 @@ def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
     return rows
 
 
-def _others(system: System) -> Iterator[tuple[Floats, Floats]]:
+def _products(force: Floats, branch: Floats, along: Floats, across: Floats) -> Floats:
+    """Return of each force (n, 3) [N] and branch (n, 3) [m] the products along the ways that are summed (4, n) [J]."""
+    found: Floats = (force @ along.T).T * (branch @ across.T).T
+    return found
+
+
+def _others(system: System, walls: ActingOnWalls | None) -> Iterator[tuple[Floats, Floats]]:
     """Yield forces and branches (n, 3) of contacts with walls, and of members to the centres of their clusters."""
     own = system.particles
-    for force, place, particle in _at_walls(system):
-        yield -force, place - own.position[particle]
+    if walls is not None:
+        yield -walls.force, walls.point - own.position[walls.particle]
     if system.clusters is not None:
         table, member = system.clusters.table, np.flatnonzero(own.cluster)
         centre = table.position[table.rows_of(own.cluster[member])]
         arm = system.constants.shape.nearest(own.position[member] - centre)
         yield -own.force[member], arm
-
-
-def _at_walls(system: System) -> Iterator[tuple[Floats, Floats, NDArray[np.int64]]]:
-    """Yield the forces of walls on particles (n, 3), places of the contacts (n, 3), and particles (n,)."""
-    contacts = measured_walls(system)
-    if contacts is not None:
-        acting = contacts.acting()
-        yield acting.force, acting.point, acting.particle
 
 
 def mean_grain(system: System) -> tuple[float, float]:

@@ -183,8 +183,6 @@ def _add_particles(system: System, sums: ExactSums) -> None:
     sums.add_rows(names, np.array(energies))
     if system.moving_box is not None:
         sums.add("box_work", system.particles.box_work)
-        if system.exchange.rank == 0:  # every rank has the same
-            sums.add("box_work", np.array([system.box_drive.half_steps]))
     if system.clusters is not None:
         sums.add_rows(names, np.array(cluster_energies(system.clusters.table, system.constants)))
 
@@ -273,8 +271,12 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
 
 
 def _add_driven(system: System, sums: ExactSums) -> None:
-    """Add energies of free bodies and the work on driven walls, on rank 0 only: every rank has the same."""
-    if system.moving_walls is None or system.exchange.rank != 0:
+    """Add what every rank has the same of, on rank 0 only: of free bodies, driven walls and a driven box."""
+    if system.exchange.rank != 0:
+        return
+    if system.moving_box is not None:
+        sums.add("box_work", np.array([system.box_drive.half_steps]))
+    if system.moving_walls is None:
         return
     for wall, drive in zip(system.moving_walls.drives, system.moving_walls.driven, strict=True):
         sums.add("wall_work", np.array([drive.work]))
