@@ -120,8 +120,7 @@ def _measure(
 ) -> DetectionResult:
     count = particles.count
     search = make_search(method, sizes, np.zeros(3), np.full(3, edge), "top-down", 3)
-    search.sort(particles.position, particles.radius, count)
-    particles.reorder(search.order(count).copy())
+    particles.reorder(search.order(particles.position, particles.radius, count).copy())
     reach = (1.0 + SKIN) * particles.radius
     contacts = _contacts(search, particles, reach)
     times = [_detect(search, contacts, particles, reach) for _ in range(_REPETITIONS + 1)]

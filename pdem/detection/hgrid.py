@@ -83,6 +83,10 @@ class HierarchicalGrid:
         self._order = np.empty(count, dtype=np.int32)
         self._spheres = np.empty(4 * count)
 
+    def _reserve(self, count: int) -> None:
+        if count > len(self._level_of):
+            self._resize(room_for(count, len(self._level_of)))
+
     def _make_room(self) -> None:
         """Give each segment room for what was found there last, and no less than it has."""
         wanted = np.maximum((_GROWTH * self._found).astype(np.int64) + 16, np.diff(self._room))
@@ -110,9 +114,14 @@ class HierarchicalGrid:
         count : int
             Number of particles.
         """
-        if count > len(self._level_of):
-            self._resize(room_for(count, len(self._level_of)))
+        self._reserve(count)
         position = self._lay_out(position, reach, count)
+        self._sort_into_buckets(position, reach, count)
+
+    def _sort_into_buckets(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
+    ) -> None:
+        """Sort particles into the buckets of the levels that they are on."""
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
         if buckets + 1 > len(self._start):
@@ -167,8 +176,18 @@ class HierarchicalGrid:
             float(shape.period[shape.velocity]),
         )  # fmt: skip
 
-    def order(self, count: int) -> NDArray[np.int32]:
-        """Return the particles in the order of the last `sort`, level by level and row by row."""
+    def order(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
+    ) -> NDArray[np.int32]:
+        """Return the particles in the order of the cells of one level, that of most of them, whatever their own.
+
+        Who are near each other are near in this order, too; parameters as for `sort`. The array is a buffer that the
+        next call overwrites.
+        """
+        self._reserve(count)
+        position = self._lay_out(position, reach, count)
+        self._level_of[:count] = int(np.argmax(self._levels.population))
+        self._sort_into_buckets(position, reach, count)
         return self._order[:count]
 
     def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:

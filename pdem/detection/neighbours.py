@@ -65,26 +65,28 @@ def of_one_body(i: int, j: int, cluster: NDArray[np.int64]) -> bool:
 @threaded_kernel
 def count_entries(
     parts: int, pairs: NearPairs, owned: int, cluster: NDArray[np.int64], kept: NDArray[np.int64],
-    cursor: NDArray[np.int32],
+    cursors: tuple[NDArray[np.int32], NDArray[np.int32]],
 ) -> None:  # fmt: skip
-    """Count what each row will hold: ``cursor[part * owned + p]`` entries of owned particle p from one part.
+    """Count what each row will hold: ``cursors[0][part * owned + p]`` entries of owned particle p from one part.
 
-    A part is a run of segments, one part per thread. ``kept[0]`` is the number of pairs of each segment between
-    owned particles, ``kept[1]`` of those with one ghost. `pairs` is a plain tuple of the fields. Members of one cluster
-    are no pair.
+    A part is a run of segments, one part per thread. ``cursors[1]`` counts in the same way the pairs between owned
+    particles by the first of their rows. ``kept[0]`` is the number of these pairs of each segment, ``kept[1]`` of those
+    with one ghost. `pairs` is a plain tuple of the fields. Members of one cluster are no pair.
     """
-    first, second, begin, found = pairs
+    (first, second, begin, found), (cursor, numbers) = pairs, cursors
     for part in prange(parts):
         counts = part * owned
-        cursor[counts : counts + owned] = 0
+        cursor[counts : counts + owned] = numbers[counts : counts + owned] = 0
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
             inner = outer = 0
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
                 if of_one_body(i, j, cluster):
                     continue
-                inner += (i < owned) & (j < owned)
                 outer += (i < owned) != (j < owned)
+                if (i < owned) & (j < owned):
+                    inner += 1
+                    numbers[counts + min(i, j)] += 1
                 if i < owned:
                     cursor[counts + i] += 1
                 if j < owned:
@@ -127,44 +129,49 @@ def write_rows(
     kept: NDArray[np.int64],
     ids: NDArray[np.int64],
     cluster: NDArray[np.int64],
-    cursor: NDArray[np.int32],
+    cursors: tuple[NDArray[np.int32], NDArray[np.int32]],
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
     entries: tuple[NDArray[np.int32], NDArray[np.int32]],
 ) -> None:
     """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows.
 
+    Candidates between owned particles stand in the order of the first of their rows, whatever the level at which they
+    were found: all of a particle are near each other, and so are what is kept of them and read in a step.
+
     An entry is 2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the
     higher; its key is the lower half of the partner's id; `entries` are both. The number of a candidate does not
     depend on the parts. `pairs` is a plain tuple of the fields.
     """
-    entry, key = entries
+    (entry, key), (cursor, numbers) = entries, cursors
     first, second, begin, found = pairs
     for part in prange(parts):
-        cursors = part * owned
-        inner, outer = 0, kept[0].sum()
+        counts = part * owned
+        outer = kept[0].sum()
         for segment in range(part * SEGMENTS // parts):
-            inner += kept[0, segment]
             outer += kept[1, segment]
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
-            for place in range(begin[segment], begin[segment] + found[segment]):
-                i, j = first[place], second[place]
+            for pair in range(begin[segment], begin[segment] + found[segment]):
+                i, j = first[pair], second[pair]
                 if (i >= owned and j >= owned) or of_one_body(i, j, cluster):
                     continue
-                alone = (i < owned) & (j < owned)
-                at = inner if alone else outer
-                inner += alone
-                outer += not alone
+                if (i < owned) & (j < owned):
+                    place = counts + min(i, j)
+                    at = numbers[place]
+                    numbers[place] = at + 1
+                else:
+                    at = outer
+                    outer += 1
                 swap = ids[i] > ids[j]
                 lower[at] = j if swap else i
                 higher[at] = i if swap else j
                 if i < owned:
-                    slot = cursor[cursors + i]
-                    cursor[cursors + i] = slot + 1
+                    slot = cursor[counts + i]
+                    cursor[counts + i] = slot + 1
                     entry[slot], key[slot] = 2 * at + swap, np.int32(ids[j])
                 if j < owned:
-                    slot = cursor[cursors + j]
-                    cursor[cursors + j] = slot + 1
+                    slot = cursor[counts + j]
+                    cursor[counts + j] = slot + 1
                     entry[slot], key[slot] = 2 * at + 1 - swap, np.int32(ids[i])
 
 

@@ -60,12 +60,10 @@ class PairFinder(Protocol):
         """Search in a box of another shape from now on; only hierarchical grids know one that leans."""
         ...
 
-    def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
-        """Sort particles into cells, for `order`."""
-        ...
-
-    def order(self, count: int) -> NDArray[np.int32]:
-        """Return the particles in the order of cells after `sort`."""
+    def order(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
+    ) -> NDArray[np.int32]:
+        """Return the particles in the order of cells."""
         ...
 
     def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:
@@ -111,11 +109,10 @@ class SingleSizeFinder:
         """Search in a box of another shape from now on."""
         self._lower, self._upper = shape.lower, shape.lower + shape.period
 
-    def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
-        """Do nothing: these methods keep the particles' own order."""
-
-    def order(self, count: int) -> NDArray[np.int32]:
-        """Return the particles as they are."""
+    def order(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
+    ) -> NDArray[np.int32]:
+        """Return the particles as they are: these methods keep their order."""
         return np.arange(count, dtype=np.int32)
 
     def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:

@@ -95,7 +95,7 @@ class PairContacts(PairReadings):
         self.calls: tuple[Call, Call] | None = None
         self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
-        self._cursor = np.empty(0, np.int32)
+        self._cursor, self._number = np.empty(0, np.int32), np.empty(0, np.int32)
         self._carried = CarriedPairs()
         self._touching = np.empty(0, np.int32)
         self.workers = 1
@@ -176,10 +176,12 @@ class PairContacts(PairReadings):
         parts, owned, ids = min(threads(), neighbours.SEGMENTS), particles.count, particles.column("id")
         cluster = particles.column("cluster")[: None if self.law.has_clusters else 0]
         self._reserve_candidates(pairs.total, owned, parts)
-        neighbours.count_entries(parts, tuple(pairs), owned, cluster, self._kept, self._cursor)
-        neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
+        cursors = self._cursor, self._number
+        neighbours.count_entries(parts, tuple(pairs), owned, cluster, self._kept, cursors)
+        for cursor in (self._number, self._cursor):
+            neighbours.begin_rows(parts, owned, cursor, self._start, self._totals)
         neighbours.write_rows(
-            parts, tuple(pairs), owned, self._kept, ids, cluster, self._cursor, self.lower, self.higher,
+            parts, tuple(pairs), owned, self._kept, ids, cluster, cursors, self.lower, self.higher,
             (self._entry, self._key),
         )  # fmt: skip
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
@@ -382,7 +384,8 @@ class PairContacts(PairReadings):
         if owned + 1 > len(self._start):
             self._start = np.zeros(room_for(owned, len(self._start) - 1) + 1, np.int64)
         if parts * owned > len(self._cursor):
-            self._cursor = np.empty(room_for(parts * owned, len(self._cursor)), np.int32)
+            room = room_for(parts * owned, len(self._cursor))
+            self._cursor, self._number = np.empty(room, np.int32), np.empty(room, np.int32)
 
     def _reserve_schedule(self, rows: int, steps: int) -> None:
         if len(self._touching) < rows:
