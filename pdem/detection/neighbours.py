@@ -62,6 +62,15 @@ def of_one_body(i: int, j: int, cluster: NDArray[np.int64]) -> bool:
     return len(cluster) > 0 and cluster[i] == cluster[j] and cluster[i] > 0
 
 
+@inlined
+def number_key(i: int, j: int, owned: int) -> int:
+    """Return by what the candidates of two rows are ordered: the first of both, those with a ghost behind all others.
+
+    Rows of ghosts are behind those of the owned particles.
+    """
+    return min(i, j) + (owned if max(i, j) >= owned else 0)
+
+
 @threaded_kernel
 def count_entries(
     parts: int, pairs: NearPairs, owned: int, cluster: NDArray[np.int64], kept: NDArray[np.int64],
@@ -69,24 +78,25 @@ def count_entries(
 ) -> None:  # fmt: skip
     """Count what each row will hold: ``cursors[0][part * owned + p]`` entries of owned particle p from one part.
 
-    A part is a run of segments, one part per thread. ``cursors[1]`` counts in the same way the pairs between owned
-    particles by the first of their rows. ``kept[0]`` is the number of these pairs of each segment, ``kept[1]`` of those
-    with one ghost. `pairs` is a plain tuple of the fields. Members of one cluster are no pair.
+    A part is a run of segments, one part per thread. ``cursors[1][2 * part * owned + key]`` counts the candidates by
+    `number_key`. ``kept[0]`` is the number of pairs of each segment between owned particles, ``kept[1]`` of those with
+    one ghost. `pairs` is a plain tuple of the fields. Members of one cluster are no pair.
     """
     (first, second, begin, found), (cursor, numbers) = pairs, cursors
     for part in prange(parts):
         counts = part * owned
-        cursor[counts : counts + owned] = numbers[counts : counts + owned] = 0
+        cursor[counts : counts + owned] = 0
+        numbers[2 * counts : 2 * (counts + owned)] = 0
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
             inner = outer = 0
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
-                if of_one_body(i, j, cluster):
+                if (i >= owned and j >= owned) or of_one_body(i, j, cluster):
                     continue
-                outer += (i < owned) != (j < owned)
-                if (i < owned) & (j < owned):
-                    inner += 1
-                    numbers[counts + min(i, j)] += 1
+                alone = (i < owned) & (j < owned)
+                inner += alone
+                outer += not alone
+                numbers[2 * counts + number_key(i, j, owned)] += 1
                 if i < owned:
                     cursor[counts + i] += 1
                 if j < owned:
@@ -96,28 +106,33 @@ def count_entries(
 
 @threaded_kernel
 def begin_rows(
-    parts: int, owned: int, cursor: NDArray[np.int32], start: NDArray[np.int64], total: NDArray[np.int64]
+    parts: int, rows: int, cursor: NDArray[np.int32], start: NDArray[np.int64], total: NDArray[np.int64]
 ) -> None:
-    """Turn counts into places: the first entry of each row (owned + 1), and of each part in it (`cursor`)."""
+    """Turn counts into places: of each part in each row (`cursor`), and the first of each row (`start`).
+
+    Of `start` as much is written as there is, up to ``rows + 1`` numbers.
+    """
     for block in prange(SEGMENTS):
         number = 0
-        for p in range(block * owned // SEGMENTS, (block + 1) * owned // SEGMENTS):
+        for p in range(block * rows // SEGMENTS, (block + 1) * rows // SEGMENTS):
             for part in range(parts):
-                number += cursor[part * owned + p]
+                number += cursor[part * rows + p]
         total[block] = number
     before = 0
     for block in range(SEGMENTS):
         number = total[block]
         total[block] = before
         before += number
-    start[owned] = before
+    if len(start) > rows:
+        start[rows] = before
     for block in prange(SEGMENTS):
         place = total[block]
-        for p in range(block * owned // SEGMENTS, (block + 1) * owned // SEGMENTS):
-            start[p] = place
+        for p in range(block * rows // SEGMENTS, (block + 1) * rows // SEGMENTS):
+            if p < len(start):
+                start[p] = place
             for part in range(parts):
-                number = cursor[part * owned + p]
-                cursor[part * owned + p] = place
+                number = cursor[part * rows + p]
+                cursor[part * rows + p] = place
                 place += number
 
 
@@ -126,7 +141,6 @@ def write_rows(
     parts: int,
     pairs: NearPairs,
     owned: int,
-    kept: NDArray[np.int64],
     ids: NDArray[np.int64],
     cluster: NDArray[np.int64],
     cursors: tuple[NDArray[np.int32], NDArray[np.int32]],
@@ -136,32 +150,24 @@ def write_rows(
 ) -> None:
     """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows.
 
-    Candidates between owned particles stand in the order of the first of their rows, whatever the level at which they
-    were found: all of a particle are near each other, and so are what is kept of them and read in a step.
-
-    An entry is 2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the
-    higher; its key is the lower half of the partner's id; `entries` are both. The number of a candidate does not
-    depend on the parts. `pairs` is a plain tuple of the fields.
+    Candidates stand in the order of the first of their rows, whatever the level of the grid at which they were found:
+    all of a particle are near each other then, and so are what is read and what is kept of them in a step. An entry is
+    2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the higher; its key is the
+    lower half of the partner's id; `entries` are both. The number of a candidate does not depend on the parts. `pairs`
+    is a plain tuple of the fields.
     """
     (entry, key), (cursor, numbers) = entries, cursors
     first, second, begin, found = pairs
     for part in prange(parts):
         counts = part * owned
-        outer = kept[0].sum()
-        for segment in range(part * SEGMENTS // parts):
-            outer += kept[1, segment]
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
-            for pair in range(begin[segment], begin[segment] + found[segment]):
-                i, j = first[pair], second[pair]
+            for place in range(begin[segment], begin[segment] + found[segment]):
+                i, j = first[place], second[place]
                 if (i >= owned and j >= owned) or of_one_body(i, j, cluster):
                     continue
-                if (i < owned) & (j < owned):
-                    place = counts + min(i, j)
-                    at = numbers[place]
-                    numbers[place] = at + 1
-                else:
-                    at = outer
-                    outer += 1
+                number = 2 * counts + number_key(i, j, owned)
+                at = numbers[number]
+                numbers[number] = at + 1
                 swap = ids[i] > ids[j]
                 lower[at] = j if swap else i
                 higher[at] = i if swap else j

@@ -56,10 +56,25 @@ def test_they_are_near_each_other_in_its_order():
     position, reach = patch(AT["at an edge"])
     grid = HierarchicalGrid(np.array([0.12]), np.zeros(3), BOX, (True, True, True))
     near = pairs_of(grid, position, reach)
-    rank = np.argsort(grid.order(COUNT))
+    rank = np.argsort(grid.order(position, reach, COUNT))
     difference = np.abs([rank[one] - rank[other] for one, other in near])
     assert np.median(difference) < 60
     assert np.mean(difference) < 200
+
+
+def test_those_on_different_levels_are_near_each_other_in_its_order():
+    """Level by level one in twelve would be far from all of its neighbours."""
+    position, reach = patch(AT["inside"])
+    reach[::12] *= 1.6
+    grid = HierarchicalGrid(np.array([0.12, 0.2]), np.zeros(3), BOX, (True, True, True))
+    near = pairs_of(grid, position, reach)
+    assert (np.bincount(grid._level_of[:COUNT]) > 200).all()
+    assert len(np.bincount(grid._level_of[:COUNT])) == 2
+    rank = np.argsort(grid.order(position, reach, COUNT))
+    mixed = np.abs([rank[one] - rank[other] for one, other in near if (one % 12 == 0) != (other % 12 == 0)])
+    assert sorted(rank) == list(range(COUNT))
+    assert np.percentile(mixed, 95) < 400
+    assert pairs_of(grid, position, reach) == near  # an order in between changes nothing
 
 
 def test_few_in_all_of_a_box_keep_its_grid():

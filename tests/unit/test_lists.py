@@ -43,6 +43,30 @@ systems = st.tuples(
 
 
 @given(systems)
+@settings(max_examples=40, deadline=None)
+def test_candidates_are_in_the_order_of_their_first_rows_those_with_ghosts_last(system) -> None:
+    """However pairs come; all of those given but between two ghosts, and each row has its own."""
+    seed, rows, ghosts, share = system
+    rng = np.random.default_rng(seed)
+    ghosts = min(ghosts, rows - 1)
+    owned = rows - ghosts
+    particles = particles_of(rng.choice(10 * rows, rows, replace=False), ghosts)
+    pairs, lists = pairs_of(rng, rows, share), PairContacts(LAW)
+    lists.take_candidates(pairs, particles, ExactSums(ENDED))
+    both = np.sort([lists.lower[: lists.candidates], lists.higher[: lists.candidates]], axis=0)
+    given = np.sort([pairs.first, pairs.second], axis=0)
+    given = given[:, given[0] < owned]
+    assert sorted(zip(*both.tolist(), strict=True)) == sorted(zip(*given.tolist(), strict=True))
+    for part in (both[:, : lists.inner], both[:, lists.inner :]):
+        assert (np.diff(part[0]) >= 0).all()
+    assert (both[1, : lists.inner] < owned).all()
+    assert (both[1, lists.inner :] >= owned).all()
+    for row in range(owned):
+        entries = lists._entry[lists._start[row] : lists._start[row + 1]]
+        assert sorted(entries // 2) == np.flatnonzero((both == row).any(axis=0)).tolist()
+
+
+@given(systems)
 @settings(max_examples=60, deadline=None)
 def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(system) -> None:
     """From one list to another, with new rows, and particles that are ghosts in both."""

@@ -178,10 +178,10 @@ class PairContacts(PairReadings):
         self._reserve_candidates(pairs.total, owned, parts)
         cursors = self._cursor, self._number
         neighbours.count_entries(parts, tuple(pairs), owned, cluster, self._kept, cursors)
-        for cursor in (self._number, self._cursor):
-            neighbours.begin_rows(parts, owned, cursor, self._start, self._totals)
+        neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
+        neighbours.begin_rows(parts, 2 * owned, self._number, self._start[:0], self._totals)
         neighbours.write_rows(
-            parts, tuple(pairs), owned, self._kept, ids, cluster, cursors, self.lower, self.higher,
+            parts, tuple(pairs), owned, ids, cluster, cursors, self.lower, self.higher,
             (self._entry, self._key),
         )  # fmt: skip
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
@@ -385,7 +385,7 @@ class PairContacts(PairReadings):
             self._start = np.zeros(room_for(owned, len(self._start) - 1) + 1, np.int64)
         if parts * owned > len(self._cursor):
             room = room_for(parts * owned, len(self._cursor))
-            self._cursor, self._number = np.empty(room, np.int32), np.empty(room, np.int32)
+            self._cursor, self._number = np.empty(room, np.int32), np.empty(2 * room, np.int32)
 
     def _reserve_schedule(self, rows: int, steps: int) -> None:
         if len(self._touching) < rows:
