@@ -21,8 +21,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NUMBER, _PLACE, _ROW = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-_FOUR = ir.VectorType(_NUMBER, 4)
+_FOUR, _BITS = ir.VectorType(_NUMBER, 4), ir.VectorType(_PLACE, 4)
+_SIGN = 63  # the bit of a number that tells its sign
 _ARRAYS = 3
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    """Return a vector of four times a whole number."""
+    nothing = ir.Constant(_BITS, ir.Undefined)
+    first = builder.insert_element(nothing, number, _ROW(0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_ROW, 4), [_ROW(0)] * 4))
 
 
 def row_sum(
@@ -72,11 +80,14 @@ def row_sum(
             candidate = builder.zext(builder.lshr(which, _ROW(1)), _PLACE)
             number = builder.zext(builder.load(builder.gep(index, [candidate])), _PLACE)
             row = builder.mul(number, _PLACE(width))
-            is_higher = builder.trunc(which, ir.IntType(1))
-            torque = builder.select(is_higher, _PLACE(torque_higher), _PLACE(torque_lower))
-            pushed = builder.load(address_of(builder, rows, row, force, _FOUR), align=8)
-            add(0, builder.select(is_higher, pushed, builder.fneg(pushed)))
-            add(1, builder.load(address_of(builder, rows, builder.add(row, torque), 0, _FOUR), align=8))
+            # by arithmetic: a choice would become a branch, which is foreseen wrongly every other time
+            is_higher = builder.zext(builder.and_(which, _ROW(1)), _PLACE)
+            torque = builder.mul(is_higher, _PLACE(torque_higher - torque_lower))
+            pushed = builder.load(address_of(builder, rows, row, force, _BITS), align=8)
+            sign = builder.shl(builder.xor(is_higher, _PLACE(1)), _PLACE(_SIGN))
+            add(0, builder.bitcast(builder.xor(pushed, _spread(builder, sign)), _FOUR))
+            row = builder.add(row, torque)
+            add(1, builder.load(address_of(builder, rows, row, torque_lower, _FOUR), align=8))
         numbers = [
             builder.extract_element(builder.load(one), ir.Constant(_ROW, axis))
             for one in sums
