@@ -15,6 +15,7 @@ from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import get3, put3, row3
 from pdem.motion.displacement import FREQUENCY, LOWER, box_work_in_frame, drifted, went_too_far
 from pdem.motion.integration import FINE, LOST, PACKED, STALE, Motion, Travel, half_kick
+from pdem.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
 
@@ -50,6 +51,8 @@ STRIDE = np.uint64(BLOCK)
 COLUMNS = BLOCK * (PACKED + 16)
 """Numbers of all columns."""
 
+_gather_group = listed_rows_to_columns(PACKED, BLOCK, PACKED)
+_scatter_group = columns_to_listed_rows(PACKED, BLOCK, PACKED)
 _gather = rows_to_columns(PACKED, BLOCK)
 _scatter = columns_to_rows(PACKED, BLOCK)
 
@@ -211,7 +214,10 @@ def move_block(
     which begin at `at`. What is returned, and all else, as by `pdem.motion.integration.move`.
     """
     last = first + count - 1
-    for c in range(0, count, ROWS):
+    groups, whole = count & -GROUP, count & -ROWS
+    for c in range(0, groups, GROUP):
+        _gather_group(packed, (order,), offset(first, c), work, offset(at, c))
+    for c in range(groups, count, ROWS):
         k = first + c
         _gather(
             packed, _row_begin(k, last, order), _row_begin(k + 1, last, order), _row_begin(k + 2, last, order),
@@ -222,8 +228,9 @@ def move_block(
         code = max(code, _count_images(at, first, count, order, travel.image, work))
     if motion.box is not None:
         _add_box_work(at, first, count, order, travel.box_work, work)
-    whole = count & -ROWS
-    for c in range(0, whole, ROWS):
+    for c in range(0, groups, GROUP):
+        _scatter_group(work, offset(at, c), packed, (order,), offset(first, c))
+    for c in range(groups, whole, ROWS):
         k = first + c
         _scatter(
             work, offset(at, c), packed, _row_begin(k, last, order), _row_begin(k + 1, last, order),

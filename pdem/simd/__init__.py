@@ -10,9 +10,10 @@ columns too. One stage has a few roots and quotients, so that the processor over
 loop it would not see far enough ahead.
 
 **Rows.** Memory is read fastest where everything that is needed of one particle stands together: a *row* of 12 numbers,
-one or two cache lines. Rows are brought into columns, and columns into rows, four rows at a time by shuffles
-(`transposition`). The gather and scatter instructions of processors would do so as well, and are several times slower
-than loads and shuffles on many of them; `pdem.foundation.kernels` tells the compiler not to use them.
+one or two cache lines. Rows are brought into columns, and columns into rows, by shuffles: four rows at a time
+(`transposition`), or as many as a vector has numbers where lists say which rows they are (`listed_rows`). The gather and
+scatter instructions of processors would do so as well, and are several times slower than loads and shuffles on many of
+them; `pdem.foundation.kernels` tells the compiler not to use them.
 
 **Whole vectors.** Loops run over multiples of `LANES` numbers, and the last vector of a chunk is filled up with
 harmless contacts (`whole_lanes`). Without this the rest of a loop would run through other instructions, which round
@@ -30,7 +31,8 @@ nothing else.
 it has reached the cache. Columns are therefore scattered to rows one block late.
 
 **Sums.** Force and torque of a contact are added to those of its particle as two vectors of three numbers
-(`row_sums`), contact after contact in a fixed order.
+(`row_sums`), contact after contact in a fixed order. Which sign a force has follows by arithmetic from which of both
+particles it acts on: a choice would be a branch, which the processor foresees wrongly every other time.
 
 Everything here has a plain twin in Python, used where numba is switched off (``NUMBA_DISABLE_JIT``);
 `tests/unit/test_vector_code.py` reads the machine code of both kernels for several processors.

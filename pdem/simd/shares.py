@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from pdem.simd.listed_rows import GROUP
 from pdem.simd.transposition import LANES, address_of, data_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _NUMBER, _PLACE, _LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 _WIDE = ir.VectorType(_NUMBER, LANES)
 _ALIGN = 8
 _FUSED = ("contract",)
-_WIDTH = 8 if binding.get_host_cpu_features().get("avx512f") else 4  # numbers of a row in a register
 
 
 def box_adder(count: int, apart: int) -> Callable[..., None]:
@@ -161,7 +161,7 @@ def _groups(count: int) -> list[tuple[int, Any]]:
     """Return which numbers of a row are handled as one: the first of them, and the type of so many numbers."""
     found, first = [], 0
     while first < count:
-        many = min(_WIDTH, 1 << ((count - first).bit_length() - 1))
+        many = min(GROUP, 1 << ((count - first).bit_length() - 1))
         found.append((first, ir.VectorType(_NUMBER, many) if many > 1 else _NUMBER))
         first += many
     return found

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,9 +28,13 @@ LANES = 8
 """Loops over columns go on in multiples of this, the most that any processor takes at once."""
 
 _NUMBER, _PLACE, _LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-_TWO, _FOUR = ir.VectorType(_NUMBER, 2), ir.VectorType(_NUMBER, ROWS)
 _ALIGN = 8  # bytes that addresses are multiples of, whatever vectors may wish for
-_ZIPPED = (0, 4, 2, 6), (1, 5, 3, 7)  # of two vectors the first of each two numbers, and the second
+_EVERY_OTHER_PAIR = (0, 1, 4, 5, 8, 9, 12, 13), (2, 3, 6, 7, 10, 11, 14, 15)
+
+
+def _zipped(lanes: int) -> list[list[int]]:
+    """Return which numbers of two vectors are the first of each two, in turn from both, and which are the second."""
+    return [[k + odd + side * lanes for k in range(0, lanes, 2) for side in (0, 1)] for odd in (0, 1)]
 
 
 @inlined
@@ -69,18 +73,7 @@ def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rows, columns = (data_of(context, builder, signature, arguments, number) for number in (0, 5))
-        for column in range(0, count - 1, 2):
-            a, b, c, d = (_load(builder, rows, place, column, _TWO) for place in arguments[1:5])
-            one, other = _shuffle(builder, a, c, range(ROWS)), _shuffle(builder, b, d, range(ROWS))
-            for behind, lanes in enumerate(_ZIPPED):
-                both = _shuffle(builder, one, other, lanes)
-                _store(builder, both, columns, arguments[6], (column + behind) * stride)
-        if count % 2:
-            last = ir.Constant(_FOUR, [0.0] * ROWS)
-            for lane, place in enumerate(arguments[1:5]):
-                number = _load(builder, rows, place, count - 1, _NUMBER)
-                last = builder.insert_element(last, number, ir.Constant(_LANE, lane))
-            _store(builder, last, columns, arguments[6], (count - 1) * stride)
+        build_columns(builder, rows, arguments[1:5], columns, arguments[6], (count, stride))
         return context.get_dummy_value()
 
     def typed(context: Any, rows: Any, a: Any, b: Any, c: Any, d: Any, columns: Any, at: Any) -> Any:
@@ -111,24 +104,113 @@ def columns_to_rows(count: int, stride: int) -> Callable[..., None]:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         columns, rows = (data_of(context, builder, signature, arguments, number) for number in (0, 2))
-        at, begins = arguments[1], arguments[3:]
-        for column in range(0, count - 1, 2):
-            one, other = (_load(builder, columns, at, (column + k) * stride, _FOUR) for k in range(2))
-            for behind, lanes in enumerate(_ZIPPED):
-                both = _shuffle(builder, one, other, lanes)
-                for place, half in ((behind, (0, 1)), (behind + 2, (2, 3))):
-                    _store(builder, _shuffle(builder, both, both, half), rows, begins[place], column)
-        if count % 2:
-            last = _load(builder, columns, at, (count - 1) * stride, _FOUR)
-            for place, begin in enumerate(begins):
-                number = builder.extract_element(last, ir.Constant(_LANE, place))
-                _store(builder, number, rows, begin, count - 1)
+        build_rows(builder, columns, arguments[1], rows, arguments[3:], (count, stride))
         return context.get_dummy_value()
 
     def typed(context: Any, columns: Any, at: Any, rows: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         return types.void(columns, at, rows, a, b, c, d), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+
+
+def build_columns(
+    builder: Any, rows: Any, begins: Sequence[Any], columns: Any, at: Any, shape: tuple[int, int]
+) -> None:
+    """Have the begins of rows written into columns: `ROWS` of them, or as many as `LANES`.
+
+    Parameters
+    ----------
+    rows, columns
+        Addresses of the arrays.
+    begins
+        Where each row begins.
+    at
+        Where the first column of these rows begins.
+    shape : (int, int)
+        Numbers of each row that are taken, and from one column to the next.
+    """
+    count, stride = shape
+    column = 0
+    for together in (4, 2) if len(begins) == LANES else (2,):
+        while column + together <= count:
+            kind = ir.VectorType(_NUMBER, together)
+            parts = [_load(builder, rows, begin, column, kind) for begin in begins]
+            for behind, whole in enumerate(_turned(builder, parts)):
+                _store(builder, whole, columns, at, (column + behind) * stride)
+            column += together
+    for last in range(column, count):
+        whole = ir.Constant(ir.VectorType(_NUMBER, len(begins)), [0.0] * len(begins))
+        for lane, begin in enumerate(begins):
+            number = _load(builder, rows, begin, last, _NUMBER)
+            whole = builder.insert_element(whole, number, ir.Constant(_LANE, lane))
+        _store(builder, whole, columns, at, last * stride)
+
+
+def _turned(builder: Any, parts: Sequence[Any]) -> list[Any]:
+    """Return the columns of two or four numbers each of four or eight rows.
+
+    Even rows are put side by side, and odd ones. Of both the first of each two numbers are taken, and the second. Of
+    four numbers what is left to do is to bring pairs of numbers into their order.
+    """
+    together, rows = parts[0].type.count, len(parts)
+    if together == 2:
+        even, odd = (_side_by_side(builder, parts[first::2]) for first in (0, 1))
+        return [_shuffle(builder, even, odd, lanes) for lanes in _zipped(rows)]
+    halves = [
+        [_side_by_side(builder, parts[first + start : first + 4 : 2]) for start in (0, 1)] for first in (0, 4)
+    ]
+    found = {}
+    for behind, lanes in enumerate(_zipped(rows)):
+        one, other = (_shuffle(builder, even, odd, lanes) for even, odd in halves)
+        for pair in (0, 1):
+            found[2 * pair + behind] = _shuffle(builder, one, other, _EVERY_OTHER_PAIR[pair])
+    return [found[column] for column in range(together)]
+
+
+def _side_by_side(builder: Any, parts: Sequence[Any]) -> Any:
+    """Return one vector of all of these, in their order."""
+    while len(parts) > 1:
+        lanes = range(2 * parts[0].type.count)
+        parts = [_shuffle(builder, parts[k], parts[k + 1], lanes) for k in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def build_rows(
+    builder: Any, columns: Any, at: Any, rows: Any, begins: Sequence[Any], shape: tuple[int, int]
+) -> None:
+    """Have columns written to the begins of rows; parameters as for `build_columns`."""
+    (count, stride), many = shape, len(begins)
+    kind, column = ir.VectorType(_NUMBER, many), 0
+    for together in (4, 2) if many == LANES else (2,):
+        while column + together <= count:
+            parts = [_load(builder, columns, at, (column + k) * stride, kind) for k in range(together)]
+            for begin, part in zip(begins, _turned_back(builder, parts), strict=True):
+                _store(builder, part, rows, begin, column)
+            column += together
+    for last in range(column, count):
+        whole = _load(builder, columns, at, last * stride, kind)
+        for lane, begin in enumerate(begins):
+            _store(builder, builder.extract_element(whole, ir.Constant(_LANE, lane)), rows, begin, last)
+
+
+def _turned_back(builder: Any, parts: Sequence[Any]) -> list[Any]:
+    """Return of each row the two or four numbers that stand in as many columns."""
+    rows, found = parts[0].type.count, {}
+    pairs = [
+        [_shuffle(builder, parts[first], parts[first + 1], lanes) for lanes in _zipped(rows)]
+        for first in range(0, len(parts), 2)
+    ]
+    for odd in (0, 1):
+        both = [pair[odd] for pair in pairs]
+        for place in range(0, rows, 2):
+            if len(both) == 1:
+                found[place + odd] = _shuffle(builder, both[0], both[0], (place, place + 1))
+            elif place % 4 == 0:
+                lanes = [place, place + 1, rows + place, rows + place + 1]
+                two = _shuffle(builder, both[0], both[1], [*lanes, *(lane + 2 for lane in lanes)])
+                found[place + odd] = _shuffle(builder, two, two, range(4))
+                found[place + 2 + odd] = _shuffle(builder, two, two, range(4, 8))
+    return [found[place] for place in range(rows)]
 
 
 def data_of(context: Any, builder: Any, signature: Any, arguments: Any, number: int) -> Any:

@@ -24,7 +24,7 @@ from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.kernels import plain, threads
 from pdem.motion.carriers import Loads
 from pdem.motion.integration import FINE, PACKED, pack, unpack
-from pdem.simd.transposition import ROWS
+from pdem.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,7 +186,7 @@ class PairContacts(PairReadings):
         )  # fmt: skip
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
-            rows[self.candidates : self.candidates + ROWS] = 0
+            rows[self.candidates : self.candidates + LANES] = 0
 
     def _schedule_sums(self, particles: Particles) -> tuple[NDArray[np.int64], int]:
         """Decide which chunk is the first to read each owned particle, and after which its forces are summed.
@@ -375,7 +375,7 @@ class PairContacts(PairReadings):
         return self.storage.memory + self._carried.memory + sum(arrays)
 
     def _reserve_candidates(self, pairs: int, owned: int, parts: int) -> None:
-        if pairs + ROWS > len(self.lower):
+        if pairs + LANES > len(self.lower):
             room = with_spare(pairs)
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)

@@ -53,7 +53,6 @@ from pdem.contact.pairs.layout import (
     WX_J,
     X_I,
     X_J,
-    row_of,
 )
 from pdem.foundation.box_images import frame3, images_in, nearest_in_frame, nearest_motion, nearest_way, power
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image
@@ -61,8 +60,8 @@ from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
 from pdem.motion.integration import PACKED
 from pdem.motion.inverse_masses import inverse_mass_along
+from pdem.simd.listed_rows import GROUP, columns_to_rows_in_turn, listed_rows_to_columns
 from pdem.simd.places import ROW, offset
-from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,11 +69,9 @@ if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Candidates, Contacts, StepParameters
     from pdem.foundation.vectors import Vector
 
-ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
-
-_gather_position = rows_to_columns(4, BLOCK)
-_gather_particle = rows_to_columns(PACKED, BLOCK)
-_scatter_force = columns_to_rows(FORCE_ROW, BLOCK)
+_gather_position = listed_rows_to_columns(4, BLOCK, PACKED)
+_gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED, lists=2)
+_scatter_force = columns_to_rows_in_turn(FORCE_ROW, BLOCK, FORCE_ROW)
 
 
 @inlined
@@ -82,17 +79,10 @@ def gather_positions(
     at: int, first: int, count: int, candidates: Candidates, packed: NDArray[np.float64], work: NDArray[np.float64]
 ) -> None:  # fmt: skip
     """Write positions and radii of the particles of candidates, from `first` on, into columns."""
-    for c in range(0, count, ROWS):
+    for c in range(0, count, GROUP):
         k, w = offset(first, c), offset(at, c)
-        rows = candidates.lower
-        _gather_position(
-            packed, row_of(rows[k]), row_of(rows[k + ONE]), row_of(rows[k + TWO]), row_of(rows[k + THREE]), work, w
-        )  # fmt: skip
-        rows = candidates.higher
-        _gather_position(
-            packed, row_of(rows[k]), row_of(rows[k + ONE]), row_of(rows[k + TWO]), row_of(rows[k + THREE]), work,
-            w + X_J,
-        )  # fmt: skip
+        _gather_position(packed, (candidates.lower,), k, work, w)
+        _gather_position(packed, (candidates.higher,), k, work, w + X_J)
 
 
 @inlined
@@ -169,21 +159,11 @@ def gather_particles(
 
     Meanwhile the histories of the next block are prefetched, a few at a time: many at once would have to wait.
     """
-    for c in range(0, count, ROWS):
+    for c in range(0, count, GROUP):
         h, w = offset(first, c), offset(at, c)
-        prefetch_history(first + BLOCK + c, ROWS, contacts.width, contacts.history)
-        a, b, d, e = (
-            contacts.candidate[h] & ROW,
-            contacts.candidate[h + ONE] & ROW,
-            contacts.candidate[h + TWO] & ROW,
-            contacts.candidate[h + THREE] & ROW,
-        )
-        rows = candidates.lower
-        _gather_particle(packed, row_of(rows[a]), row_of(rows[b]), row_of(rows[d]), row_of(rows[e]), work, w)
-        rows = candidates.higher
-        _gather_particle(
-            packed, row_of(rows[a]), row_of(rows[b]), row_of(rows[d]), row_of(rows[e]), work, w + X_J
-        )
+        prefetch_history(first + BLOCK + c, GROUP, contacts.width, contacts.history)
+        _gather_particle(packed, (candidates.lower, contacts.candidate), h, work, w)
+        _gather_particle(packed, (candidates.higher, contacts.candidate), h, work, w + X_J)
 
 
 @inlined
@@ -319,9 +299,6 @@ def scatter_forces(
     Call this one block late: loading with another vector width than that of the store defeats the forwarding of stores
     to loads.
     """
-    for c in range(0, count, ROWS):
+    for c in range(0, count, GROUP):
         row = offset(FORCE_ROW * force_index, FORCE_ROW * c)
-        _scatter_force(
-            work, offset(at, c) + TORQUE_I_X, forces, row, row + np.uint64(FORCE_ROW),
-            row + np.uint64(2 * FORCE_ROW), row + np.uint64(3 * FORCE_ROW),
-        )  # fmt: skip
+        _scatter_force(work, offset(at, c) + TORQUE_I_X, forces, row)

@@ -44,7 +44,6 @@ from pdem.contact.pairs.layout import (
     columns,
     row_of,
 )
-from pdem.contact.pairs.stages import ONE, THREE, TWO
 from pdem.foundation.box_images import frame3, images_in, power
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry
 from pdem.foundation.kernel_factory import inlined_closure
@@ -52,8 +51,8 @@ from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 from pdem.motion.integration import PACKED, PLACE
 from pdem.motion.inverse_masses import inverse_mass_along
+from pdem.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
 from pdem.simd.places import ROW, offset
-from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,15 +85,14 @@ WALL_COLUMNS = BLOCK * (STAGED + 17) + 64
 LOAD = 6
 """Numbers of what a contact does to its particle: force (3) [N], moment about the contact (3) [N m]."""
 
-_gather_sphere = rows_to_columns(PACKED, BLOCK)
-_gather_extra = rows_to_columns(WALL_EXTRA, BLOCK)
-_scatter_extra = columns_to_rows(WALL_EXTRA, BLOCK)
+_gather_sphere = listed_rows_to_columns(PACKED, BLOCK, PACKED)
 
 
 def gather_of(law: ContactLaw) -> Any:
     """Make the function that writes particles of contacts, and the histories that these continue, into columns."""
     columns, width = law.columns, wall_columns_of(law)
-    gather_history = rows_to_columns(columns, BLOCK)
+    gather_history = listed_rows_to_columns(columns, BLOCK, width, lists=2)
+    gather_extra = listed_rows_to_columns(WALL_EXTRA, BLOCK, width, lists=2, behind=columns)
 
     @inlined_closure
     def gather_contacts(
@@ -112,28 +110,11 @@ def gather_of(law: ContactLaw) -> Any:
         columns from `at` on.
         """
         row, particle, match = work.row, work.particle, work.match
-        for c in range(0, count, ROWS):
+        for c in range(0, count, GROUP):
             k, w = offset(first, c), offset(at, c)
-            _gather_sphere(
-                packed, row_of(particle[k]), row_of(particle[k + ONE]), row_of(particle[k + TWO]),
-                row_of(particle[k + THREE]), work.columns, w + X_J,
-            )  # fmt: skip
-            i, j, m, n = (
-                width * match[row[k] & ROW],
-                width * match[row[k + ONE] & ROW],
-                width * match[row[k + TWO] & ROW],
-                width * match[row[k + THREE] & ROW],
-            )
-            gather_history(before.history, i, j, m, n, work.history, offset(block, c))
-            _gather_extra(
-                before.history,
-                i + columns,
-                j + columns,
-                m + columns,
-                n + columns,
-                work.columns,
-                w + OLD_NORMAL_X,
-            )
+            _gather_sphere(packed, (particle,), k, work.columns, w + X_J)
+            gather_history(before.history, (match, row), k, work.history, offset(block, c))
+            gather_extra(before.history, (match, row), k, work.columns, w + OLD_NORMAL_X)
 
     return gather_contacts
 
@@ -285,7 +266,8 @@ def add_box_work_at_walls(
 def scatter_of(law: ContactLaw) -> Any:
     """Make the function that writes histories of contacts to their rows."""
     columns, width, ledger = law.columns, wall_columns_of(law), law.has_ledger
-    scatter_history = columns_to_rows(columns, BLOCK)
+    scatter_history = columns_to_listed_rows(columns, BLOCK, width, behind=width)
+    scatter_extra = columns_to_listed_rows(WALL_EXTRA, BLOCK, width, behind=width + columns)
 
     @inlined_closure
     def scatter_contacts(
@@ -294,24 +276,10 @@ def scatter_of(law: ContactLaw) -> Any:
         """Do so for contacts from the place `first` on in the order of evaluation."""
         add_wall_work(at, block, count, dt, ledger, work)
         row = work.row
-        for c in range(0, count, ROWS):
+        for c in range(0, count, GROUP):
             k, w = offset(first, c), offset(at, c)
-            a, b, d, e = (
-                width * ((row[k] & ROW) + 1),
-                width * ((row[k + ONE] & ROW) + 1),
-                width * ((row[k + TWO] & ROW) + 1),
-                width * ((row[k + THREE] & ROW) + 1),
-            )
-            scatter_history(work.history, offset(block, c), now.history, a, b, d, e)
-            _scatter_extra(
-                work.columns,
-                w + OLD_NORMAL_X,
-                now.history,
-                a + columns,
-                b + columns,
-                d + columns,
-                e + columns,
-            )
+            scatter_history(work.history, offset(block, c), now.history, (row,), k)
+            scatter_extra(work.columns, w + OLD_NORMAL_X, now.history, (row,), k)
 
     return scatter_contacts
 
