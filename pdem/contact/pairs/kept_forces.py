@@ -91,7 +91,15 @@ def present_forces(
     alone.begin(copies, parameters.density, packed=False)
     still = parameters._replace(dt=0.0, largest_overlap=np.inf)
     alone.evaluate(False, copies, box, still, ended, kick)
-    return kept_forces(alone, copies, np.arange(len(touching), dtype=np.int32))
+    listed = np.arange(len(touching), dtype=np.int32)
+    forces = np.empty((len(touching), 3))
+    forces[_by_rows(pairs, touching)] = kept_forces(alone, copies, listed[_by_rows(alone, listed)])
+    return forces
+
+
+def _by_rows(pairs: PairContacts, candidates: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Return the order of candidates by the rows of their particles: lists may have them in any."""
+    return np.lexsort((pairs.higher[candidates], pairs.lower[candidates]))
 
 
 def _copies(pairs: PairContacts, particles: Particles) -> Particles:
