@@ -11,9 +11,9 @@ loop it would not see far enough ahead.
 
 **Rows.** Memory is read fastest where everything that is needed of one particle stands together: a *row* of 12 numbers,
 one or two cache lines. Rows are brought into columns, and columns into rows, by shuffles: four rows at a time
-(`transposition`), or as many as a vector has numbers where lists say which rows they are (`listed_rows`). The gather and
-scatter instructions of processors would do so as well, and are several times slower than loads and shuffles on many of
-them; `pdem.foundation.kernels` tells the compiler not to use them.
+(`transposition`), or as many as a vector has numbers where lists say which rows they are (`listed_rows`). The gather
+and scatter instructions of processors would do so as well, and are several times slower than loads and shuffles on many
+of them; `pdem.foundation.kernels` tells the compiler not to use them.
 
 **Whole vectors.** Loops run over multiples of `LANES` numbers, and the last vector of a chunk is filled up with
 harmless contacts (`whole_lanes`). Without this the rest of a loop would run through other instructions, which round

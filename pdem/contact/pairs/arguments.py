@@ -27,8 +27,10 @@ class Candidates(NamedTuple):
     ----------
     lower, higher : int32 arrays
         Rows of both particles of each candidate.
+    apart : int32 array
+        Those of each chunk that are no contacts, from where the candidates of the chunk begin on.
     mark : int8 array
-        Written: 0 apart, 1 touching, 3 touching with an overlap beyond the limit.
+        By place in `apart`, written: 0 still apart, 1 touching, 3 touching with an overlap beyond the limit.
     force_index : int32 array
         Of each candidate that touches; 0 of the others.
     ids : int64 array
@@ -41,6 +43,7 @@ class Candidates(NamedTuple):
 
     lower: NDArray[np.int32]
     higher: NDArray[np.int32]
+    apart: NDArray[np.int32]
     mark: NDArray[np.int8]
     force_index: NDArray[np.int32]
     ids: NDArray[np.int64]
@@ -137,6 +140,16 @@ class Schedule(NamedTuple):
     complete: NDArray[np.int32]
     first_read_begin: NDArray[np.int64]
     first_read: NDArray[np.int32]
+
+
+class Lists(NamedTuple):
+    """What stays the same until lists are made anew, all in one."""
+
+    candidates: Candidates
+    chunks: Chunks
+    contacts: Contacts
+    rows: Rows
+    schedule: Schedule
 
 
 class StepParameters(NamedTuple):

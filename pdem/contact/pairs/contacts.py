@@ -158,6 +158,8 @@ class PairContacts(PairReadings):
         lost = self.storage.at(self.storage.indices[missing])
         add_dissipated(ended, self.law, lost[self.law.first_energy :])
         self.force_schedule = self._schedule_sums(particles)
+        # keys are not needed any more; the last candidates are looked at together with what follows
+        self._key[self.candidates : self.candidates + LANES] = 0
         self.storage.assign(
             self.chunk_size, self.kernel_candidates(particles), self._touching, *self.force_schedule,
             self._carried.scratch,
@@ -167,7 +169,7 @@ class PairContacts(PairReadings):
     def kernel_candidates(self, particles: Particles) -> Candidates:
         """Return the candidates as kernels take them; views."""
         return Candidates(
-            self.lower, self.higher, self._mark, self._force_index, particles.column("id"), particles.count,
+            self.lower, self.higher, self._key, self._mark, self._force_index, particles.column("id"), particles.count,
             self.inner, self.candidates,
         )  # fmt: skip
 
@@ -185,8 +187,6 @@ class PairContacts(PairReadings):
             (self._entry, self._key),
         )  # fmt: skip
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
-        for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
-            rows[self.candidates : self.candidates + LANES] = 0
 
     def _schedule_sums(self, particles: Particles) -> tuple[NDArray[np.int64], int]:
         """Decide which chunk is the first to read each owned particle, and after which its forces are summed.

@@ -111,10 +111,13 @@ def _assign_in_chunk(
     source: NDArray[np.int32],
 ) -> None:
     first, last = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
-    begin = chunks.history_begin[chunk]
+    begin, apart = chunks.history_begin[chunk], first
     h = begin
     for k in range(first, last):
-        if candidates.force_index[k] > 0:
+        if candidates.force_index[k] == 0:
+            candidates.apart[apart] = k
+            apart += 1
+        else:
             source[h] = history_of(listed[candidates.force_index[k] - 1], width)
             candidates.force_index[k] = chunks.force_begin[chunk] + h - begin
             candidate[h] = k
@@ -122,6 +125,8 @@ def _assign_in_chunk(
             h += 1
     for filling in range(h, begin + whole_lanes(h - begin)):
         candidate[filling] = first
+    for filling in range(apart, last):
+        candidates.apart[filling] = first
 
 
 @threaded_kernel
@@ -144,7 +149,8 @@ def assign_indices(
     listed
         The history indices that contacts have had.
     candidates : Candidates
-        ``force_index`` is 0 or one more than the place of the contact in `listed`; written: the force index, or 0.
+        ``force_index`` is 0 or one more than the place of the contact in `listed`; written: the force index, or 0, and
+        ``apart``.
     chunks : Chunks
         What each owns.
     candidate, source

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.pairs import history_kernels as kernels
 from pdem.contact.pairs.arguments import Chunks, Contacts
-from pdem.contact.pairs.evaluate import ENDS
+from pdem.contact.pairs.begin_and_end import ENDS
 from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, SPARE
 from pdem.contact.pairs.layout import BLOCK, WORK

@@ -12,6 +12,7 @@ columns                         written by    meaning
 `MIDDLE_X` ..                   geometry      the same in the middle of the step
 `VELOCITY_X` ..                 geometry      velocity of the higher centre relative to the lower one [m/s]
 `OVERLAP_END`, `_MIDDLE`        geometry      overlap at the end and in the middle of the step [m]
+`STATE`                         geometry      0, or what is the matter (`pdem.contact.pairs.stages`)
 `OVERLAP_BEGIN`                 kinematics    overlap at the begin of the step [m]
 `CONTACT_X` ..                  kinematics    relative velocity at the contact in the middle of the step [m/s]
 `SLIP_X` ..                     kinematics    its tangential part [m/s]
@@ -64,7 +65,7 @@ def columns(first: int, count: int) -> list[np.uint64]:
 NORMAL_X, NORMAL_Y, NORMAL_Z = X_I, Y_I, Z_I
 MIDDLE_X, MIDDLE_Y, MIDDLE_Z = X_J, Y_J, Z_J
 VELOCITY_X, VELOCITY_Y, VELOCITY_Z = VX_I, VY_I, VZ_I
-OVERLAP_END, OVERLAP_MIDDLE = VX_J, VY_J
+OVERLAP_END, OVERLAP_MIDDLE, STATE = VX_J, VY_J, VZ_J
 (
     CONTACT_X, CONTACT_Y, CONTACT_Z, SLIP_X, SLIP_Y, SLIP_Z, ROLLING_X, ROLLING_Y, ROLLING_Z, OVERLAP_BEGIN, SPIN,
     RADIUS, MASS, _, INVERSE_MASS, INERTIA, ARM_I, ARM_J, PAIR, FORCE_LIMIT, STIFFNESS,

@@ -44,6 +44,7 @@ from pdem.contact.pairs.layout import (
     ROLLING_X,
     SLIP_X,
     SPIN,
+    STATE,
     STRIDE,
     TORQUE_I_X,
     VELOCITY_X,
@@ -69,7 +70,10 @@ if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Candidates, Contacts, StepParameters
     from pdem.foundation.vectors import Vector
 
-_gather_position = listed_rows_to_columns(4, BLOCK, PACKED)
+APART, TOO_DEEP = 1.0, 2.0
+"""In the column `STATE` of contacts that touch no more, and of those that overlap by more than the limit."""
+
+_gather_position = listed_rows_to_columns(4, BLOCK, PACKED, lists=2)
 _gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED, lists=2)
 _scatter_force = columns_to_rows_in_turn(FORCE_ROW, BLOCK, FORCE_ROW)
 
@@ -78,11 +82,11 @@ _scatter_force = columns_to_rows_in_turn(FORCE_ROW, BLOCK, FORCE_ROW)
 def gather_positions(
     at: int, first: int, count: int, candidates: Candidates, packed: NDArray[np.float64], work: NDArray[np.float64]
 ) -> None:  # fmt: skip
-    """Write positions and radii of the particles of candidates, from `first` on, into columns."""
+    """Write positions and radii of the particles of candidates that are apart, from the place `first` on."""
     for c in range(0, count, GROUP):
-        k, w = offset(first, c), offset(at, c)
-        _gather_position(packed, (candidates.lower,), k, work, w)
-        _gather_position(packed, (candidates.higher,), k, work, w + X_J)
+        place, w = offset(first, c), offset(at, c)
+        _gather_position(packed, (candidates.lower, candidates.apart), place, work, w)
+        _gather_position(packed, (candidates.higher, candidates.apart), place, work, w + X_J)
 
 
 @inlined
@@ -126,28 +130,32 @@ def distance_vector(work: NDArray[np.float64], w: int, parameters: StepParameter
 
 
 @inlined
+def limits_of(ri: float, rj: float, largest_overlap: float) -> tuple[float, float]:
+    """Return the squares of the distances below which two spheres touch, and overlap by more than the limit [m^2]."""
+    reach = ri + rj
+    close = max(reach - largest_overlap * min(ri, rj), 0.0)
+    return reach * reach, close * close
+
+
+@inlined
 def mark_candidates(
     at: int, first: int, count: int, candidates: Candidates, parameters: StepParameters, work: NDArray[np.float64]
-) -> tuple[int, int]:  # fmt: skip
-    """Mark the candidates from `first` on that touch, and those whose overlap is beyond the limit.
+) -> int:  # fmt: skip
+    """Mark which candidates touch now, of those that are apart, from the place `first` on; return how many.
 
-    Returns how many begin or end to touch, and how many are beyond the limit.
+    Those whose overlap is beyond the limit at once are marked as well.
     """
-    changes = deep = 0
+    begin = 0
     images = images_in(parameters.images)
     for c in range(count):
-        k, w = offset(first, c), offset(at, c)
-        ri, rj = work[w + RADIUS_I], work[w + RADIUS_J]
+        place, w = offset(first, c), offset(at, c)
         d = distance_vector(work, w, parameters, images)
+        touch, deep = limits_of(work[w + RADIUS_I], work[w + RADIUS_J], parameters.largest_overlap)
         squared = dot3(d, d)
-        reach = ri + rj
-        close = max(reach - parameters.largest_overlap * min(ri, rj), 0.0)
-        touches = 1 if squared < reach * reach else 0
-        deeper = 1 if squared < close * close else 0
-        candidates.mark[k] = touches + 2 * deeper
-        changes += touches ^ (1 if candidates.force_index[k] > 0 else 0)
-        deep += deeper
-    return changes, deep
+        touches = 1 if squared < touch else 0
+        candidates.mark[place] = touches + (2 if squared < deep else 0)
+        begin += touches
+    return begin
 
 
 @inlined
@@ -167,18 +175,25 @@ def gather_particles(
 
 
 @inlined
-def contact_geometry(at: int, count: int, parameters: StepParameters, work: NDArray[np.float64]) -> None:
-    """First stage: normals and overlaps at the end and in the middle of the step."""
-    dt, images = parameters.dt, images_in(parameters.images)
+def contact_geometry(
+    at: int, count: int, real: int, parameters: StepParameters, work: NDArray[np.float64]
+) -> int:
+    """First stage: normals and overlaps at the end and in the middle of the step.
+
+    Writes which contacts touch no more, or overlap by more than the limit, and returns how many of the first `real`.
+    """
+    dt, images, odd = parameters.dt, images_in(parameters.images), 0
     for c in range(count):
         w = offset(at, c)
         reach = work[w + RADIUS_I] + work[w + RADIUS_J]
+        touch, deep = limits_of(work[w + RADIUS_I], work[w + RADIUS_J], parameters.largest_overlap)
         d, v = relative_motion(
             minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE)),
             minus3(get3(work, w + VX_J, STRIDE), get3(work, w + VX_I, STRIDE)),
             parameters.period, parameters.frequency, images,
         )  # fmt: skip
-        distance = max(square_root(dot3(d, d)), TINY)
+        squared = dot3(d, d)
+        distance = max(square_root(squared), TINY)
         m = d[0] - 0.5 * dt * v[0], d[1] - 0.5 * dt * v[1], d[2] - 0.5 * dt * v[2]
         middle = max(square_root(dot3(m, m)), TINY)
         # quotients are what the processor is slowest at: one for both lengths
@@ -189,6 +204,10 @@ def contact_geometry(at: int, count: int, parameters: StepParameters, work: NDAr
         put3(work, w + MIDDLE_X, STRIDE, (m[0] * scale, m[1] * scale, m[2] * scale))
         put3(work, w + VELOCITY_X, STRIDE, v)
         work[w + OVERLAP_END], work[w + OVERLAP_MIDDLE] = reach - distance, reach - middle
+        apart = squared >= touch
+        work[w + STATE] = APART if apart else (TOO_DEEP if squared < deep else 0.0)
+        odd += 1 if (c < real) & (apart | (squared < deep)) else 0
+    return odd
 
 
 @inlined_geometry

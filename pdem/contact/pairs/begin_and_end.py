@@ -1,0 +1,165 @@
+"""Contacts between particles that begin and end, and the room that a chunk of candidates has for its contacts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pdem.contact.pairs.history import begin_history, history_of, move_history
+from pdem.contact.pairs.history_kernels import SPARE, UNORDERED, capacity_for, chunk_range
+from pdem.contact.pairs.layout import BLOCK, STATE
+from pdem.contact.pairs.runs import FREE_FORCE, FREE_FORCE_END, FREE_HISTORY, FREE_HISTORY_END
+from pdem.contact.pairs.stages import APART, TOO_DEEP
+from pdem.contact.pairs.stretched import lasts_of
+from pdem.foundation.kernel_factory import inlined_closure
+from pdem.foundation.kernels import inlined
+from pdem.simd.places import offset
+from pdem.simd.transposition import LANES, whole_lanes
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.pairs.arguments import Candidates, Chunks, Contacts, Lists, Rows, StepParameters
+
+ENDS = 4096
+"""Contacts of a worker that may end before it stops to have their energies counted; no chunk has as many."""
+
+
+@inlined
+def make_room(
+    chunk: int,
+    begin: int,
+    run: NDArray[np.int64],
+    candidates: Candidates,
+    chunks: Chunks,
+    contacts: Contacts,
+) -> bool:
+    """See that a chunk has indices for `begin` contacts more; return False if the worker has none left.
+
+    Where its own do not suffice, the chunk moves to free ones of the worker.
+    """
+    first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+    count = chunks.contacts[chunk]
+    needed = min(count + begin, end - first)
+    if needed + LANES <= chunks.capacity[chunk]:
+        return True
+    wanted = min(capacity_for(needed, SPARE), chunks.most)
+    new, forces = run[FREE_HISTORY], run[FREE_FORCE]
+    persistent = chunks.persistent[chunk]
+    if new + wanted > run[FREE_HISTORY_END]:
+        return False
+    if persistent and forces + wanted > run[FREE_FORCE_END]:
+        return False
+    old = chunks.history_begin[chunk]
+    for c in range(count):
+        contacts.candidate[new + c] = contacts.candidate[old + c]
+        move_history(old + c, new + c, contacts.width, contacts.history)
+    if persistent:
+        for c in range(count):
+            candidates.force_index[contacts.candidate[new + c]] = forces + c
+        chunks.force_begin[chunk], run[FREE_FORCE] = forces, forces + wanted
+    chunks.history_begin[chunk], chunks.capacity[chunk] = new, wanted
+    run[FREE_HISTORY] = new + wanted
+    return True
+
+
+@inlined
+def note_ended(place: int, k: int, history_index: int, contacts: Contacts) -> None:
+    """Keep the accounts of a contact that has ended, the last columns of its history, and which candidate it was."""
+    accounts = len(contacts.ended) - 1
+    contacts.ended[accounts, place] = k
+    first = history_of(history_index, contacts.width) + BLOCK * (contacts.width - accounts)
+    for term in range(accounts):
+        contacts.ended[term, place] = contacts.history[first + BLOCK * term]
+
+
+@inlined
+def begin_contact(
+    k: int, h: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
+) -> None:
+    """Make a candidate a contact with the history index `h`."""
+    contacts.candidate[h], candidates.force_index[k] = k, h - behind
+    rows.touching[candidates.lower[k]] = rows.touching[candidates.higher[k]] = UNORDERED
+    begin_history(h, contacts.width, contacts.history)
+
+
+@inlined
+def end_contact(
+    k: int, h: int, last: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
+) -> None:
+    """End the contact with the history index `h`; the last one of the chunk fills the gap."""
+    move_history(last, h, contacts.width, contacts.history)
+    rows.touching[candidates.lower[k]] = rows.touching[candidates.higher[k]] = UNORDERED
+    contacts.candidate[h] = contacts.candidate[last]
+    candidates.force_index[contacts.candidate[last]] = h - behind
+    candidates.force_index[k] = 0
+
+
+@inlined
+def fill_lanes(begin: int, count: int, candidate: int, contacts: Contacts) -> None:
+    """Fill the last vector of a chunk of contacts up with what does no harm."""
+    for h in range(begin + count, begin + whole_lanes(count)):
+        contacts.candidate[h] = candidate
+        begin_history(h, contacts.width, contacts.history)
+
+
+@inlined
+def begin_contacts(chunk: int, lists: Lists) -> int:
+    """Begin the contacts of a chunk that are marked, and take them from the list of those that are apart.
+
+    Returns one more than a candidate that overlaps too much, or 0.
+    """
+    candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
+    first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+    begin, count, deep = chunks.history_begin[chunk], chunks.contacts[chunk], 0
+    behind, last = begin - chunks.force_begin[chunk], end - count - 1
+    for place in range(last, first - 1, -1):  # backwards: who fills a gap has been looked at
+        mark, k = candidates.mark[place], candidates.apart[place]
+        if mark > 0:
+            begin_contact(k, begin + count, behind, candidates, contacts, lists.rows)
+            candidates.apart[place] = candidates.apart[last]
+            count, last = count + 1, last - 1
+            deep = max(deep, k + 1 if mark > 1 else 0)
+    chunks.contacts[chunk] = count
+    fill_lanes(begin, count, first, contacts)
+    return deep
+
+
+def contact_end_of(law: ContactLaw) -> Any:
+    """Make the function that ends the contacts of a block that do not last."""
+    lasts = lasts_of(law)
+
+    @inlined_closure
+    def end_contacts(
+        chunk: int, at: int, block: int, place: int, lists: Lists, parameters: StepParameters,
+        packed: NDArray[np.float64], work: NDArray[np.float64],
+    ) -> tuple[int, int, int]:  # fmt: skip
+        """End those of a chunk, from its contact `block` on, whose particles touch no more, unless they last.
+
+        Accounts of contacts are written from `place` on. Returns how many have ended, how many accounts there are, and
+        one more than a candidate that overlaps too much, or 0.
+        """
+        candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
+        first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+        begin, before = chunks.history_begin[chunk], chunks.contacts[chunk]
+        behind, count, noted, deep = begin - chunks.force_begin[chunk], before, 0, 0
+        for c in range(
+            min(BLOCK, before - block) - 1, -1, -1
+        ):  # backwards: who fills a gap has been looked at
+            state, h = work[offset(at, c) + STATE], begin + block + c
+            k = contacts.candidate[h]
+            deep = max(deep, k + 1 if state == TOO_DEEP else 0)
+            if state == APART and not lasts(k, h, candidates, contacts.history, parameters, packed):
+                if candidates.lower[k] < candidates.owned:
+                    note_ended(place + noted, k, h, contacts)
+                    noted += 1
+                count -= 1
+                end_contact(k, h, begin + count, behind, candidates, contacts, lists.rows)
+                candidates.apart[end - count - 1] = k
+        chunks.contacts[chunk] = count
+        if count < before:
+            fill_lanes(begin, count, first, contacts)
+        return before - count, noted, deep
+
+    return end_contacts
