@@ -85,7 +85,8 @@ def test_contacts_come_first_in_the_order_of_partners(seed, count):
     index = rng.integers(-3, 3, count).clip(0).astype(np.int32)
     before = entry.copy()
     mark = np.zeros(count, np.int8)
-    candidates = Candidates(lower, higher, mark, index, ids, count + 1, count, count)
+    apart = np.zeros(count, np.int32)
+    candidates = Candidates(lower, higher, apart, mark, index, ids, count + 1, count, count)
     touching = ordered(1, count, entry, candidates)
     assert sorted(entry) == sorted(before)
     first, rest = entry[1 : 1 + touching], entry[1 + touching :]

@@ -15,7 +15,7 @@ from pdem.contact.pairs import contacts, history_storage, schedule
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.force_storage import ForceStorage
-from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
+from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS, chunk_range
 from pdem.contact.pairs.history_storage import HistoryStorage
 from pdem.contact.pairs.layout import FORCE_ROW
 from pdem.containers.particles import Particles
@@ -23,8 +23,8 @@ from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
-from pdem.motion.integration import FINE, PACKED, Motion, StepColumns, drift
-from pdem.simd.transposition import ROWS
+from pdem.motion.integration import FINE, PACKED, SIZE, Motion, StepColumns, drift
+from pdem.simd.transposition import LANES
 
 
 def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None, size=CHUNK):
@@ -61,6 +61,25 @@ def seen(lists: PairContacts, particles: Particles) -> dict[str, np.ndarray]:
     }
 
 
+def require_lists(lists: PairContacts, particles: Particles) -> None:
+    """Require that each candidate is a contact or apart, where its chunk has it, by the distance of its particles."""
+    storage, candidates = lists.storage, lists.kernel_candidates(particles)
+    rows = lists._packed.reshape(-1, PACKED)
+    one, other = (rows[row[: candidates.total]] for row in (lists.lower, lists.higher))
+    reach = one[:, SIZE] + other[:, SIZE]
+    touch = ((one[:, :3] - other[:, :3]) ** 2).sum(axis=1) < reach**2
+    assert 0 < touch.sum() < len(touch)
+    for chunk in range(storage.number):
+        first, end = chunk_range(chunk, storage.size, candidates.inner, candidates.total)
+        begin, count = storage._begin[chunk], storage._contacts[chunk]
+        there, apart = storage.candidate[begin : begin + count], candidates.apart[first : end - count]
+        assert sorted([*there, *apart]) == list(range(first, end))
+        assert touch[there].all()
+        assert not touch[apart].any()
+        assert (candidates.force_index[there] > 0).all()
+        assert (candidates.force_index[apart] == 0).all()
+
+
 @given(st.integers(0, 2**32), st.integers(2, 90), st.integers(0, 30), st.integers(2, 7), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_any_number_of_workers_gives_the_same_bits(seed, rows, ghosts, workers, walls) -> None:
@@ -91,6 +110,7 @@ def test_chunks_of_any_size_give_the_same_bits(monkeypatch, workers, few) -> Non
         lists, lost, beyond = two_steps(monkeypatch, particles, near_pairs(particles), workers, size=size)
         assert lists.candidates > 3 * max(CHUNKS)
         assert lists.storage.number >= lists.candidates // size
+        require_lists(lists, particles)
         found[size] = (seen(lists, particles), lost, beyond)
     (one, lost, beyond), *others = found.values()
     for other, lost_too, beyond_too in others:
@@ -256,16 +276,17 @@ def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) ->
 
 
 def test_there_is_room_behind_the_last_candidate() -> None:
-    """Candidates are looked at by fours: what stands behind the last one has to be the row of a particle."""
+    """Candidates are looked at in groups: what stands behind the last one that is apart has to be a candidate."""
     particles = crowd(5, 300, 0)
     near = near_pairs(particles)
     lists = PairContacts(LAW)
     lists.take_candidates(NearPairs.of(near.first[:100], near.second[:100]), particles, ExactSums(ENDED))
     full = len(lists.lower)
     assert full < near.total
-    for pairs in range(full - ROWS, full + ROWS):
+    for pairs in range(full - 2 * LANES, full + LANES):
         lists.take_candidates(
             NearPairs.of(near.first[:pairs], near.second[:pairs]), particles, ExactSums(ENDED)
         )
-        for rows in (lists.lower, lists.higher):
-            assert rows[pairs : pairs + ROWS].tolist() == [0] * ROWS
+        apart = lists.kernel_candidates(particles).apart
+        assert apart[pairs : pairs + LANES].tolist() == [0] * LANES
+        assert sorted(apart[:pairs]) == list(range(pairs))

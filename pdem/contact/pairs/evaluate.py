@@ -88,9 +88,9 @@ def prefetch_new_particles(
 def prefetch_for_next(
     chunk: int, last_chunk: int, block: int, lists: Lists, packed: NDArray[np.float64]
 ) -> None:
-    """Prefetch some of what the chunk behind this one reads, with each block of this one: all at once would have to wait.
+    """Prefetch some of what the chunk behind this one reads, with each block of this one.
 
-    A chunk has so many blocks at least, of candidates that are apart and of contacts.
+    All at once would have to wait. A chunk has so many blocks at least, of candidates that are apart and of contacts.
     """
     candidates, chunks, contacts, _, schedule = lists
     if chunk + 1 < last_chunk:
