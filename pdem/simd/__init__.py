@@ -31,8 +31,8 @@ nothing else.
 it has reached the cache. Columns are therefore scattered to rows one block late.
 
 **Sums.** Force and torque of a contact are added to those of its particle as two vectors of three numbers
-(`row_sums`), contact after contact in a fixed order. Which sign a force has follows by arithmetic from which of both
-particles it acts on: a choice would be a branch, which the processor foresees wrongly every other time.
+(`row_sums`), contact after contact in a fixed order. What acts on both particles of a contact stands in two rows, with
+the sign that it has there: a choice would be a branch, which the processor foresees wrongly every other time.
 
 Everything here has a plain twin in Python, used where numba is switched off (``NUMBA_DISABLE_JIT``);
 `tests/unit/test_vector_code.py` reads the machine code of both kernels for several processors.

@@ -115,11 +115,15 @@ class Rows(NamedTuple):
     touching : int32 array
         So many entries at the begin of each row touch and stand in the order of the partners' ids; `UNORDERED` where
         that has to be found out.
+    load : int32 array
+        Of these entries, twice the force index of the contact, one more where p is the higher particle: which of all
+        rows of `pdem.contact.pairs.layout.LOAD_ROW` numbers acts on p.
     """
 
     start: NDArray[np.int64]
     entry: NDArray[np.int32]
     touching: NDArray[np.int32]
+    load: NDArray[np.int32]
 
 
 class Schedule(NamedTuple):

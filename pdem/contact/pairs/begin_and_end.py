@@ -20,25 +20,66 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
-    from pdem.contact.pairs.arguments import Candidates, Chunks, Contacts, Lists, Rows, StepParameters
+    from pdem.contact.pairs.arguments import Candidates, Contacts, Lists, Rows, StepParameters
 
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted; no chunk has as many."""
 
 
 @inlined
-def make_room(
-    chunk: int,
-    begin: int,
-    run: NDArray[np.int64],
-    candidates: Candidates,
-    chunks: Chunks,
-    contacts: Contacts,
-) -> bool:
+def note_ended(place: int, k: int, history_index: int, contacts: Contacts) -> None:
+    """Keep the accounts of a contact that has ended, the last columns of its history, and which candidate it was."""
+    accounts = len(contacts.ended) - 1
+    contacts.ended[accounts, place] = k
+    first = history_of(history_index, contacts.width) + BLOCK * (contacts.width - accounts)
+    for term in range(accounts):
+        contacts.ended[term, place] = contacts.history[first + BLOCK * term]
+
+
+@inlined
+def mark_unordered(k: int, candidates: Candidates, rows: Rows) -> None:
+    """Have the contacts of both particles of a candidate put in order before they are summed."""
+    rows.touching[candidates.lower[k]] = rows.touching[candidates.higher[k]] = UNORDERED
+
+
+@inlined
+def begin_contact(
+    k: int, h: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
+) -> None:
+    """Make a candidate a contact with the history index `h`."""
+    contacts.candidate[h], candidates.force_index[k] = k, h - behind
+    mark_unordered(k, candidates, rows)
+    begin_history(h, contacts.width, contacts.history)
+
+
+@inlined
+def end_contact(
+    k: int, h: int, last: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
+) -> None:
+    """End the contact with the history index `h`; the last one of the chunk fills the gap."""
+    move_history(last, h, contacts.width, contacts.history)
+    moved = contacts.candidate[last]
+    contacts.candidate[h], candidates.force_index[moved] = moved, h - behind
+    candidates.force_index[k] = 0
+    mark_unordered(k, candidates, rows)
+    mark_unordered(moved, candidates, rows)
+
+
+@inlined
+def fill_lanes(begin: int, count: int, candidate: int, contacts: Contacts) -> None:
+    """Fill the last vector of a chunk of contacts up with what does no harm."""
+    for h in range(begin + count, begin + whole_lanes(count)):
+        contacts.candidate[h] = candidate
+        begin_history(h, contacts.width, contacts.history)
+
+
+@inlined
+def make_room(chunk: int, begin: int, run: NDArray[np.int64], lists: Lists) -> bool:
     """See that a chunk has indices for `begin` contacts more; return False if the worker has none left.
 
     Where its own do not suffice, the chunk moves to free ones of the worker.
     """
+    candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
     first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
     count = chunks.contacts[chunk]
     needed = min(count + begin, end - first)
@@ -57,51 +98,13 @@ def make_room(
         move_history(old + c, new + c, contacts.width, contacts.history)
     if persistent:
         for c in range(count):
-            candidates.force_index[contacts.candidate[new + c]] = forces + c
+            k = contacts.candidate[new + c]
+            candidates.force_index[k] = forces + c
+            mark_unordered(k, candidates, lists.rows)
         chunks.force_begin[chunk], run[FREE_FORCE] = forces, forces + wanted
     chunks.history_begin[chunk], chunks.capacity[chunk] = new, wanted
     run[FREE_HISTORY] = new + wanted
     return True
-
-
-@inlined
-def note_ended(place: int, k: int, history_index: int, contacts: Contacts) -> None:
-    """Keep the accounts of a contact that has ended, the last columns of its history, and which candidate it was."""
-    accounts = len(contacts.ended) - 1
-    contacts.ended[accounts, place] = k
-    first = history_of(history_index, contacts.width) + BLOCK * (contacts.width - accounts)
-    for term in range(accounts):
-        contacts.ended[term, place] = contacts.history[first + BLOCK * term]
-
-
-@inlined
-def begin_contact(
-    k: int, h: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
-) -> None:
-    """Make a candidate a contact with the history index `h`."""
-    contacts.candidate[h], candidates.force_index[k] = k, h - behind
-    rows.touching[candidates.lower[k]] = rows.touching[candidates.higher[k]] = UNORDERED
-    begin_history(h, contacts.width, contacts.history)
-
-
-@inlined
-def end_contact(
-    k: int, h: int, last: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
-) -> None:
-    """End the contact with the history index `h`; the last one of the chunk fills the gap."""
-    move_history(last, h, contacts.width, contacts.history)
-    rows.touching[candidates.lower[k]] = rows.touching[candidates.higher[k]] = UNORDERED
-    contacts.candidate[h] = contacts.candidate[last]
-    candidates.force_index[contacts.candidate[last]] = h - behind
-    candidates.force_index[k] = 0
-
-
-@inlined
-def fill_lanes(begin: int, count: int, candidate: int, contacts: Contacts) -> None:
-    """Fill the last vector of a chunk of contacts up with what does no harm."""
-    for h in range(begin + count, begin + whole_lanes(count)):
-        contacts.candidate[h] = candidate
-        begin_history(h, contacts.width, contacts.history)
 
 
 @inlined

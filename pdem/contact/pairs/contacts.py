@@ -86,7 +86,7 @@ class PairContacts(PairReadings):
         self.storage = HistoryStorage(law)
         self.keeps_forces, self.force_schedule = False, (np.zeros(2, np.int64), 0)
         self.collisions: CollisionCounts | None = None
-        self._mark = np.zeros(0, np.int8)
+        self._apart, self._mark = np.zeros(0, np.int32), np.zeros(0, np.int8)
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry, self._key = np.empty(0, np.int32), np.empty(0, np.int32)
@@ -158,8 +158,7 @@ class PairContacts(PairReadings):
         lost = self.storage.at(self.storage.indices[missing])
         add_dissipated(ended, self.law, lost[self.law.first_energy :])
         self.force_schedule = self._schedule_sums(particles)
-        # keys are not needed any more; the last candidates are looked at together with what follows
-        self._key[self.candidates : self.candidates + LANES] = 0
+        self._apart[self.candidates : self.candidates + LANES] = 0  # looked at together with the last ones
         self.storage.assign(
             self.chunk_size, self.kernel_candidates(particles), self._touching, *self.force_schedule,
             self._carried.scratch,
@@ -168,10 +167,12 @@ class PairContacts(PairReadings):
 
     def kernel_candidates(self, particles: Particles) -> Candidates:
         """Return the candidates as kernels take them; views."""
-        return Candidates(
-            self.lower, self.higher, self._key, self._mark, self._force_index, particles.column("id"), particles.count,
-            self.inner, self.candidates,
-        )  # fmt: skip
+        lists = self.lower, self.higher, self._apart, self._mark, self._force_index
+        return Candidates(*lists, particles.column("id"), particles.count, self.inner, self.candidates)
+
+    def place_forces(self, particles: Particles, begins: NDArray[np.int64], window: int) -> None:
+        """Give all contacts other force indices, see `HistoryStorage.place_forces`."""
+        self.storage.place_forces(begins, window, self.kernel_candidates(particles), self._touching)
 
     def _list_candidates(self, pairs: NearPairs, particles: Particles) -> None:
         """Write candidates and the rows of all owned particles."""
@@ -325,7 +326,7 @@ class PairContacts(PairReadings):
             column = particles.column
             scheduled = self._complete_begin, self._complete, self._first_read_begin, self._first_read
             self._views = Views(*plain(
-                self.kernel_candidates(particles), Rows(self._start, self._entry, self._touching),
+                self.kernel_candidates(particles), Rows(self._start, self._entry, self._touching, self._key),
                 Schedule(True, *scheduled), Schedule(False, *scheduled),
                 ParticleArrays(
                     self._packed, *map(column, ("image", "box_work", *_MOVING, "force", "torque"))
@@ -378,7 +379,7 @@ class PairContacts(PairReadings):
         if pairs + LANES > len(self.lower):
             room = with_spare(pairs)
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
-            self._mark = np.zeros(room, np.int8)
+            self._apart, self._mark = np.zeros(room, np.int32), np.zeros(room, np.int8)
             self._force_index = np.zeros(room, np.int32)
             self._entry, self._key = np.empty(2 * room, np.int32), np.empty(2 * room, np.int32)
         if owned + 1 > len(self._start):

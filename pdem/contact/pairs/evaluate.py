@@ -222,7 +222,7 @@ def chunks_of(law: ContactLaw) -> Any:
             begin, blocks = find_new_contacts(chunk, run[END], at, lists, parameters, packed, work)
             if ended + lists.chunks.contacts[chunk] + begin > ENDS:
                 break
-            if not make_room(chunk, begin, run, lists.candidates, lists.chunks, contacts):
+            if not make_room(chunk, begin, run, lists):
                 break
             if begin > 0:
                 run[DEEP] = max(run[DEEP], begin_contacts(chunk, lists))

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.pairs.arguments import Candidates, Kick, ParticleArrays, Rows
 from pdem.contact.pairs.history_kernels import UNORDERED
-from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW, TORQUE_I, TORQUE_J, WORK
+from pdem.contact.pairs.layout import LOAD_ROW, WORK
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.vectors import put3
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _STRIDE = np.uint64(BLOCK)
 
-sum_row = row_sum(FORCE_ROW, FORCE_J, TORQUE_I, TORQUE_J)
+sum_row = row_sum(LOAD_ROW)
 """Force and torque of the contacts of a particle, see `pdem.simd.row_sums.row_sum`."""
 
 
@@ -43,16 +43,24 @@ def order_row(begin: int, end: int, entry: NDArray[np.int32], candidates: Candid
 
 
 @inlined
+def order_loads(p: int, rows: Rows, candidates: Candidates) -> None:
+    """Put the candidates of a particle in order, and list which loads act on it."""
+    begin = rows.start[p]
+    rows.touching[p] = order_row(begin, rows.start[p + 1], rows.entry, candidates)
+    for place in range(begin, begin + rows.touching[p]):
+        which = rows.entry[place]
+        rows.load[place] = 2 * candidates.force_index[which >> 1] + (which & 1)
+
+
+@inlined
 def total_force(
     p: int, rows: Rows, candidates: Candidates, forces: NDArray[np.float64], kick: Kick
 ) -> tuple[Vector, Vector]:
     """Return force and torque on an owned particle: in the order of its partners' ids, then its walls'."""
     begin = rows.start[p]
     if rows.touching[p] == UNORDERED:
-        rows.touching[p] = order_row(begin, rows.start[p + 1], rows.entry, candidates)
-    fx, fy, fz, tx, ty, tz = sum_row(
-        rows.entry, candidates.force_index, forces, begin, begin + rows.touching[p]
-    )
+        order_loads(p, rows, candidates)
+    fx, fy, fz, tx, ty, tz = sum_row(rows.load, forces, begin, begin + rows.touching[p])
     if len(kick.wall) > 0:
         w = kick.wall_row[p] & ROW  # the row of zeros is added, too: 0 has a sign
         fx, fy, fz = fx + kick.wall[w, 0], fy + kick.wall[w, 1], fz + kick.wall[w, 2]

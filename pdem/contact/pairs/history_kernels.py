@@ -90,13 +90,17 @@ def list_contacts(
 
 @threaded_kernel
 def write_force_indices(
-    number: int, candidate: NDArray[np.int32], index: NDArray[np.int32], history_begin: NDArray[np.int64],
-    force_begin: NDArray[np.int64], contacts: NDArray[np.int32],
+    number: int, candidate: NDArray[np.int32], candidates: Candidates, chunks: Chunks, touching: NDArray[np.int32]
 ) -> None:  # fmt: skip
-    """Write the force indices of all contacts by candidate, chunk by chunk, for `candidate` by history index."""
+    """Write the force indices of all contacts by candidate, chunk by chunk, for `candidate` by history index.
+
+    Particles with contacts are `UNORDERED` then.
+    """
     for chunk in prange(number):
-        for c in range(contacts[chunk]):
-            index[candidate[history_begin[chunk] + c]] = force_begin[chunk] + c
+        for c in range(chunks.contacts[chunk]):
+            k = candidate[chunks.history_begin[chunk] + c]
+            candidates.force_index[k] = chunks.force_begin[chunk] + c
+            touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
 
 
 @inlined

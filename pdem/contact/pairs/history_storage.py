@@ -215,7 +215,9 @@ class HistoryStorage:
         )
         self._count = None
 
-    def place_forces(self, begins: NDArray[np.int64], window: int, candidates: Candidates) -> None:
+    def place_forces(
+        self, begins: NDArray[np.int64], window: int, candidates: Candidates, touching: NDArray[np.int32]
+    ) -> None:
         """Give all chunks other force indices, between two evaluations; histories stay where they are.
 
         Parameters
@@ -225,14 +227,13 @@ class HistoryStorage:
             evaluation.
         candidates : Candidates
             Those of the present lists; ``force_index`` is written.
+        touching : int32 array
+            By particle, written: `UNORDERED` for those with contacts.
         """
         number = self.number
         self.forces.assign(begins, window, self.most, self._capacity[:number])
         self._runs[:, FREE_FORCE:] = 0
-        _, _, history_begin, force_begin, *_, contacts = self.chunks
-        kernels.write_force_indices(
-            number, self.candidate, candidates.force_index, history_begin, force_begin, contacts
-        )
+        kernels.write_force_indices(number, self.candidate, candidates, self.chunks, touching)
 
     def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64]:
         """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; there may be none."""

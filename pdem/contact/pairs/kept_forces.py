@@ -47,7 +47,7 @@ def keep_forces(pairs: PairContacts, particles: Particles, kept: bool) -> None:
     begins, window = pairs.force_schedule
     if window and not kept:
         pairs.storage.forces.mark_again()
-    pairs.storage.place_forces(begins, 0 if kept else window, pairs.kernel_candidates(particles))
+    pairs.place_forces(particles, begins, 0 if kept else window)
     pairs.keeps_forces = kept
 
 

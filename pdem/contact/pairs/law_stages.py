@@ -24,6 +24,7 @@ from pdem.contact.pairs.layout import (
     COEFFICIENTS,
     CONTACT_X,
     DAMPING,
+    FORCE_I_X,
     FORCE_J_X,
     FORCE_LIMIT,
     FORCE_X,
@@ -367,6 +368,7 @@ def _resultant_stage(law: ContactLaw) -> Any:
                 force = normal * n[0] + f[0], normal * n[1] + f[1], normal * n[2] + f[2]
             else:
                 torque_i, torque_j, force = scale3(-1.0, a), a, scale3(normal, n)
+            put3(work, w + FORCE_I_X, STRIDE, (-force[0], -force[1], -force[2]))
             put3(work, w + TORQUE_I_X, STRIDE, torque_i)
             put3(work, w + FORCE_J_X, STRIDE, force)
             put3(work, w + TORQUE_J_X, STRIDE, torque_j)

@@ -29,9 +29,8 @@ columns                         written by    meaning
 `NORMAL_STIFFNESS`, `LOAD`      normal force  [N/m]; force to which frictions are proportional [N]
 `RESISTANCE_X` ..               resistances   torque of those that remember, on the higher particle [N m]
 `FORCE_X` .., `FORCE_LIMIT`     tangential    tangential force [N]; square of the largest [N^2]
-`TORQUE_I_X` ..                 resultant     torque on the lower particle [N m]
-`FORCE_J_X` ..                  resultant     force on the higher particle [N]
-`TORQUE_J_X` ..                 resultant     torque on the higher particle [N m]
+`FORCE_I_X` .., `TORQUE_I_X`    resultant     force and torque on the lower particle [N, N m]
+`FORCE_J_X` .., `TORQUE_J_X`    resultant     force and torque on the higher particle [N, N m]
 ==============================  ============  ================================================================
 """
 
@@ -77,14 +76,18 @@ FORCE_X, FORCE_Y, FORCE_Z = SLIP_X, SLIP_Y, SLIP_Z
     DAMPING, SHRINK, SLIP_TIME, NORMAL_STIFFNESS, LOAD, RESISTANCE_X, RESISTANCE_Y, RESISTANCE_Z,
 ) = columns(2 * PACKED, 8)  # fmt: skip
 (
-    TORQUE_I_X, TORQUE_I_Y, TORQUE_I_Z, FORCE_J_X, FORCE_J_Y, FORCE_J_Z, TORQUE_J_X, TORQUE_J_Y, TORQUE_J_Z,
-) = columns(2 * PACKED + 8, 9)  # fmt: skip
+    FORCE_I_X, FORCE_I_Y, FORCE_I_Z, TORQUE_I_X, TORQUE_I_Y, TORQUE_I_Z,
+    FORCE_J_X, FORCE_J_Y, FORCE_J_Z, TORQUE_J_X, TORQUE_J_Y, TORQUE_J_Z,
+) = columns(2 * PACKED + 8, 12)  # fmt: skip
 
-FORCE_ROW = 9
-"""Numbers of what a contact does to its particles, which are summed later."""
+LOAD_ROW = 6
+"""Numbers of what a contact does to one of its particles: force and torque, three each."""
 
-TORQUE_I, FORCE_J, TORQUE_J = 0, 3, 6
-"""Where in such a row they begin: torque on the lower particle, force and torque on the higher one, three each."""
+FORCE_ROW = 2 * LOAD_ROW
+"""Numbers of what a contact does to both, which are summed later: first that to the lower particle."""
+
+FORCE_J = LOAD_ROW
+"""Where in such a row the force on the higher particle begins."""
 
 COEFFICIENTS = tuple(columns(2 * PACKED + 8 + FORCE_ROW, MOST_COEFFICIENTS))
 """Row of the pair table, as many columns as the law has coefficients."""

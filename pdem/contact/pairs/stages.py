@@ -23,6 +23,7 @@ from pdem.contact.pairs.layout import (
     BLOCK,
     COEFFICIENTS,
     CONTACT_X,
+    FORCE_I_X,
     FORCE_J_X,
     FORCE_ROW,
     INERTIA,
@@ -46,7 +47,6 @@ from pdem.contact.pairs.layout import (
     SPIN,
     STATE,
     STRIDE,
-    TORQUE_I_X,
     VELOCITY_X,
     VX_I,
     VX_J,
@@ -320,4 +320,4 @@ def scatter_forces(
     """
     for c in range(0, count, GROUP):
         row = offset(FORCE_ROW * force_index, FORCE_ROW * c)
-        _scatter_force(work, offset(at, c) + TORQUE_I_X, forces, row)
+        _scatter_force(work, offset(at, c) + FORCE_I_X, forces, row)
