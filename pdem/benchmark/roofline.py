@@ -40,12 +40,13 @@ OF_LAW = Arithmetic(49, 98, 5, 5)
 sources without selects, comparisons and signs; a test counts them. A few are of laws that stretch, relax, or have two
 frictions, and are not compiled for others."""
 
-OF_CONTACT = OF_LAW.plus(Arithmetic(74 + 12, 85, 2, 2))
-"""A contact: the law; before it distance and normal at the end and in the middle of the step, arms, velocities at the
-contact, effective mass; after it forces and torques, and their sums at both particles (12 additions)."""
+OF_CONTACT = OF_LAW.plus(Arithmetic(75 + 12, 88, 2, 2))
+"""A contact: the law; before it distance and normal at the end and in the middle of the step, whether it lasts, arms,
+velocities at the contact, effective mass; after it forces and torques, and their sums at both particles (12
+additions)."""
 
 OF_CANDIDATE = Arithmetic(13, 12)
-"""A candidate: its distance by the nearest image, compared with reach and with the largest overlap."""
+"""A candidate that is apart: its distance by the nearest image, compared with reach and with the largest overlap."""
 
 OF_PARTICLE = Arithmetic(39, 61, 2)
 """A particle: two half kicks, the drift, periodic sides, displacement since lists were made."""
@@ -55,7 +56,7 @@ BYTES_OF_PARTICLE = 2 * NUMBER_BYTES * PACKED + 4 * NUMBER_BYTES + INDEX_BYTES +
 its candidates, the number that touch, and the chunk after which it is complete. Columns are written for output only."""
 
 BYTES_OF_CANDIDATE = 2 * ROW_BYTES + ROW_BYTES
-"""Bytes of a candidate: its particles; its history index."""
+"""Bytes of a candidate: its particles; its force index or, if it is apart, its number in the list of these."""
 
 BYTES_OF_CONTACT = ROW_BYTES + 2 * ROW_BYTES
 """Bytes of a contact besides its history, read and written: its candidate; its entries in the rows of both particles.
@@ -84,7 +85,7 @@ def work_of(candidates: float, contacts: float, history: int) -> StepWork:
 
     `history` is the number of columns of the history of a contact.
     """
-    arithmetic = OF_PARTICLE.plus(OF_CANDIDATE.times(candidates)).plus(OF_CONTACT.times(contacts))
+    arithmetic = OF_PARTICLE.plus(OF_CANDIDATE.times(candidates - contacts)).plus(OF_CONTACT.times(contacts))
     moved = BYTES_OF_PARTICLE + BYTES_OF_CANDIDATE * candidates
     moved += (BYTES_OF_CONTACT + NUMBER_BYTES * 2 * history) * contacts
     return StepWork(moved, arithmetic)

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from pdem.contact.pairs.arguments import Candidates
 from pdem.contact.pairs.force_sums import order_row, sum_row
-from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW, TORQUE_I, TORQUE_J
+from pdem.contact.pairs.layout import LOAD_ROW
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import _OPTIONS
 from pdem.simd.prefetch import fetch
 
 
 @numba.njit(**_OPTIONS)
-def added(entry, index, forces, begin, end):
-    return sum_row(entry, index, forces, begin, end)
+def added(listed, loads, begin, end):
+    return sum_row(listed, loads, begin, end)
 
 
 @numba.njit(**_OPTIONS)
@@ -39,19 +39,14 @@ def fetched(numbers, place):
 @settings(max_examples=60, deadline=None)
 def test_vectors_add_up_to_the_same_bits(seed, count):
     rng = np.random.default_rng(seed)
-    slots = 30
-    loads = np.append(
-        rng.normal(size=FORCE_ROW * slots) * 10.0 ** rng.integers(-8, 8, FORCE_ROW * slots), np.nan
-    )
-    slot = rng.integers(0, slots, 50).astype(np.int32)
-    entry = rng.integers(0, 100, count + 6).astype(np.int32)
-    force, torque = np.zeros(3), np.zeros(3)
-    for which in entry[3 : 3 + count]:
-        row = loads[FORCE_ROW * slot[which >> 1] :]
-        sign, turn = (1.0, TORQUE_J) if which & 1 else (-1.0, TORQUE_I)
-        force += sign * row[FORCE_J : FORCE_J + 3]
-        torque += row[turn : turn + 3]
-    np.testing.assert_array_equal(added(entry, slot, loads, 3, 3 + count), [*force, *torque])
+    rows = 30
+    numbers = rng.normal(size=LOAD_ROW * rows) * 10.0 ** rng.integers(-8, 8, LOAD_ROW * rows)
+    loads = np.append(numbers, np.nan)
+    listed = rng.integers(0, rows, count + 6).astype(np.int32)
+    total = np.zeros(LOAD_ROW)
+    for row in listed[3 : 3 + count]:
+        total += loads[LOAD_ROW * row : LOAD_ROW * (row + 1)]
+    np.testing.assert_array_equal(added(listed, loads, 3, 3 + count), total)
 
 
 def row_of(rng, count):

@@ -186,9 +186,10 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
         for k in mine[np.argsort(ids[partner])]:
             index, side = lists._force_index[k], int(higher[k] == p)
             if index:
-                loads = storage.forces.forces[FORCE_ROW * index : FORCE_ROW * (index + 1)].reshape(3, 3)
-                force += (2.0 * side - 1.0) * loads[1]
-                torque += loads[2 * side]
+                loads = storage.forces.forces[FORCE_ROW * index : FORCE_ROW * (index + 1)].reshape(2, 2, 3)
+                np.testing.assert_array_equal(loads[0, 0], -loads[1, 0])
+                force += loads[side, 0]
+                torque += loads[side, 1]
         np.testing.assert_array_equal(particles.force[p], force)
         np.testing.assert_array_equal(particles.torque[p], torque)
 

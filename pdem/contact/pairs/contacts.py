@@ -89,7 +89,7 @@ class PairContacts(PairReadings):
         self._apart, self._mark = np.zeros(0, np.int32), np.zeros(0, np.int8)
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
-        self._entry, self._key = np.empty(0, np.int32), np.empty(0, np.int32)
+        self._entry, self._key = np.empty(0, np.int32), np.empty(0, np.int32)  # the second holds loads later
         self._packed = np.empty(0)
         self._views: Views | None = None
         self.calls: tuple[Call, Call] | None = None

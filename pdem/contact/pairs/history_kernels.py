@@ -88,6 +88,16 @@ def list_contacts(
             listed[at + c] = begin[chunk] + c
 
 
+@inlined
+def _write_in_chunk(
+    chunk: int, candidate: NDArray[np.int32], candidates: Candidates, chunks: Chunks, touching: NDArray[np.int32]
+) -> None:  # fmt: skip
+    for c in range(chunks.contacts[chunk]):
+        k = candidate[chunks.history_begin[chunk] + c]
+        candidates.force_index[k] = chunks.force_begin[chunk] + c
+        touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
+
+
 @threaded_kernel
 def write_force_indices(
     number: int, candidate: NDArray[np.int32], candidates: Candidates, chunks: Chunks, touching: NDArray[np.int32]
@@ -97,10 +107,7 @@ def write_force_indices(
     Particles with contacts are `UNORDERED` then.
     """
     for chunk in prange(number):
-        for c in range(chunks.contacts[chunk]):
-            k = candidate[chunks.history_begin[chunk] + c]
-            candidates.force_index[k] = chunks.force_begin[chunk] + c
-            touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
+        _write_in_chunk(chunk, candidate, candidates, chunks, touching)
 
 
 @inlined
