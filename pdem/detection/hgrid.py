@@ -83,10 +83,6 @@ class HierarchicalGrid:
         self._order = np.empty(count, dtype=np.int32)
         self._spheres = np.empty(4 * count)
 
-    def _reserve(self, count: int) -> None:
-        if count > len(self._level_of):
-            self._resize(room_for(count, len(self._level_of)))
-
     def _make_room(self) -> None:
         """Give each segment room for what was found there last, and no less than it has."""
         wanted = np.maximum((_GROWTH * self._found).astype(np.int64) + 16, np.diff(self._room))
@@ -114,7 +110,6 @@ class HierarchicalGrid:
         count : int
             Number of particles.
         """
-        self._reserve(count)
         position = self._lay_out(position, reach, count)
         self._sort_into_buckets(position, reach, count)
 
@@ -137,11 +132,13 @@ class HierarchicalGrid:
     def _lay_out(
         self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
     ) -> NDArray[np.float64]:
-        """Lay out the grids of all levels; return the positions that they are for.
+        """Lay out the grids of all levels, with room for so many particles; return the positions that they are for.
 
         Where a periodic box has many more cells than there are particles, these may fill a small part of it alone, as
         those of one of many ranks do: then they get a grid of their own, in whose order they are near each other.
         """
+        if count > len(self._level_of):
+            self._resize(room_for(count, len(self._level_of)))
         levels, self._period = self._levels, self._shape.period
         self._measure(position, reach, count)
         if levels.dense[levels.population > 0].all() or self._shape.leans or not self._period.any():
@@ -184,7 +181,6 @@ class HierarchicalGrid:
         Who are near each other are near in this order, too; parameters as for `sort`. The array is a buffer that the
         next call overwrites.
         """
-        self._reserve(count)
         position = self._lay_out(position, reach, count)
         self._level_of[:count] = int(np.argmax(self._levels.population))
         self._sort_into_buckets(position, reach, count)

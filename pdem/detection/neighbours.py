@@ -73,14 +73,13 @@ def number_key(i: int, j: int, owned: int) -> int:
 
 @threaded_kernel
 def count_entries(
-    parts: int, pairs: NearPairs, owned: int, cluster: NDArray[np.int64], kept: NDArray[np.int64],
+    parts: int, pairs: NearPairs, owned: int, cluster: NDArray[np.int64],
     cursors: tuple[NDArray[np.int32], NDArray[np.int32]],
 ) -> None:  # fmt: skip
     """Count what each row will hold: ``cursors[0][part * owned + p]`` entries of owned particle p from one part.
 
     A part is a run of segments, one part per thread. ``cursors[1][2 * part * owned + key]`` counts the candidates by
-    `number_key`. ``kept[0]`` is the number of pairs of each segment between owned particles, ``kept[1]`` of those with
-    one ghost. `pairs` is a plain tuple of the fields. Members of one cluster are no pair.
+    `number_key`. `pairs` is a plain tuple of the fields. Members of one cluster are no pair.
     """
     (first, second, begin, found), (cursor, numbers) = pairs, cursors
     for part in prange(parts):
@@ -88,20 +87,15 @@ def count_entries(
         cursor[counts : counts + owned] = 0
         numbers[2 * counts : 2 * (counts + owned)] = 0
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
-            inner = outer = 0
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
                 if (i >= owned and j >= owned) or of_one_body(i, j, cluster):
                     continue
-                alone = (i < owned) & (j < owned)
-                inner += alone
-                outer += not alone
                 numbers[2 * counts + number_key(i, j, owned)] += 1
                 if i < owned:
                     cursor[counts + i] += 1
                 if j < owned:
                     cursor[counts + j] += 1
-            kept[0, segment], kept[1, segment] = inner, outer
 
 
 @threaded_kernel

@@ -35,7 +35,7 @@ GROUP = LANES if _has_wide_vectors() else ROWS
 
 
 def listed_rows_to_columns(
-    count: int, stride: int, width: int, *, lists: int = 1, behind: int = 0, group: int = GROUP
+    count: int, stride: int, width: int, *, behind: int = 0, group: int = GROUP
 ) -> Callable[..., None]:
     """Make a function for kernels that writes the begins of `GROUP` rows into columns.
 
@@ -45,8 +45,6 @@ def listed_rows_to_columns(
         Numbers of each row that are taken; from one column to the next.
     width : int
         From one row to the next.
-    lists : {1, 2}
-        1 if the numbers of the rows follow each other in a list, 2 if a second list says where they stand in the first.
     behind : int
         Numbers at the begin of each row that are passed over.
     group : int
@@ -55,9 +53,10 @@ def listed_rows_to_columns(
     Returns
     -------
     function
-        Of a flat array of rows, a tuple of the lists (whole numbers, none negative), where the group begins in the last
-        of these, another flat array, and where the first column of these rows begins in that. Places are counted from
-        the begin, and not checked.
+        Of a flat array of rows, a tuple of lists (whole numbers, none negative), where the group begins in the last of
+        these, another flat array, and where the first column of these rows begins in that. The first list has the
+        numbers of the rows, a second one says where they stand in the first; without a list the rows follow each other
+        from the given one on. Places are counted from the begin, and not checked.
     """
 
     def plain(
@@ -77,7 +76,6 @@ def listed_rows_to_columns(
         return context.get_dummy_value()
 
     def typed(context: Any, rows: Any, names: Any, place: Any, columns: Any, at: Any) -> Any:
-        assert len(names) == lists
         return types.void(rows, names, types.uint64, columns, at), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
@@ -89,7 +87,7 @@ def columns_to_listed_rows(
     """Make a function for kernels that writes the begins of `GROUP` rows from columns.
 
     Parameters as for `listed_rows_to_columns`; the function takes the flat array of columns, where the first of these
-    rows begins in it, the flat array of rows, the list of their numbers in a tuple, and where the group begins in that.
+    rows begins in it, the flat array of rows, a tuple of lists, and where the group begins.
     """
 
     def plain(
@@ -110,32 +108,6 @@ def columns_to_listed_rows(
 
     def typed(context: Any, columns: Any, at: Any, rows: Any, names: Any, place: Any) -> Any:
         return types.void(columns, at, rows, names, types.uint64), generate
-
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
-
-
-def columns_to_rows_in_turn(
-    count: int, stride: int, width: int, *, group: int = GROUP
-) -> Callable[..., None]:
-    """Make a function for kernels that writes the begins of `GROUP` rows that follow each other from columns.
-
-    Parameters as for `listed_rows_to_columns`; the function takes the flat array of columns, where the first of these
-    rows begins in it, the flat array of rows, and where the first begins in that.
-    """
-
-    def plain(columns: NDArray[Any], at: int, rows: NDArray[Any], begin: int) -> None:
-        for lane in range(group):
-            for column in range(count):
-                rows[int(begin) + width * lane + column] = columns[int(at) + column * stride + lane]
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        columns, rows = (data_of(context, builder, signature, arguments, number) for number in (0, 2))
-        begins = [builder.add(arguments[3], _PLACE(width * lane)) for lane in range(group)]
-        build_rows(builder, columns, arguments[1], rows, begins, (count, stride))
-        return context.get_dummy_value()
-
-    def typed(context: Any, columns: Any, at: Any, rows: Any, begin: Any) -> Any:
-        return types.void(columns, at, rows, types.uint64), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 

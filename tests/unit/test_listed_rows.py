@@ -12,7 +12,6 @@ from pdem.foundation.kernels import _OPTIONS
 from pdem.simd.listed_rows import (
     GROUP,
     columns_to_listed_rows,
-    columns_to_rows_in_turn,
     listed_rows_to_columns,
 )
 from pdem.simd.transposition import LANES, ROWS
@@ -26,11 +25,9 @@ BEHIND = 2
 def caller(function, arguments, names):
     """Return a kernel that calls a function which only kernels can call, with some arguments in a tuple."""
     given_names = [f"a{number}" for number in range(arguments)]
-    tuple_of = {first: f"({', '.join(given_names[first : first + many])},)" for first, many in names.items()}
-    passed, number = [], 0
-    while number < arguments:
-        passed.append(tuple_of.get(number, given_names[number]))
-        number += names.get(number, 1)
+    (first, many), *_ = names.items()
+    listed = "".join(f"{name}, " for name in given_names[first : first + many])
+    passed = [*given_names[:first], f"({listed})", *given_names[first + many :]]
     space = {"function": function}
     exec(f"def call({', '.join(given_names)}):\n    function({', '.join(passed)})\n", space)
     return numba.njit(**_OPTIONS)(space["call"])
@@ -44,9 +41,9 @@ def test_a_group_has_as_many_rows_as_a_vector_has_numbers():
 @pytest.mark.parametrize("count", COUNTS)
 def test_listed_rows_become_columns_and_columns_rows(count, group):
     one = caller(listed_rows_to_columns(count, STRIDE, WIDTH, behind=BEHIND, group=group), 5, {1: 1})
-    two = caller(listed_rows_to_columns(count, STRIDE, WIDTH, lists=2, group=group), 6, {1: 2})
+    two = caller(listed_rows_to_columns(count, STRIDE, WIDTH, group=group), 6, {1: 2})
     back = caller(columns_to_listed_rows(count, STRIDE, WIDTH, behind=BEHIND, group=group), 5, {3: 1})
-    turn = caller(columns_to_rows_in_turn(count, STRIDE, WIDTH, group=group), 4, {})
+    turn = caller(columns_to_listed_rows(count, STRIDE, WIDTH, group=group), 4, {3: 0})
 
     @given(seed=st.integers(0, 2**32), at=st.integers(0, STRIDE - LANES), place=st.integers(0, MANY - LANES))
     @settings(max_examples=15, deadline=None)
@@ -73,7 +70,7 @@ def test_listed_rows_become_columns_and_columns_rows(count, group):
         written = table.copy()
         written[int(place) : int(place) + group, :count] = columns[lanes].T
         found = rows.copy()
-        turn(columns, at, found, np.uint64(WIDTH * int(place)))
+        turn(columns, at, found, place)
         np.testing.assert_array_equal(found, written.ravel())
 
     holds()

@@ -42,13 +42,17 @@ systems = st.tuples(
 )
 
 
+def drawn(system) -> tuple[np.random.Generator, int, int, float]:
+    """Return a generator, rows, those of ghosts, of which one is owned at least, and the share of pairs."""
+    seed, rows, ghosts, share = system
+    return np.random.default_rng(seed), rows, min(ghosts, rows - 1), share
+
+
 @given(systems)
 @settings(max_examples=40, deadline=None)
 def test_candidates_are_in_the_order_of_their_first_rows_those_with_ghosts_last(system) -> None:
     """However pairs come; all of those given but between two ghosts, and each row has its own."""
-    seed, rows, ghosts, share = system
-    rng = np.random.default_rng(seed)
-    ghosts = min(ghosts, rows - 1)
+    rng, rows, ghosts, share = drawn(system)
     owned = rows - ghosts
     particles = particles_of(rng.choice(10 * rows, rows, replace=False), ghosts)
     pairs, lists = pairs_of(rng, rows, share), PairContacts(LAW)
@@ -70,9 +74,7 @@ def test_candidates_are_in_the_order_of_their_first_rows_those_with_ghosts_last(
 @settings(max_examples=60, deadline=None)
 def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(system) -> None:
     """From one list to another, with new rows, and particles that are ghosts in both."""
-    seed, rows, ghosts, share = system
-    rng = np.random.default_rng(seed)
-    ghosts = min(ghosts, rows - 1)
+    rng, rows, ghosts, share = drawn(system)
     owned = rows - ghosts
     ids = rng.choice(10 * rows, rows, replace=False)
     before, ended = particles_of(ids, ghosts), ExactSums(ENDED)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.pairs.history import begin_history, history_of, move_history
-from pdem.contact.pairs.history_kernels import SPARE, UNORDERED, capacity_for, chunk_range
+from pdem.contact.pairs.history_kernels import (
+    SPARE,
+    capacity_for,
+    chunk_range,
+    mark_unordered,
+    write_in_chunk,
+)
 from pdem.contact.pairs.layout import BLOCK, STATE
 from pdem.contact.pairs.runs import FREE_FORCE, FREE_FORCE_END, FREE_HISTORY, FREE_HISTORY_END
 from pdem.contact.pairs.stages import APART, TOO_DEEP
@@ -37,18 +43,12 @@ def note_ended(place: int, k: int, history_index: int, contacts: Contacts) -> No
 
 
 @inlined
-def mark_unordered(k: int, candidates: Candidates, rows: Rows) -> None:
-    """Have the contacts of both particles of a candidate put in order before they are summed."""
-    rows.touching[candidates.lower[k]] = rows.touching[candidates.higher[k]] = UNORDERED
-
-
-@inlined
 def begin_contact(
     k: int, h: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
 ) -> None:
     """Make a candidate a contact with the history index `h`."""
     contacts.candidate[h], candidates.force_index[k] = k, h - behind
-    mark_unordered(k, candidates, rows)
+    mark_unordered(k, candidates, rows.touching)
     begin_history(h, contacts.width, contacts.history)
 
 
@@ -61,8 +61,8 @@ def end_contact(
     moved = contacts.candidate[last]
     contacts.candidate[h], candidates.force_index[moved] = moved, h - behind
     candidates.force_index[k] = 0
-    mark_unordered(k, candidates, rows)
-    mark_unordered(moved, candidates, rows)
+    mark_unordered(k, candidates, rows.touching)
+    mark_unordered(moved, candidates, rows.touching)
 
 
 @inlined
@@ -96,14 +96,11 @@ def make_room(chunk: int, begin: int, run: NDArray[np.int64], lists: Lists) -> b
     for c in range(count):
         contacts.candidate[new + c] = contacts.candidate[old + c]
         move_history(old + c, new + c, contacts.width, contacts.history)
-    if persistent:
-        for c in range(count):
-            k = contacts.candidate[new + c]
-            candidates.force_index[k] = forces + c
-            mark_unordered(k, candidates, lists.rows)
-        chunks.force_begin[chunk], run[FREE_FORCE] = forces, forces + wanted
     chunks.history_begin[chunk], chunks.capacity[chunk] = new, wanted
     run[FREE_HISTORY] = new + wanted
+    if persistent:
+        chunks.force_begin[chunk], run[FREE_FORCE] = forces, forces + wanted
+        write_in_chunk(chunk, contacts.candidate, candidates, chunks, lists.rows.touching)
     return True
 
 
@@ -117,7 +114,8 @@ def begin_contacts(chunk: int, lists: Lists) -> int:
     first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
     begin, count, deep = chunks.history_begin[chunk], chunks.contacts[chunk], 0
     behind, last = begin - chunks.force_begin[chunk], end - count - 1
-    for place in range(last, first - 1, -1):  # backwards: who fills a gap has been looked at
+    # backwards: who fills a gap has been looked at
+    for place in range(last, first - 1, -1):
         mark, k = candidates.mark[place], candidates.apart[place]
         if mark > 0:
             begin_contact(k, begin + count, behind, candidates, contacts, lists.rows)
@@ -147,9 +145,8 @@ def contact_end_of(law: ContactLaw) -> Any:
         first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
         begin, before = chunks.history_begin[chunk], chunks.contacts[chunk]
         behind, count, noted, deep = begin - chunks.force_begin[chunk], before, 0, 0
-        for c in range(
-            min(BLOCK, before - block) - 1, -1, -1
-        ):  # backwards: who fills a gap has been looked at
+        # backwards: who fills a gap has been looked at
+        for c in range(min(BLOCK, before - block) - 1, -1, -1):
             state, h = work[offset(at, c) + STATE], begin + block + c
             k = contacts.candidate[h]
             deep = max(deep, k + 1 if state == TOO_DEEP else 0)

@@ -93,7 +93,6 @@ class PairContacts(PairReadings):
         self._packed = np.empty(0)
         self._views: Views | None = None
         self.calls: tuple[Call, Call] | None = None
-        self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor, self._number = np.empty(0, np.int32), np.empty(0, np.int32)
         self._carried = CarriedPairs()
@@ -180,14 +179,15 @@ class PairContacts(PairReadings):
         cluster = particles.column("cluster")[: None if self.law.has_clusters else 0]
         self._reserve_candidates(pairs.total, owned, parts)
         cursors = self._cursor, self._number
-        neighbours.count_entries(parts, tuple(pairs), owned, cluster, self._kept, cursors)
+        neighbours.count_entries(parts, tuple(pairs), owned, cluster, cursors)
         neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
         neighbours.begin_rows(parts, 2 * owned, self._number, self._start[:0], self._totals)
         neighbours.write_rows(
             parts, tuple(pairs), owned, ids, cluster, cursors, self.lower, self.higher,
             (self._entry, self._key),
         )  # fmt: skip
-        self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
+        ends = self._number[: 2 * owned * parts].reshape(parts, 2, owned)[-1]  # of the last part
+        self.inner, self.candidates = (int(some[-1]) if owned else 0 for some in ends)
 
     def _schedule_sums(self, particles: Particles) -> tuple[NDArray[np.int64], int]:
         """Decide which chunk is the first to read each owned particle, and after which its forces are summed.

@@ -89,13 +89,20 @@ def list_contacts(
 
 
 @inlined
-def _write_in_chunk(
+def mark_unordered(k: int, candidates: Candidates, touching: NDArray[np.int32]) -> None:
+    """Have the contacts of both particles of a candidate put in order before they are summed."""
+    touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
+
+
+@inlined
+def write_in_chunk(
     chunk: int, candidate: NDArray[np.int32], candidates: Candidates, chunks: Chunks, touching: NDArray[np.int32]
 ) -> None:  # fmt: skip
+    """Write the force indices of the contacts of one chunk, see `write_force_indices`."""
     for c in range(chunks.contacts[chunk]):
         k = candidate[chunks.history_begin[chunk] + c]
         candidates.force_index[k] = chunks.force_begin[chunk] + c
-        touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
+        mark_unordered(k, candidates, touching)
 
 
 @threaded_kernel
@@ -107,7 +114,7 @@ def write_force_indices(
     Particles with contacts are `UNORDERED` then.
     """
     for chunk in prange(number):
-        _write_in_chunk(chunk, candidate, candidates, chunks, touching)
+        write_in_chunk(chunk, candidate, candidates, chunks, touching)
 
 
 @inlined
@@ -132,7 +139,7 @@ def _assign_in_chunk(
             source[h] = history_of(listed[candidates.force_index[k] - 1], width)
             candidates.force_index[k] = chunks.force_begin[chunk] + h - begin
             candidate[h] = k
-            touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
+            mark_unordered(k, candidates, touching)
             h += 1
     for filling in range(h, begin + whole_lanes(h - begin)):
         candidate[filling] = first

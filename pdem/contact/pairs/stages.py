@@ -61,7 +61,7 @@ from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
 from pdem.motion.integration import PACKED
 from pdem.motion.inverse_masses import inverse_mass_along
-from pdem.simd.listed_rows import GROUP, columns_to_rows_in_turn, listed_rows_to_columns
+from pdem.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
 from pdem.simd.places import ROW, offset
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ if TYPE_CHECKING:
 APART, TOO_DEEP = 1.0, 2.0
 """In the column `STATE` of contacts that touch no more, and of those that overlap by more than the limit."""
 
-_gather_position = listed_rows_to_columns(4, BLOCK, PACKED, lists=2)
-_gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED, lists=2)
-_scatter_force = columns_to_rows_in_turn(FORCE_ROW, BLOCK, FORCE_ROW)
+_gather_position = listed_rows_to_columns(4, BLOCK, PACKED)
+_gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED)
+_scatter_force = columns_to_listed_rows(FORCE_ROW, BLOCK, FORCE_ROW)
 
 
 @inlined
@@ -319,5 +319,4 @@ def scatter_forces(
     to loads.
     """
     for c in range(0, count, GROUP):
-        row = offset(FORCE_ROW * force_index, FORCE_ROW * c)
-        _scatter_force(work, offset(at, c) + FORCE_I_X, forces, row)
+        _scatter_force(work, offset(at, c) + FORCE_I_X, forces, (), offset(force_index, c))

@@ -91,8 +91,8 @@ _gather_sphere = listed_rows_to_columns(PACKED, BLOCK, PACKED)
 def gather_of(law: ContactLaw) -> Any:
     """Make the function that writes particles of contacts, and the histories that these continue, into columns."""
     columns, width = law.columns, wall_columns_of(law)
-    gather_history = listed_rows_to_columns(columns, BLOCK, width, lists=2)
-    gather_extra = listed_rows_to_columns(WALL_EXTRA, BLOCK, width, lists=2, behind=columns)
+    gather_history = listed_rows_to_columns(columns, BLOCK, width)
+    gather_extra = listed_rows_to_columns(WALL_EXTRA, BLOCK, width, behind=columns)
 
     @inlined_closure
     def gather_contacts(
