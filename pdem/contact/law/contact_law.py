@@ -214,6 +214,11 @@ class ContactLaw:
         """Resistances that are functions with a memory."""
         return [part for part in self.resistances if part.torque is not None]
 
+    @property
+    def has_resistance(self) -> bool:
+        """Whether contacts may exert torques besides those of their forces."""
+        return self.constant_torque is not None or bool(self.remembering)
+
     @cached_property
     def adhesions(self) -> list[AdhesionPart]:
         """All kinds of adhesion."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW
 from pdem.contact.pairs.stages import shortest_way
 from pdem.foundation.box_images import images_in
 from pdem.foundation.geometry_kernels import inlined_geometry
@@ -132,4 +131,4 @@ def gather_forces(
     for c in prange(len(candidate)):
         row = index[candidate[c]]
         for axis in range(3):
-            forces[c, axis] = stored[FORCE_ROW * row + FORCE_J + axis] if row > 0 else 0.0
+            forces[c, axis] = stored[row, axis] if row > 0 else 0.0

@@ -88,8 +88,8 @@ class Contacts(NamedTuple):
         By history index.
     history : array
         Flat, in blocks of `pdem.contact.law.contact_law.BLOCK` contacts, column behind column.
-    forces : array
-        Flat; by force index a row of `pdem.contact.pairs.layout.FORCE_ROW` numbers.
+    forces : (indices, width) array
+        What contacts do to their particles by force index, see `pdem.contact.pairs.layout.force_row_of`.
     ended : (accounts, workers * ENDS) array
         Accounts of contacts that have just ended, those of worker w from ``w * ENDS`` on.
     width : int
@@ -116,8 +116,7 @@ class Rows(NamedTuple):
         So many entries at the begin of each row touch and stand in the order of the partners' ids; `UNORDERED` where
         that has to be found out.
     load : int32 array
-        Of these entries, twice the force index of the contact, one more where p is the higher particle: which of all
-        rows of `pdem.contact.pairs.layout.LOAD_ROW` numbers acts on p.
+        Of these entries, twice the force index of the contact, one more where p is the higher particle.
     """
 
     start: NDArray[np.int64]

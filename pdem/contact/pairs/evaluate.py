@@ -50,12 +50,12 @@ from pdem.contact.pairs.stages import (
     add_box_work,
     contact_geometry,
     contact_kinematics,
+    force_scatter_of,
     gather_coefficients,
     gather_particles,
     gather_positions,
     mark_candidates,
     member_masses,
-    scatter_forces,
 )
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, prange
@@ -164,7 +164,9 @@ def evaluation_of(law: ContactLaw) -> Any:
 
 def chunk_of_contacts(law: ContactLaw) -> Any:
     """Make the function that evaluates the contacts of a chunk, a block at a time."""
-    evaluate_block, end_contacts = evaluation_of(law), contact_end_of(law)
+    evaluate_block, end_contacts, scatter_forces = (
+        evaluation_of(law), contact_end_of(law), force_scatter_of(law)
+    )  # fmt: skip
 
     @inlined_closure
     def evaluate_contacts(

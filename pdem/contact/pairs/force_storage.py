@@ -5,28 +5,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pdem.contact.pairs.layout import BLOCK, FORCE_ROW
-from pdem.foundation.arrays import lengthened, with_spare
+from pdem.contact.pairs.layout import BLOCK
+from pdem.foundation.arrays import lengthened, line_zeros, with_spare
 
 
 class ForceStorage:
-    """Rows of `FORCE_ROW` numbers by force index; index 0 stands for "no contact".
+    """What contacts do to their particles, by force index; index 0 stands for "no contact".
 
     Most chunks leave theirs to a later chunk of the same worker, so that they stay in the caches. Chunks with a
     particle whose forces are summed at the end of the step keep theirs until then.
 
+    Parameters
+    ----------
+    width : int
+        Numbers of a contact, see `pdem.contact.pairs.layout.force_row_of`.
+
     Attributes
     ----------
-    forces : (indices * FORCE_ROW + spare,) array
-        What contacts do to their particles, see `pdem.contact.pairs.layout.FORCE_ROW`.
+    forces : (indices, width) array
+        The rows.
     begin : int64 array
         First force index of each chunk.
     any_persistent : bool
         Whether any chunk has force indices of its own until the end of the step.
     """
 
-    def __init__(self) -> None:
-        self.forces = np.zeros(FORCE_ROW * BLOCK)
+    def __init__(self, width: int) -> None:
+        self.forces = line_zeros((BLOCK, width))
         self.begin = np.zeros(0, np.int64)
         self.any_persistent = False
         self._persistent, self._marks = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
@@ -90,6 +95,6 @@ class ForceStorage:
         return self.forces.nbytes + self.begin.nbytes + self._persistent.nbytes
 
     def _reserve(self) -> None:
-        """Make room for all rows, keeping what is there, and for one number that is read behind the last row."""
-        if FORCE_ROW * self._next >= len(self.forces):
-            self.forces = lengthened(self.forces, FORCE_ROW * with_spare(self._next))
+        """Make room for all rows, keeping what is there."""
+        if self._next > len(self.forces):
+            self.forces = lengthened(self.forces, with_spare(self._next))

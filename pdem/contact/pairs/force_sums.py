@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.pairs.arguments import Candidates, Kick, ParticleArrays, Rows
 from pdem.contact.pairs.history_kernels import UNORDERED
-from pdem.contact.pairs.layout import LOAD_ROW, WORK
+from pdem.contact.pairs.layout import WORK
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.vectors import put3
@@ -16,7 +16,7 @@ from pdem.foundation.workers import share_of
 from pdem.motion.integration import FINE, FixedColumns, Motion, Travel, move, unpack_particle
 from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
 from pdem.simd.places import ROW, offset
-from pdem.simd.row_sums import row_sum
+from pdem.simd.row_sums import sum_loads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from pdem.foundation.vectors import Vector
 
 _STRIDE = np.uint64(BLOCK)
-
-sum_row = row_sum(LOAD_ROW)
-"""Force and torque of the contacts of a particle, see `pdem.simd.row_sums.row_sum`."""
-
 
 @inlined
 def order_row(begin: int, end: int, entry: NDArray[np.int32], candidates: Candidates) -> int:
@@ -60,7 +56,7 @@ def total_force(
     begin = rows.start[p]
     if rows.touching[p] == UNORDERED:
         order_loads(p, rows, candidates)
-    fx, fy, fz, tx, ty, tz = sum_row(rows.load, forces, begin, begin + rows.touching[p])
+    fx, fy, fz, tx, ty, tz = sum_loads(rows.load, forces, begin, begin + rows.touching[p])
     if len(kick.wall) > 0:
         w = kick.wall_row[p] & ROW  # the row of zeros is added, too: 0 has a sign
         fx, fy, fz = fx + kick.wall[w, 0], fy + kick.wall[w, 1], fz + kick.wall[w, 2]

@@ -11,7 +11,7 @@ from pdem.contact.pairs.arguments import Chunks, Contacts
 from pdem.contact.pairs.begin_and_end import ENDS
 from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, SPARE
-from pdem.contact.pairs.layout import BLOCK, WORK
+from pdem.contact.pairs.layout import BLOCK, WORK, force_row_of
 from pdem.contact.pairs.runs import FREE_FORCE, FREE_HISTORY, RUN, plan_runs, resume_runs
 from pdem.foundation.arrays import lengthened, line_zeros, with_spare
 from pdem.simd.transposition import LANES
@@ -64,7 +64,7 @@ class HistoryStorage:
         self.width, self._accounts = law.columns, len(law.energies)
         self.size, self.inner, self.candidates = CHUNK, 0, 0
         self.history = np.zeros((0, self.width, BLOCK))
-        self.forces, self.work = ForceStorage(), np.zeros(0)
+        self.forces, self.work = ForceStorage(force_row_of(law)), np.zeros(0)
         self.candidate = np.zeros(0, np.int32)
         self._begin, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._capacity, self._contacts = np.zeros(0, np.int32), np.zeros(0, np.int32)

@@ -19,12 +19,9 @@ from pdem.contact.law.parts import Contact, Load, Step
 from pdem.contact.law.spring_force import spring_force
 from pdem.contact.law.viscoelastic import Before, normal_force_of
 from pdem.contact.pairs.layout import (
-    ARM_I,
-    ARM_J,
     COEFFICIENTS,
     CONTACT_X,
     DAMPING,
-    FORCE_I_X,
     FORCE_J_X,
     FORCE_LIMIT,
     FORCE_X,
@@ -46,8 +43,7 @@ from pdem.contact.pairs.layout import (
     STIFFNESS,
     STRIDE,
     TANGENTIAL_X,
-    TORQUE_I_X,
-    TORQUE_J_X,
+    TORQUE_PER_ARM_X,
     history_column,
     history_place,
 )
@@ -327,7 +323,7 @@ def _resultant_stage(law: ContactLaw) -> Any:
         law.tangential is not None,
     )
     has_spring, part = law.is_spring, law.constant_torque
-    has_constant, has_memory = part is not None, bool(law.remembering)
+    has_constant, has_memory, resists = part is not None, bool(law.remembering), law.has_resistance
     friction = COEFFICIENTS[0 if part is None else law.places_of_coefficients(part)[0]]
     slid, rolled = (history_place(law.place(name)) for name in ("sliding", "rolling"))
 
@@ -338,7 +334,7 @@ def _resultant_stage(law: ContactLaw) -> Any:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             n, r = get3(work, w + NORMAL_X, STRIDE), get3(work, w + ROLLING_X, STRIDE)
-            normal, arm_i, arm_j = history[h + H_NORMAL], work[w + ARM_I], work[w + ARM_J]
+            normal = history[h + H_NORMAL]
             load = work[w + LOAD] if pulls else normal
             f = get3(work, w + FORCE_X, STRIDE)
             a = 0.0, 0.0, 0.0
@@ -361,16 +357,12 @@ def _resultant_stage(law: ContactLaw) -> Any:
             if has_memory:
                 b = get3(work, w + RESISTANCE_X, STRIDE)
                 a = a[0] + b[0], a[1] + b[1], a[2] + b[2]
-            if has_force:
-                q = cross3(n, f)
-                torque_i = -arm_i * q[0] - a[0], -arm_i * q[1] - a[1], -arm_i * q[2] - a[2]
-                torque_j = a[0] - arm_j * q[0], a[1] - arm_j * q[1], a[2] - arm_j * q[2]
-                force = normal * n[0] + f[0], normal * n[1] + f[1], normal * n[2] + f[2]
-            else:
-                torque_i, torque_j, force = scale3(-1.0, a), a, scale3(normal, n)
-            put3(work, w + FORCE_I_X, STRIDE, (-force[0], -force[1], -force[2]))
-            put3(work, w + TORQUE_I_X, STRIDE, torque_i)
+            if resists:
+                put3(work, w + RESISTANCE_X, STRIDE, a)
+            if not has_force:
+                f = 0.0, 0.0, 0.0
+            force = normal * n[0] + f[0], normal * n[1] + f[1], normal * n[2] + f[2]
             put3(work, w + FORCE_J_X, STRIDE, force)
-            put3(work, w + TORQUE_J_X, STRIDE, torque_j)
+            put3(work, w + TORQUE_PER_ARM_X, STRIDE, cross3(f, n))
 
     return resultant_stage

@@ -27,16 +27,16 @@ columns                         written by    meaning
 `STIFFNESS`, `DAMPING`          normal force  tangential ones [N/m, N s/m]
 `SHRINK`, `SLIP_TIME`           normal force  what unloading leaves of the tangential force; time of slip [s]
 `NORMAL_STIFFNESS`, `LOAD`      normal force  [N/m]; force to which frictions are proportional [N]
-`RESISTANCE_X` ..               resistances   torque of those that remember, on the higher particle [N m]
+`RESISTANCE_X` ..               resistances   torque on the higher particle that follows from no force [N m]
 `FORCE_X` .., `FORCE_LIMIT`     tangential    tangential force [N]; square of the largest [N^2]
-`FORCE_I_X` .., `TORQUE_I_X`    resultant     force and torque on the lower particle [N, N m]
-`FORCE_J_X` .., `TORQUE_J_X`    resultant     force and torque on the higher particle [N, N m]
+`FORCE_J_X` ..                  resultant     force on the higher particle [N]
+`TORQUE_PER_ARM_X` ..           resultant     its torque on either particle, over the arm of that [N]
 ==============================  ============  ================================================================
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from pdem.foundation.kernels import inlined
 from pdem.motion.integration import PACKED
 from pdem.motion.moving_blocks import COLUMNS
 from pdem.simd.places import ROW, offset
+
+if TYPE_CHECKING:
+    from pdem.contact.law.contact_law import ContactLaw
 
 STRIDE = np.uint64(BLOCK)
 """From one column to the next."""
@@ -67,32 +70,31 @@ VELOCITY_X, VELOCITY_Y, VELOCITY_Z = VX_I, VY_I, VZ_I
 OVERLAP_END, OVERLAP_MIDDLE, STATE = VX_J, VY_J, VZ_J
 (
     CONTACT_X, CONTACT_Y, CONTACT_Z, SLIP_X, SLIP_Y, SLIP_Z, ROLLING_X, ROLLING_Y, ROLLING_Z, OVERLAP_BEGIN, SPIN,
-    RADIUS, MASS, _, INVERSE_MASS, INERTIA, ARM_I, ARM_J, PAIR, FORCE_LIMIT, STIFFNESS,
-) = columns(3, 21)  # fmt: skip
+    RADIUS, MASS, _, INVERSE_MASS, INERTIA, PAIR, FORCE_LIMIT, STIFFNESS,
+) = columns(3, 19)  # fmt: skip
 TANGENTIAL_X, TANGENTIAL_Y, TANGENTIAL_Z = CONTACT_X, CONTACT_Y, CONTACT_Z
 FORCE_X, FORCE_Y, FORCE_Z = SLIP_X, SLIP_Y, SLIP_Z
 
+DAMPING, SHRINK, SLIP_TIME, NORMAL_STIFFNESS, LOAD = columns(2 * PACKED, 5)
 (
-    DAMPING, SHRINK, SLIP_TIME, NORMAL_STIFFNESS, LOAD, RESISTANCE_X, RESISTANCE_Y, RESISTANCE_Z,
-) = columns(2 * PACKED, 8)  # fmt: skip
-(
-    FORCE_I_X, FORCE_I_Y, FORCE_I_Z, TORQUE_I_X, TORQUE_I_Y, TORQUE_I_Z,
-    FORCE_J_X, FORCE_J_Y, FORCE_J_Z, TORQUE_J_X, TORQUE_J_Y, TORQUE_J_Z,
-) = columns(2 * PACKED + 8, 12)  # fmt: skip
+    FORCE_J_X, FORCE_J_Y, FORCE_J_Z, TORQUE_PER_ARM_X, TORQUE_PER_ARM_Y, TORQUE_PER_ARM_Z, ARM_I, ARM_J,
+    RESISTANCE_X, RESISTANCE_Y, RESISTANCE_Z, _,
+) = columns(2 * PACKED + 5, 12)  # fmt: skip
 
-LOAD_ROW = 6
-"""Numbers of what a contact does to one of its particles: force and torque, three each."""
+FORCE_ROW, FORCE_AND_RESISTANCE_ROW = 8, 12
+"""Numbers of what a contact does to its particles, which are summed later: the columns from `FORCE_J_X` on, up to the
+arms, or with the resistance and one that means nothing. The first are one line of the cache."""
 
-FORCE_ROW = 2 * LOAD_ROW
-"""Numbers of what a contact does to both, which are summed later: first that to the lower particle."""
 
-FORCE_J = LOAD_ROW
-"""Where in such a row the force on the higher particle begins."""
+def force_row_of(law: ContactLaw) -> int:
+    """Return how many numbers say what a contact of this law does to its particles."""
+    return FORCE_AND_RESISTANCE_ROW if law.has_resistance else FORCE_ROW
 
-COEFFICIENTS = tuple(columns(2 * PACKED + 8 + FORCE_ROW, MOST_COEFFICIENTS))
+
+COEFFICIENTS = tuple(columns(2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW, MOST_COEFFICIENTS))
 """Row of the pair table, as many columns as the law has coefficients."""
 
-STAGED = 2 * PACKED + 8 + FORCE_ROW + MOST_COEFFICIENTS
+STAGED = 2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW + MOST_COEFFICIENTS
 """Columns of all stages."""
 
 WORK = max(BLOCK * STAGED, COLUMNS) + 64

@@ -23,9 +23,7 @@ from pdem.contact.pairs.layout import (
     BLOCK,
     COEFFICIENTS,
     CONTACT_X,
-    FORCE_I_X,
     FORCE_J_X,
-    FORCE_ROW,
     INERTIA,
     INVERSE_MASS,
     INVERSE_MASS_I,
@@ -54,9 +52,11 @@ from pdem.contact.pairs.layout import (
     WX_J,
     X_I,
     X_J,
+    force_row_of,
 )
 from pdem.foundation.box_images import frame3, images_in, nearest_in_frame, nearest_motion, nearest_way, power
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image
+from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
 from pdem.motion.integration import PACKED
@@ -67,6 +67,7 @@ from pdem.simd.places import ROW, offset
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates, Contacts, StepParameters
     from pdem.foundation.vectors import Vector
 
@@ -75,7 +76,6 @@ APART, TOO_DEEP = 1.0, 2.0
 
 _gather_position = listed_rows_to_columns(4, BLOCK, PACKED)
 _gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED)
-_scatter_force = columns_to_listed_rows(FORCE_ROW, BLOCK, FORCE_ROW)
 
 
 @inlined
@@ -309,14 +309,20 @@ def add_box_work(
         history[h + column] += done * parameters.dt
 
 
-@inlined
-def scatter_forces(
-    at: int, force_index: int, count: int, work: NDArray[np.float64], forces: NDArray[np.float64]
-) -> None:
-    """Write what the contacts of a block do to their particles into the rows from `force_index` on.
+def force_scatter_of(law: ContactLaw) -> Any:
+    """Make the function that writes what contacts do to their particles from columns to rows."""
+    scatter_rows = columns_to_listed_rows(force_row_of(law), BLOCK, force_row_of(law))
 
-    Call this one block late: loading with another vector width than that of the store defeats the forwarding of stores
-    to loads.
-    """
-    for c in range(0, count, GROUP):
-        _scatter_force(work, offset(at, c) + FORCE_I_X, forces, (), offset(force_index, c))
+    @inlined_closure
+    def scatter_forces(
+        at: int, force_index: int, count: int, work: NDArray[np.float64], forces: NDArray[np.float64]
+    ) -> None:
+        """Do so for the contacts of a block, into the rows from `force_index` on.
+
+        Call this one block late: loading with another vector width than that of the store defeats the forwarding of
+        stores to loads.
+        """
+        for c in range(0, count, GROUP):
+            scatter_rows(work, offset(at, c) + FORCE_J_X, forces, (), offset(force_index, c))
+
+    return scatter_forces

@@ -31,13 +31,13 @@ from pdem.contact.pairs.layout import (
     PAIR,
     RADIUS,
     RADIUS_J,
+    RESISTANCE_X,
     ROLLING_X,
     SLIP_X,
     SPIN,
     STAGED,
     STRIDE,
-    TORQUE_I_X,
-    TORQUE_J_X,
+    TORQUE_PER_ARM_X,
     VX_J,
     WX_J,
     X_J,
@@ -238,8 +238,8 @@ def add_wall_work(at: int, block: int, count: int, dt: float, ledger: bool, work
         w, h = offset(at, c), offset(block, c)
         put3(numbers, w + OLD_NORMAL_X, STRIDE, get3(numbers, w + NORMAL_X, STRIDE))
         if ledger:
-            force, moment = get3(numbers, w + FORCE_J_X, STRIDE), get3(numbers, w + TORQUE_I_X, STRIDE)
-            power = exact_dot3(force, get3(numbers, w + WALL_VELOCITY_X, STRIDE)) - exact_dot3(
+            force, moment = get3(numbers, w + FORCE_J_X, STRIDE), get3(numbers, w + RESISTANCE_X, STRIDE)
+            power = exact_dot3(force, get3(numbers, w + WALL_VELOCITY_X, STRIDE)) + exact_dot3(
                 moment, get3(numbers, w + WALL_SPIN_X, STRIDE)
             )
             numbers[w + WALL_WORK_DONE] += numbers[w + COUNTED] * power * dt
@@ -294,9 +294,10 @@ def scatter_wall_forces(at: int, first: int, count: int, work: WallWork) -> None
         for axis in range(3):
             along = np.uint64(BLOCK * axis)
             work.force[row, axis] = numbers[w + FORCE_J_X + along]
-            work.force[row, 3 + axis] = -numbers[w + TORQUE_I_X + along]
+            moment, torque = numbers[w + RESISTANCE_X + along], numbers[w + TORQUE_PER_ARM_X + along]
+            work.force[row, 3 + axis] = moment
             work.total[mine, axis] += numbers[w + FORCE_J_X + along]
-            work.total[mine, 3 + axis] += numbers[w + TORQUE_J_X + along]
+            work.total[mine, 3 + axis] += numbers[w + ARM_J] * torque + moment
 
 
 @inlined
