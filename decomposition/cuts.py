@@ -70,6 +70,10 @@ class Cuts:
             box = side_of(box, int(self.axis[cut]), float(self.place[cut]), is_below=is_below)
         return box.copy()
 
+    def axes_of(self, part: int) -> NDArray[np.bool_]:
+        """Return for each axis (3,) whether any cut across it bounds a part."""
+        return np.isin(np.arange(3), self.axis[[cut for cut, _ in self.way_to(part)]])
+
     def _above_each(self) -> NDArray[np.int64]:
         """Return the parent of each cut and, at the index -1 minus its number, of each part; all are cuts."""
         cuts = np.arange(self.parts - 1)

@@ -66,7 +66,7 @@ class RankExchange(RankGroup):
     ) -> None:
         super().__init__(world)
         self._partition = PARTITIONERS[method](lower, upper)
-        self._parts: Parts = self._partition(np.zeros((0, 3)), self.size)
+        self._take(self._partition(np.zeros((0, 3)), self.size))
         self._neighbourhood = Neighbourhood(self._messages, self._communicator, self.rank)
         self.reshape(BoxShape.upright(np.asarray(lower), np.where(periodic, np.subtract(upper, lower), 0.0)))
         self._ghosts = Ghosts(self._communicator)
@@ -81,7 +81,15 @@ class RankExchange(RankGroup):
 
     def divide(self, position: NDArray[np.float64]) -> None:
         """Cut space into parts with equal numbers of the particles of all ranks. Collective."""
-        self._parts = self._partition(position, self.size, over=self)
+        self._take(self._partition(position, self.size, over=self))
+
+    def _take(self, parts: Parts) -> None:
+        self._parts, self._cut_axes = parts, parts.axes_of(self.rank)
+
+    @property
+    def cut_axes(self) -> NDArray[np.bool_]:
+        """For each axis (3,), whether other ranks have what lies beyond this rank's part along it."""
+        return self._cut_axes
 
     def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the rank (n,) whose part each position (n, 3) is in."""
@@ -119,7 +127,7 @@ class RankExchange(RankGroup):
         self._communicator.Allreduce(held.sum(axis=0), all_counts, self._mpi.SUM)
         work = held @ (total / np.maximum(all_counts, 1.0))
         work *= since.sum() / work.sum() if work.any() else 1.0
-        self._parts = self._partition(position, self.size, work, self._parts, over=self)
+        self._take(self._partition(position, self.size, work, self._parts, over=self))
         return True
 
     def _totals(self, since: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -66,6 +66,8 @@ class OneOfMany(Alone):
         particles of this rank.
     period : (3,) array
         Of the axes [m], 0 for open ones.
+    cut_axes : (3,) bool array
+        See `pdem.containers.exchange.Exchange.cut_axes`.
     threads : int
         Of this rank.
 
@@ -77,14 +79,22 @@ class OneOfMany(Alone):
         Time spent so far on what the others would do [s].
     """
 
-    def __init__(self, neighbours: Sequence[OtherRank], period: Floats, threads: int = 1) -> None:
+    def __init__(
+        self, neighbours: Sequence[OtherRank], period: Floats, cut_axes: NDArray[np.bool_], threads: int = 1
+    ) -> None:
         super().__init__(threads)
+        self._cut_axes = cut_axes
         self._others, self._shape = list(neighbours), BoxShape.upright(np.zeros(3), period)
         self._spheres, self._states = _Gathered([], PACKED), _Gathered([], STATE)
         self._numbers = self._numbers_of_states = np.zeros(0, np.int64)
         self._has_clusters = False
         self.neighbours = 0
         self.seconds_of_others = 0.0
+
+    @property
+    def cut_axes(self) -> NDArray[np.bool_]:
+        """As given."""
+        return self._cut_axes
 
     def make_ghosts(
         self,

@@ -36,6 +36,10 @@ class Parts(Protocol):
         """Return the lowest and highest coordinates (6,) [m] of a part of a whole (6,) [m]."""
         ...
 
+    def axes_of(self, part: int) -> NDArray[np.bool_]:
+        """Return for each axis (3,) whether the part has neighbours along it."""
+        ...
+
     def near(self, boxes: Floats, whole: Floats, repeats: Repeats) -> NDArray[np.int64]:
         """Return the parts, rising, that come within some distance of any of these boxes, and few others.
 

@@ -160,6 +160,11 @@ class Exchange(Group, Protocol):
         """Divide space among the ranks: equal numbers of particles, which any rank may hold, at these positions."""
         ...
 
+    @property
+    def cut_axes(self) -> NDArray[np.bool_]:
+        """For each axis (3,), whether other ranks have what lies beyond this rank's part along it."""
+        ...
+
     def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the rank (n,) whose part of space each of the positions (n, 3) is in."""
         ...
@@ -333,6 +338,11 @@ class Alone(OneRank):
 
     def divide(self, position: NDArray[np.float64]) -> None:
         """Do nothing: there is one part."""
+
+    @property
+    def cut_axes(self) -> NDArray[np.bool_]:
+        """No axis: there is one part."""
+        return np.zeros(3, np.bool_)
 
     def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return 0 for each position."""

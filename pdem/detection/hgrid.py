@@ -68,6 +68,7 @@ class HierarchicalGrid:
         lower = np.array(lower, dtype=np.float64)
         self._shape = BoxShape.upright(lower, np.where(periodic, np.asarray(upper) - lower, 0.0))
         self._period = self._shape.period  # of the grid
+        self._cut = np.zeros(3, np.bool_)
         self._found = np.zeros(SEGMENTS, dtype=np.int64)
         self._counters = np.zeros((SEGMENTS, 2), dtype=np.int64)
         self._room = np.zeros(SEGMENTS + 1, dtype=np.int64)
@@ -93,6 +94,13 @@ class HierarchicalGrid:
     def set_shape(self, shape: BoxShape) -> None:
         """Search in a box of another shape from now on."""
         self._shape = shape
+
+    def set_cut_axes(self, cut: NDArray[np.bool_]) -> None:
+        """Lay the rows of cells along axes (3,) that are not cut, and layers across one that is, if there is any.
+
+        Then those who are near particles of others, beyond the ends of such axes, stand together in `order`.
+        """
+        self._cut = cut
 
     def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
         """Change the limits of the reach diameters of the levels [m]; of more than there are, the largest."""
@@ -161,7 +169,8 @@ class HierarchicalGrid:
         shape, measured = self._shape, self._levels.highest.max(axis=0) - self._levels.lowest.min(axis=0)
         if shape.leans:
             return np.array([shape.velocity, 3 - shape.velocity - shape.gradient, shape.gradient])
-        return np.argsort(np.where(self._period > 0.0, self._period, measured), kind="stable")[[1, 0, 2]]
+        axes = np.lexsort((np.where(self._period > 0.0, self._period, measured), self._cut))
+        return axes if self._cut.sum() == 2 else axes[[1, 0, 2]]
 
     def _lean(self) -> Lean | None:
         """Return how the box leans, for kernels."""

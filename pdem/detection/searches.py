@@ -60,6 +60,10 @@ class PairFinder(Protocol):
         """Search in a box of another shape from now on; only hierarchical grids know one that leans."""
         ...
 
+    def set_cut_axes(self, cut: NDArray[np.bool_]) -> None:
+        """Have particles along these axes (3,) far from each other in the order, where more are beyond both ends."""
+        ...
+
     def order(
         self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
     ) -> NDArray[np.int32]:
@@ -108,6 +112,9 @@ class SingleSizeFinder:
     def set_shape(self, shape: BoxShape) -> None:
         """Search in a box of another shape from now on."""
         self._lower, self._upper = shape.lower, shape.lower + shape.period
+
+    def set_cut_axes(self, cut: NDArray[np.bool_]) -> None:
+        """Do nothing: there is no order to choose."""
 
     def order(
         self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int

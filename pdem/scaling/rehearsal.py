@@ -137,7 +137,7 @@ class Rehearsal:
         """Return one rank that has all particles."""
         columns = self._particles_in(tiling, tiling.lower, tiling.upper)
         meshes = self._walls_in(tiling, tiling.lower, tiling.upper)
-        return self._timed(0, tiling, _with_clusters(tiling, columns), [], meshes, None)
+        return self._timed(0, tiling, _with_clusters(tiling, columns), [], meshes, None, np.zeros(3, np.bool_))
 
     def rank(self, tiling: Tiling, parts: Any, rank: int, skins: Skins) -> TimedRank:
         """Return one of many ranks.
@@ -153,13 +153,15 @@ class Rehearsal:
         skins : Skins
             Levels of size, those of all particles.
         """
-        box, reach = parts.box(rank, self.whole(tiling)), self._largest_reach(skins) + tiling.overhang
+        whole = self.whole(tiling)
+        box, reach = parts.box(rank, whole), self._largest_reach(skins) + tiling.overhang
         columns = self._particles_in(tiling, box[:3] - 2.0 * reach, box[3:] + 2.0 * reach)
         owner = parts.owners(_with_clusters(tiling, columns).centres())
         own = _with_clusters(tiling, {name: column[owner == rank] for name, column in columns.items()})
         others = _by_owner(tiling, columns, owner, owner != rank, self._shapes)
         meshes = self._walls_in(tiling, box[:3] - reach, box[3:] + reach)
-        return self._timed(rank, tiling, own, others, meshes, skins)
+        cut_axes = (box != whole).reshape(2, 3).any(axis=0)
+        return self._timed(rank, tiling, own, others, meshes, skins, cut_axes)
 
     def whole(self, tiling: Tiling) -> Floats:
         """Return where the particles of the large system are (6,) [m]: along open axes some may be outside its box."""
@@ -195,11 +197,11 @@ class Rehearsal:
 
     def _timed(
         self, rank: int, tiling: Tiling, own: ParticleTable, others: Sequence[OtherRank], meshes: list[Mesh],
-        skins: Skins | None,
+        skins: Skins | None, cut_axes: NDArray[np.bool_],
     ) -> TimedRank:  # fmt: skip
         """Return a rank with its lists, after the steps that are not timed."""
         period = np.where(self.periodic, tiling.upper - tiling.lower, 0.0)
-        exchange = rank_among_others(others, period, self.threads)
+        exchange = rank_among_others(others, period, cut_axes, self.threads)
         timed = TimedRank(rank, self._system(self._case_of(tiling), own, exchange, meshes, skins), exchange)
         timed.advance(self._warm_up)
         return timed

@@ -73,6 +73,7 @@ def reorder(system: System, walls: Carried | None) -> Carried | None:
     """Put particles into the order of grid cells, and let carried contacts follow; return those with walls."""
     particles = system.particles
     system.measure_reaches()
+    system.search.set_cut_axes(system.exchange.cut_axes)
     order = system.search.order(particles.position, system.reach, particles.count)
     if system.clusters is not None:
         order = with_members_together(order, particles)

@@ -204,12 +204,12 @@ def exact_partition(parts: Any, ranks: Sequence[int], whole: NDArray[np.float64]
 
 
 def rank_among_others(
-    neighbours: Sequence[OtherRank], period: NDArray[np.float64], threads: int
+    neighbours: Sequence[OtherRank], period: NDArray[np.float64], cut_axes: NDArray[np.bool_], threads: int
 ) -> AmongOthers:
     """Return the exchange of a rank whose neighbours are made up; see `decomposition.one_of_many.OneOfMany`."""
     from decomposition.one_of_many import OneOfMany
 
-    return OneOfMany(neighbours, period, threads)
+    return OneOfMany(neighbours, period, cut_axes, threads)
 
 
 def neighbour_seconds(levels: int) -> float:
