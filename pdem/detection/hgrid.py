@@ -169,7 +169,8 @@ class HierarchicalGrid:
         shape, measured = self._shape, self._levels.highest.max(axis=0) - self._levels.lowest.min(axis=0)
         if shape.leans:
             return np.array([shape.velocity, 3 - shape.velocity - shape.gradient, shape.gradient])
-        axes = np.lexsort((np.where(self._period > 0.0, self._period, measured), self._cut))
+        length = np.where((self._period > 0.0) & ~self._cut, self._period, measured)
+        axes = np.lexsort((length, self._cut))
         return axes if self._cut.sum() == 2 else axes[[1, 0, 2]]
 
     def _lean(self) -> Lean | None:

@@ -137,7 +137,9 @@ class Rehearsal:
         """Return one rank that has all particles."""
         columns = self._particles_in(tiling, tiling.lower, tiling.upper)
         meshes = self._walls_in(tiling, tiling.lower, tiling.upper)
-        return self._timed(0, tiling, _with_clusters(tiling, columns), [], meshes, None, np.zeros(3, np.bool_))
+        return self._timed(
+            0, tiling, _with_clusters(tiling, columns), [], meshes, None, np.zeros(3, np.bool_)
+        )
 
     def rank(self, tiling: Tiling, parts: Any, rank: int, skins: Skins) -> TimedRank:
         """Return one of many ranks.

@@ -156,6 +156,17 @@ def boxes_of(cuts, whole):
 
 
 @settings(max_examples=60, derandomize=True)
+@given(seed=SEEDS, parts=st.integers(1, 40), axes=st.sampled_from([(0,), (2,), (0, 2), (0, 1, 2)]))
+def test_parts_know_the_axes_along_which_they_end(seed, parts, axes):
+    _, position = cloud(seed, 500)
+    cuts = cut(position, parts, axes)
+    everywhere = np.array([-np.inf] * 3 + [np.inf] * 3)
+    for part in range(parts):
+        ends = np.isfinite(cuts.box(part, everywhere)).reshape(2, 3).any(axis=0)
+        np.testing.assert_array_equal(cuts.axes_of(part), ends)
+
+
+@settings(max_examples=60, derandomize=True)
 @given(seed=SEEDS, parts=st.integers(1, 70), periodic=st.tuples(st.booleans(), st.booleans(), st.booleans()))
 def test_the_parts_near_boxes_are_found(seed, parts, periodic):
     """By the walk down the tree as by a look at all of them, whatever the images."""

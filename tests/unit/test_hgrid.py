@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,20 @@ def test_a_grid_that_was_narrow_becomes_that_of_the_box_again():
 def test_gaps_on_a_circle(place, width, gap):
     found = _middle_of_gap(np.array(place), width)
     assert found == (None if gap is None else pytest.approx(gap, abs=0.02))
+
+
+@pytest.mark.parametrize("cut", [cut for cut in product((False, True), repeat=3) if 0 < sum(cut) < 3])
+@pytest.mark.parametrize("periodic", [(False, False, False), (True, True, True)])
+def test_those_at_the_ends_of_cut_axes_stand_together(cut, periodic):
+    """Layers lie across an axis that is cut, and rows along one that is not."""
+    sides = np.array([3.0, 2.0, 2.5])
+    position = np.random.default_rng(5).uniform(0.0, sides, (20 * COUNT, 3))
+    reach, cut = np.full(len(position), 0.05), np.array(cut)
+    grid = HierarchicalGrid(np.array([0.1]), np.zeros(3), sides, periodic)
+    grid.set_cut_axes(cut)
+    cell = np.floor(position[grid.order(position, reach, len(position))] / 0.1)
+    steps = (np.diff(cell, axis=0) != 0.0).sum(axis=0)  # a step goes from one row, layer or cell to another
+    slowest, fastest = np.argmin(steps), np.argmax(steps)
+    assert cut[slowest]
+    assert not cut[fastest]
+    assert steps[slowest] < 0.02 * steps[fastest]

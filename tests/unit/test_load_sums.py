@@ -8,16 +8,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.pairs.arguments import Candidates
-from pdem.contact.pairs.force_sums import order_row, sum_row
-from pdem.contact.pairs.layout import LOAD_ROW
+from pdem.contact.pairs.force_sums import order_row
+from pdem.contact.pairs.layout import FORCE_AND_RESISTANCE_ROW, FORCE_ROW
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import _OPTIONS
 from pdem.simd.prefetch import fetch
+from pdem.simd.row_sums import sum_loads
 
 
 @numba.njit(**_OPTIONS)
 def added(listed, loads, begin, end):
-    return sum_row(listed, loads, begin, end)
+    return sum_loads(listed, loads, begin, end)
+
+
+@numba.njit(**_OPTIONS)
+def added_one_by_one(listed, rows, begin, end):
+    """Return force, torque of forces, and the rest of the torque, one number at a time."""
+    force, torque, resistance = np.zeros(3), np.zeros(3), np.zeros(3)
+    for load in listed[begin:end]:
+        row, side = rows[load >> 1], load & 1
+        sign = 1.0 if side == 1 else -1.0
+        for axis in range(3):
+            force[axis] += sign * row[axis]
+            torque[axis] += row[6 + side] * row[3 + axis]
+            if len(row) > FORCE_ROW:
+                resistance[axis] += sign * row[FORCE_ROW + axis]
+    return force, torque, resistance
 
 
 @numba.njit(**_OPTIONS)
@@ -35,18 +51,14 @@ def fetched(numbers, place):
     fetch(numbers, place)
 
 
-@given(st.integers(0, 2**32), st.integers(0, 40))
+@given(st.integers(0, 2**32), st.integers(0, 40), st.sampled_from((FORCE_ROW, FORCE_AND_RESISTANCE_ROW)))
 @settings(max_examples=60, deadline=None)
-def test_vectors_add_up_to_the_same_bits(seed, count):
+def test_vectors_add_up_to_the_same_bits(seed, count, width):
     rng = np.random.default_rng(seed)
-    rows = 30
-    numbers = rng.normal(size=LOAD_ROW * rows) * 10.0 ** rng.integers(-8, 8, LOAD_ROW * rows)
-    loads = np.append(numbers, np.nan)
-    listed = rng.integers(0, rows, count + 6).astype(np.int32)
-    total = np.zeros(LOAD_ROW)
-    for row in listed[3 : 3 + count]:
-        total += loads[LOAD_ROW * row : LOAD_ROW * (row + 1)]
-    np.testing.assert_array_equal(added(listed, loads, 3, 3 + count), total)
+    rows = rng.normal(size=(30, width)) * 10.0 ** rng.integers(-8, 8, (30, width))
+    listed = rng.integers(0, 2 * len(rows), count + 6).astype(np.int32)
+    force, torque, resistance = added_one_by_one(listed, rows, 3, 3 + count)
+    np.testing.assert_array_equal(added(listed, rows, 3, 3 + count), [*force, *(torque + resistance)])
 
 
 def row_of(rng, count):

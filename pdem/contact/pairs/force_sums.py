@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _STRIDE = np.uint64(BLOCK)
 
+
 @inlined
 def order_row(begin: int, end: int, entry: NDArray[np.int32], candidates: Candidates) -> int:
     """Put the candidates of a row that touch before the others, by the ids of partners; return how many touch."""
