@@ -30,9 +30,10 @@ nothing else.
 **Stores and loads of different widths.** What was stored in vectors of one width is loaded in another width only after
 it has reached the cache. Columns are therefore scattered to rows one block late.
 
-**Sums.** Force and torque of a contact are added to those of its particle as two vectors of three numbers
-(`row_sums`), contact after contact in a fixed order. What acts on both particles of a contact stands in two rows, with
-the sign that it has there: a choice would be a branch, which the processor foresees wrongly every other time.
+**Sums.** What a contact does to both of its particles is one row of eight numbers, a line of the cache: the force, its
+torque over the arm, and both arms. It is added to what acts on a particle as one vector, times signs and arm of the side
+on which the particle is (`row_sums`), contact after contact in a fixed order. A choice by the side would be a branch,
+which the processor foresees wrongly every other time.
 
 Everything here has a plain twin in Python, used where numba is switched off (``NUMBA_DISABLE_JIT``);
 `tests/unit/test_vector_code.py` reads the machine code of both kernels for several processors.
