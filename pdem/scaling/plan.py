@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pdem.benchmark.cases import Start
     from pdem.contact.walls.contacts import WallContacts
-    from pdem.containers.exchange import Division
+    from pdem.containers.division import Division
     from pdem.scaling.network import Network
     from pdem.simulation.simulation import Simulation
 

@@ -24,7 +24,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.containers.exchange import Division
+    from pdem.containers.division import Division
     from pdem.scaling.network import Network
 
     Floats = NDArray[np.float64]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from decomposition.mpi import World
     from pdem.case.model import Case
     from pdem.containers.clusters import ParticleTable
-    from pdem.containers.exchange import AmongOthers, Division, Exchange, OtherRank
+    from pdem.containers.division import Division
+    from pdem.containers.exchange import AmongOthers, Exchange, OtherRank
     from pdem.foundation.signals import SignalFlag
     from pdem.simulation.system import System
 
