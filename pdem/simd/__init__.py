@@ -31,9 +31,9 @@ nothing else.
 it has reached the cache. Columns are therefore scattered to rows one block late.
 
 **Sums.** What a contact does to both of its particles is one row of eight numbers, a line of the cache: the force, its
-torque over the arm, and both arms. It is added to what acts on a particle as one vector, times signs and arm of the side
-on which the particle is (`row_sums`), contact after contact in a fixed order. A choice by the side would be a branch,
-which the processor foresees wrongly every other time.
+torque over the arm, and both arms. It is added to what acts on a particle as one vector, times signs and arm of the
+side on which the particle is (`row_sums`), contact after contact in a fixed order. A choice by the side would be a
+branch, which the processor foresees wrongly every other time.
 
 Everything here has a plain twin in Python, used where numba is switched off (``NUMBA_DISABLE_JIT``);
 `tests/unit/test_vector_code.py` reads the machine code of both kernels for several processors.
