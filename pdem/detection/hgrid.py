@@ -14,12 +14,14 @@ import numpy as np
 
 from pdem.containers.box_shape import BoxShape
 from pdem.detection import grid_kernels as grid
-from pdem.detection import grid_levels
+from pdem.detection import grid_levels, grid_search
 from pdem.detection.cell_grid import Spheres, touches
 from pdem.detection.grid_levels import Lean
 from pdem.detection.neighbours import SEGMENTS, NearPairs
 from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import kernel, threads
+from pdem.simd.near_lanes import COORDINATES
+from pdem.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,8 +83,8 @@ class HierarchicalGrid:
     def _resize(self, count: int) -> None:
         self._level_of = np.empty(count, dtype=np.int8)
         self._bucket_of = np.empty(count, dtype=np.int64)
-        self._order = np.empty(count, dtype=np.int32)
-        self._spheres = np.empty(4 * count)
+        self._order = np.zeros(count + LANES, dtype=np.int32)
+        self._spheres = np.zeros(COORDINATES * (count + LANES))
 
     def _make_room(self) -> None:
         """Give each segment room for what was found there last, and no less than it has."""
@@ -151,7 +153,7 @@ class HierarchicalGrid:
         self._measure(position, reach, count)
         if levels.dense[levels.population > 0].all() or self._shape.leans or not self._period.any():
             return position
-        widest = 2.0 * grid.INFLATION * float(levels.reach.max())
+        widest = 2.0 * grid_search.INFLATION * float(levels.reach.max())
         together, self._period = opened(position[:count], self._shape.lower, self._shape.period, widest)
         if self._period is not self._shape.period:
             self._measure(together, reach, count)
@@ -207,11 +209,11 @@ class HierarchicalGrid:
         if lean is not None:
             period[2] = 0.0
         while True:
-            grid.search(
+            grid_search.search(
                 count, self._top_down, self._levels, self._level_of, (self._spheres, self._start, self._order), period,
                 lean, self._room, ((self._first, self._second), self._found, self._counters),
             )  # fmt: skip
-            if (self._found < np.diff(self._room)).all():
+            if (self._found + LANES <= np.diff(self._room)).all():
                 break
             self._make_room()
         return NearPairs(self._first, self._second, self._room[:-1], self._found)

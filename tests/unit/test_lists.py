@@ -160,7 +160,7 @@ def test_particles_are_sorted_into_buckets_however_the_buckets_are_shared(parts)
     expected = np.argsort(bucket_of, kind="stable")
     assert order.tolist() == expected.tolist()
     assert start.tolist() == np.searchsorted(np.sort(bucket_of), np.arange(buckets + 1)).tolist()
-    assert np.array_equal(spheres.reshape(-1, 4), np.column_stack((position[:, axes], reach))[expected])
+    assert np.array_equal(spheres.reshape(4, -1).T, np.column_stack((position[:, axes], reach))[expected])
 
 
 def test_detection_in_every_step_allocates_nothing_that_grows_with_the_particles(tmp_path) -> None:
