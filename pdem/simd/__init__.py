@@ -35,6 +35,10 @@ torque over the arm, and both arms. It is added to what acts on a particle as on
 side on which the particle is (`row_sums`), contact after contact in a fixed order. A choice by the side would be a
 branch, which the processor foresees wrongly every other time.
 
+**Bits in place of branches.** The search of the grid tests eight spheres at once and gets a bit for each that is near.
+The numbers of these are packed to the front of a vector, which is written as a whole; the next one overwrites what is
+left of it (`near_lanes`).
+
 Everything here has a plain twin in Python, used where numba is switched off (``NUMBA_DISABLE_JIT``);
 `tests/unit/test_vector_code.py` reads the machine code of both kernels for several processors.
 """
