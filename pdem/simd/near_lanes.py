@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.core.types.containers import UniTuple
 from numba.extending import intrinsic
 
-from pdem.simd.transposition import LANES, address_of, data_of
+from pdem.simd.transposition import LANES, address_of, data_of, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,13 +27,6 @@ COORDINATES = 4
 _NUMBER, _PLACE, _INDEX, _BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 _VALUES, _INDICES, _FLAGS = (ir.VectorType(kind, LANES) for kind in (_NUMBER, _INDEX, _BIT))
 _MASK = ir.IntType(LANES)
-
-
-def spread(builder: Any, value: Any) -> Any:
-    """Return a vector of `LANES` times the same value."""
-    kind = ir.VectorType(value.type, LANES)
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _INDEX(0))
-    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), ir.Constant(_INDICES, [0] * LANES))
 
 
 def _plain_mask(
@@ -65,16 +58,20 @@ def _generate_mask(context: Any, builder: Any, signature: Any, arguments: Any) -
     )
     squared = None
     for axis in range(3):
-        here, span = (spread(builder, builder.extract_value(vector, axis)) for vector in (centre, spans))
+        here, span = (
+            spread(builder, builder.extract_value(vector, axis), LANES) for vector in (centre, spans)
+        )
         apart = builder.call(absolute, [builder.fsub(column(axis), here)])
         other = builder.fsub(span, apart)
         nearest = builder.select(builder.fcmp_ordered("<", other, apart), other, apart)
         square = builder.fmul(nearest, nearest)
         squared = square if squared is None else builder.fadd(squared, square)
-    limit = builder.fmul(builder.fadd(column(3), spread(builder, reach)), spread(builder, slack))
+    limit = builder.fmul(
+        builder.fadd(column(3), spread(builder, reach, LANES)), spread(builder, slack, LANES)
+    )
     near = builder.fcmp_ordered("<=", squared, builder.fmul(limit, limit))
     numbered = ir.Constant(ir.VectorType(_PLACE, LANES), list(range(LANES)))
-    counted = builder.icmp_signed("<", numbered, spread(builder, count))
+    counted = builder.icmp_signed("<", numbered, spread(builder, count, LANES))
     return builder.zext(builder.bitcast(builder.and_(near, counted), _MASK), _PLACE)
 
 
@@ -126,7 +123,7 @@ def _generate_append(context: Any, builder: Any, signature: Any, arguments: Any)
     )  # fmt: skip
     found = builder.load(address_of(builder, numbers, first, 0, _INDICES), align=4)
     packed = builder.call(compress, [found, flags, ir.Constant(_INDICES, ir.Undefined)])
-    builder.store(spread(builder, own), address_of(builder, one, at, 0, _INDICES), align=4)
+    builder.store(spread(builder, own, LANES), address_of(builder, one, at, 0, _INDICES), align=4)
     builder.store(packed, address_of(builder, other, at, 0, _INDICES), align=4)
     return context.get_dummy_value()
 

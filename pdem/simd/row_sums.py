@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.core.types.containers import UniTuple
 from numba.extending import intrinsic
 
-from pdem.simd.transposition import address_of, data_of
+from pdem.simd.transposition import address_of, data_of, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,10 +53,10 @@ class _Rows:
         side = builder.and_(number, _PLACE(1))
         return builder.mul(builder.lshr(number, _PLACE(1)), self._width), side
 
-    def signed(self, side: Any, kind: Any) -> Any:
+    def signed(self, side: Any, lanes: int) -> Any:
         """Return a vector of the sign that forces have on this side."""
         sign = self._builder.load(self._builder.gep(self._signs, [_PLACE(0), side]))
-        return self._spread(sign, kind)
+        return spread(self._builder, sign, lanes)
 
     def force(self, row: Any, side: Any) -> Any:
         """Return force and torque of a row, with numbers behind them that mean nothing."""
@@ -64,19 +64,14 @@ class _Rows:
         whole = builder.load(address_of(builder, self._rows, row, 0, _FORCE), align=8)
         arm = builder.load(address_of(builder, self._rows, builder.add(row, side), _ARMS, _NUMBER))
         mask = ir.Constant(ir.VectorType(ir.IntType(1), 8), _IS_TORQUE)
-        factors = builder.select(mask, self._spread(arm, _FORCE), self.signed(side, _FORCE))
+        factors = builder.select(mask, spread(builder, arm, 8), self.signed(side, 8))
         return builder.fmul(factors, whole)
 
     def resistance(self, row: Any, side: Any) -> Any:
         """Return the resistance of a row, with a number behind it that means nothing."""
         builder = self._builder
         whole = builder.load(address_of(builder, self._rows, row, _FORCE.count, _RESISTANCE), align=8)
-        return builder.fmul(self.signed(side, _RESISTANCE), whole)
-
-    def _spread(self, value: Any, kind: Any) -> Any:
-        one = self._builder.insert_element(ir.Constant(kind, ir.Undefined), value, _LANE(0))
-        lanes = ir.Constant(ir.VectorType(_LANE, kind.count), [0] * kind.count)
-        return self._builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), lanes)
+        return builder.fmul(self.signed(side, _RESISTANCE.count), whole)
 
 
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -224,6 +224,13 @@ def address_of(builder: Any, data: Any, place: Any, behind: int, kind: Any) -> A
     return builder.bitcast(pointer, kind.as_pointer())
 
 
+def spread(builder: Any, value: Any, lanes: int) -> Any:
+    """Return a vector of so many times the same value."""
+    unknown = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    one = builder.insert_element(unknown, value, ir.Constant(_LANE, 0))
+    return _shuffle(builder, one, unknown, [0] * lanes)
+
+
 def _load(builder: Any, data: Any, place: Any, behind: int, kind: Any) -> Any:
     return builder.load(address_of(builder, data, place, behind, kind), align=_ALIGN)
 
