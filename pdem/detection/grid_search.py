@@ -120,8 +120,7 @@ def _search_level(
     Pairs are written from `at` on; what comes behind `stop` is only counted. Returns the next place, the distance tests
     and the rows visited.
     """
-    spheres = particles.spheres
-    place = centre_of(slot, spheres)
+    place = centre_of(slot, particles.spheres)
     if lean is None:
         return _search_around(
             Query(slot, level, after, 0), place, levels, particles, period, lean, pairs, at, stop
@@ -174,7 +173,7 @@ def _search_around(
         x0, nx, ny, nz, columns = 0, buckets, 1, 1, buckets
     mixed = not dense and not whole  # buckets may hold particles of other rows
     x0, row_z = _wrapped(x0, columns), _wrapped(z0, layers)
-    own, both = order[slot], (pairs.first, pairs.second)
+    own = order[slot]
     spans = _span(period[0]), _span(period[1]), _span(period[2])
     for _ in range(nz):
         row_y = _wrapped(y0, rows)
@@ -197,7 +196,7 @@ def _search_around(
                         mask, some = mask & here, bit_count(here)
                     if mask != 0 and lean is not None:
                         mask = _of_image(mask, first, query, lean, spheres)
-                    append_lanes(order, np.uint64(first), mask, own, both, np.uint64(min(at, stop)))
+                    append_lanes(order, np.uint64(first), mask, own, pairs, np.uint64(min(at, stop)))
                     at += bit_count(mask)
                     checks += some
                 left -= length

@@ -155,15 +155,13 @@ class Rehearsal:
         skins : Skins
             Levels of size, those of all particles.
         """
-        whole = self.whole(tiling)
-        box, reach = parts.box(rank, whole), self._largest_reach(skins) + tiling.overhang
+        box, reach = parts.box(rank, self.whole(tiling)), self._largest_reach(skins) + tiling.overhang
         columns = self._particles_in(tiling, box[:3] - 2.0 * reach, box[3:] + 2.0 * reach)
         owner = parts.owners(_with_clusters(tiling, columns).centres())
         own = _with_clusters(tiling, {name: column[owner == rank] for name, column in columns.items()})
         others = _by_owner(tiling, columns, owner, owner != rank, self._shapes)
         meshes = self._walls_in(tiling, box[:3] - reach, box[3:] + reach)
-        cut_axes = (box != whole).reshape(2, 3).any(axis=0)
-        return self._timed(rank, tiling, own, others, meshes, skins, cut_axes)
+        return self._timed(rank, tiling, own, others, meshes, skins, parts.axes_of(rank))
 
     def whole(self, tiling: Tiling) -> Floats:
         """Return where the particles of the large system are (6,) [m]: along open axes some may be outside its box."""

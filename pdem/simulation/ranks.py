@@ -190,7 +190,7 @@ def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: A
     Returns
     -------
     decomposition.cuts.Cuts
-        Has the methods ``owners`` and ``box``.
+        Has the methods ``owners``, ``box`` and ``axes_of``.
     """
     from decomposition.partitioners import PARTITIONERS
 
