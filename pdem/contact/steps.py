@@ -7,10 +7,12 @@ well, and nothing but the particles has to be looked at.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from pdem.contact.pairs.arguments import Contacts
+from pdem.contact.pairs.arguments import Candidates, Contacts, Kick, ParticleArrays
+from pdem.contact.pairs.due_candidates import OWNED, STEP, add_step, add_step_of_all, take_longest
 from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome_of, take_part
+from pdem.contact.step_calls import PairCalls, WallCalls
 from pdem.contact.walls.arguments import WallArguments, WallWork
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
 from pdem.contact.walls.search import seen_by_all
@@ -22,8 +24,6 @@ from pdem.motion.integration import FINE, LOST, STALE
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from pdem.foundation.kernel_calls import Call
 
 OUTCOME = 9
 TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, BEGUN = range(OUTCOME)
@@ -55,93 +55,6 @@ TIMES = 7
 WALLS, PAIRS, SUM, WAIT, EXCHANGE, MOVES, COUNTED = range(TIMES)
 """Ticks of the processor's clock that walls, pairs, sums of forces, agreement of ranks, messages, and walls that move
 have taken; numbers added to the ledger."""
-
-
-class Between(NamedTuple):
-    """What Python does besides, by addresses of `pdem.foundation.kernel_calls.PythonCall`; 0 for nothing.
-
-    Attributes
-    ----------
-    begin : int
-        At the begin of a step; unless it returns 0 no step is taken. It writes what this rank has to say to others.
-    walls : int
-        After the contacts with walls, before any particle has moved on.
-    ghosts : int
-        After the contacts among owned particles; then ghosts are where they are now.
-    """
-
-    begin: int
-    walls: int
-    ghosts: int
-
-
-class WallCalls(NamedTuple):
-    """Contacts with walls.
-
-    Attributes
-    ----------
-    acts : bool
-        Whether there are any facets near particles.
-    find, evaluate : calls
-        Of kernels of `pdem.contact.walls`, by `pdem.foundation.kernel_calls.call_of`.
-    given : tuple
-        Fields of `WallArguments`.
-    keeps_account : bool
-        Whether the energies of contacts that end are added up.
-    terms, columns : int64 arrays
-        To which sums which columns of a history go then.
-    place : call
-        Of `pdem.motion.planned_walls.place_walls`, 0 if walls stay where they are, or Python moves them.
-    row : int
-        Row of the plan for the first step.
-    poses, places : tuple
-        Fields of `pdem.motion.planned_walls.Poses` and `WallPlaces`.
-    """
-
-    acts: bool
-    find: Call
-    evaluate: Call
-    given: tuple[Any, ...]
-    keeps_account: bool
-    terms: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    place: Call
-    row: int
-    poses: tuple[Any, ...]
-    places: tuple[Any, ...]
-
-
-class PairCalls(NamedTuple):
-    """Contacts between particles, and the sums of all forces.
-
-    Attributes
-    ----------
-    evaluate, sum_forces : calls
-        Of kernels of `pdem.contact.pairs`, by `pdem.foundation.kernel_calls.call_of`.
-    evaluated, summed : tuple
-        Arguments of these; runs are written.
-    late : tuple
-        The schedule of contacts with ghosts.
-    inner, chunks : int
-        Chunks of candidates among owned particles, and all.
-    reserve : int
-        Indices that a worker has to have in reserve before a step.
-    needs_forces : bool
-        Whether force indices are needed in reserve as well.
-    terms : int64 array
-        To which sums the accounts of contacts go that have ended.
-    """
-
-    evaluate: Call
-    sum_forces: Call
-    evaluated: tuple[Any, ...]
-    summed: tuple[Any, ...]
-    late: tuple[Any, ...]
-    inner: int
-    chunks: int
-    reserve: int
-    needs_forces: bool
-    terms: NDArray[np.int64]
 
 
 @inlined
@@ -241,6 +154,29 @@ def evaluate_early(
 
 
 @inlined
+def count_step(pairs: PairCalls, outcome: NDArray[np.int64]) -> None:
+    """Add the step that has brought owned particles to where they are to their path.
+
+    How far they have moved in the first one stands there; in the others, workers have noted it.
+    """
+    path, longest = (
+        Candidates(*pairs.evaluated[1]).path,
+        take_longest(len(pairs.evaluated[0]), pairs.evaluated[9]),
+    )
+    if outcome[TAKEN] > 0:
+        path[STEP] = longest
+    add_step(OWNED, path[STEP], path)
+
+
+@inlined
+def count_step_of_ghosts(pairs: PairCalls) -> None:
+    """Add this step to the path of ghosts, which are where they are now, and of owned particles."""
+    candidates, dt = Candidates(*pairs.evaluated[1]), 2.0 * Kick(*pairs.evaluated[7]).half
+    packed = ParticleArrays(*pairs.evaluated[8]).packed
+    add_step_of_all(dt, candidates.owned, pairs.rows, packed, candidates.path)
+
+
+@inlined
 def evaluate_late(
     pairs: PairCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
 ) -> bool:
@@ -328,11 +264,14 @@ def take_step(
 ) -> int:  # fmt: skip
     """Evaluate the contacts between particles, and let all forces act; return 0, or as `UNFINISHED`."""
     outcome[CODE] = FINE
+    count_step(pairs, outcome)
     if not evaluate_early(pairs, ranks, parts_of(pairs, ghosts, ranks), limbs, outcome, times):
         return EARLY
     wait_for_ghosts(ghosts, ranks, outcome, times)
-    if pairs.chunks > pairs.inner and not evaluate_late(pairs, limbs, outcome, times):
-        return LATE
+    if pairs.chunks > pairs.inner:
+        count_step_of_ghosts(pairs)
+        if not evaluate_late(pairs, limbs, outcome, times):
+            return LATE
     sum_remaining(pairs, outcome, times)
     return 0
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pdem.foundation.box_images import frame3, images_in, squared_from_reference, wrapped
 from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.vectors import get3, put3, row3
+from pdem.foundation.vectors import exact_dot3, get3, put3, row3
 from pdem.motion.displacement import FREQUENCY, LOWER, box_work_in_frame, drifted, went_too_far
 from pdem.motion.integration import FINE, LOST, PACKED, STALE, Motion, Travel, half_kick
 from pdem.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
@@ -29,12 +29,13 @@ BLOCK = 32
 """Particles that are moved at a time."""
 
 (
-    X, Y, Z, RADIUS, VX, VY, VZ, INVERSE_MASS, WX, WY, WZ, _, FX, FY, FZ, TX, TY, TZ, X0, Y0, Z0, SKIN, INVERSE_INERTIA,
-    PERIODS_X, PERIODS_Y, PERIODS_Z, FAR, BOX_WORK,
-) = (np.uint64(BLOCK * column) for column in range(PACKED + 16))  # fmt: skip
+    LONGEST, X, Y, Z, RADIUS, VX, VY, VZ, INVERSE_MASS, WX, WY, WZ, _, FX, FY, FZ, TX, TY, TZ, X0, Y0, Z0, SKIN,
+    INVERSE_INERTIA, PERIODS_X, PERIODS_Y, PERIODS_Z, FAR, BOX_WORK,
+) = (np.uint64(BLOCK * column) for column in range(PACKED + 17))  # fmt: skip
 """Where columns begin:
 
 ===============================  =====================================================================================
+`LONGEST`                        added to: square of the longest displacement of the particles that have stood there
 `X` ... `WZ` and one more        the packed row: position, radius, velocity, inverse mass, angular velocity, material
 `FX` ... `TZ`                    force and torque
 `X0`, `Y0`, `Z0`                 position when lists were made
@@ -48,7 +49,7 @@ BLOCK = 32
 STRIDE = np.uint64(BLOCK)
 """From one column to the next."""
 
-COLUMNS = BLOCK * (PACKED + 16)
+COLUMNS = BLOCK * (PACKED + 17)
 """Numbers of all columns."""
 
 _gather_group = listed_rows_to_columns(PACKED, BLOCK, PACKED)
@@ -98,6 +99,8 @@ def _kick_and_drift(
         counts, far = c < count, went_too_far(way[0], way[1], way[2], away, work[w + RADIUS])
         stale = STALE if away > skin * skin else FINE
         worst = max(worst, stale if counts else FINE)
+        longest, squared = work[w + LONGEST], exact_dot3(way, way) if counts else 0.0
+        work[w + LONGEST] = squared if squared > longest else longest
         odd += 1 if counts & (far | (turns[0] != 0.0) | (turns[1] != 0.0) | (turns[2] != 0.0)) else 0
         put3(work, w + X, STRIDE, x)
         put3(work, w + VX, STRIDE, u)
@@ -216,12 +219,12 @@ def move_block(
     last = first + count - 1
     groups, whole = count & -GROUP, count & -ROWS
     for c in range(0, groups, GROUP):
-        _gather_group(packed, (order,), offset(first, c), work, offset(at, c))
+        _gather_group(packed, (order,), offset(first, c), work, offset(at, c) + X)
     for c in range(groups, count, ROWS):
         k = first + c
         _gather(
             packed, _row_begin(k, last, order), _row_begin(k + 1, last, order), _row_begin(k + 2, last, order),
-            _row_begin(k + 3, last, order), work, offset(at, c),
+            _row_begin(k + 3, last, order), work, offset(at, c) + X,
         )  # fmt: skip
     code, odd = _kick_and_drift(at, count, dt, motion, images_in(motion.box), work)
     if odd > 0:
@@ -229,15 +232,15 @@ def move_block(
     if motion.box is not None:
         _add_box_work(at, first, count, order, travel.box_work, work)
     for c in range(0, groups, GROUP):
-        _scatter_group(work, offset(at, c), packed, (order,), offset(first, c))
+        _scatter_group(work, offset(at, c) + X, packed, (order,), offset(first, c))
     for c in range(groups, whole, ROWS):
         k = first + c
         _scatter(
-            work, offset(at, c), packed, _row_begin(k, last, order), _row_begin(k + 1, last, order),
+            work, offset(at, c) + X, packed, _row_begin(k, last, order), _row_begin(k + 1, last, order),
             _row_begin(k + 2, last, order), _row_begin(k + 3, last, order),
         )  # fmt: skip
     for c in range(whole, count):
         row = np.uint64(_row_begin(first + c, last, order))
         for column in range(PACKED):
-            packed[row + np.uint64(column)] = work[offset(at, c) + np.uint64(BLOCK * column)]
+            packed[row + np.uint64(column)] = work[offset(at, c) + X + np.uint64(BLOCK * column)]
     return code

@@ -8,8 +8,10 @@ import numpy as np
 
 from pdem.contact.pairs import runs as runs_of_pairs
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
+from pdem.contact.pairs.due_candidates import STEP, count_step_of_all, longest_step
 from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.kept_forces import keep_forces
+from pdem.contact.step_calls import Between, PairCalls, WallCalls
 from pdem.contact.steps import (
     BEGUN,
     CODE,
@@ -30,9 +32,6 @@ from pdem.contact.steps import (
     UNFINISHED,
     WAIT,
     WALLS,
-    Between,
-    PairCalls,
-    WallCalls,
     take_steps,
 )
 from pdem.containers.exchange import AGREED, calls_without
@@ -194,6 +193,7 @@ class ContactSteps:
         waits = updates and self._ranks.finish_update == 0
         ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=waits)) if waits or counts else None
         between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
+        self._note_last_step()
         limbs = system.ended_energies.limbs
         ranks, pairs = tuple(self._ranks), tuple(self._pairs)
         take_steps(most, tuple(between), ranks, self._walls, pairs, limbs, self._outcome, self._times)
@@ -206,6 +206,26 @@ class ContactSteps:
         if stage:
             self._finish(stage, updates=updates)
         return self.taken + (stage > 0)
+
+    def _note_last_step(self) -> None:
+        """Have known how far owned particles have moved in the step that has brought them to where they are."""
+        system, particles, path = (
+            self._system,
+            self._system.particles,
+            self._system.pair_contacts.due_values.path,
+        )
+        rows = particles.count + particles.ghosts
+        longest_step(particles.count, rows, 2.0 * self.kick.half, system.pair_contacts.packed(rows), path)
+        if system.carriers is not None or system.moving_box is not None:
+            path[STEP] = np.inf
+
+    def _count_step_of_ghosts(self) -> None:
+        """Add the step of ghosts, which are where they are now, to the path of all."""
+        particles, pairs = self._system.particles, self._system.pair_contacts
+        rows = particles.count + particles.ghosts
+        count_step_of_all(
+            2.0 * self.kick.half, particles.count, rows, pairs.packed(rows), pairs.due_values.path
+        )
 
     def note(self) -> None:
         """Have known what kernels have found so far."""
@@ -255,6 +275,7 @@ class ContactSteps:
         found = [pairs.evaluate_runs(self._pairs.evaluated[0], stage == LATE, *rest)]
         if stage == EARLY:
             self._wait_for_ghosts(updates=updates)
+            self._count_step_of_ghosts()
             found.append(pairs.evaluate_runs(pairs.storage.plan(True, pairs.workers), True, *rest))
         for deep, _ in found:
             record_overlap_error(system, deep)
@@ -294,13 +315,14 @@ class ContactSteps:
         """Return what `take_steps` is given of contacts between particles."""
         system, pairs = self._system, self._system.pair_contacts
         storage, numbers = pairs.storage, parameters_of(self._parameters, system.box)
+        rows = system.particles.count + system.particles.ghosts
         runs = storage.plan(False, pairs.workers)
         evaluated = pairs.arguments(runs, False, system.particles, numbers, self.kick)
         summed = pairs.remaining(system.particles, self.kick)
         if pairs.calls is None:
             pairs.calls = call_of(pairs.kernel, evaluated), call_of(sum_forces, summed)
         return PairCalls(
-            *pairs.calls, evaluated, summed, pairs.late_schedule, storage.inner_number, storage.number,
+            *pairs.calls, evaluated, summed, pairs.late_schedule, rows, storage.inner_number, storage.number,
             storage.reserve, storage.forces.any_persistent, pairs.terms,
         )  # fmt: skip
 

@@ -37,7 +37,8 @@ def summed(monkeypatch, particles, carried, workers, *, half, ahead=False):
     lists.take_candidates(near_pairs(particles), particles, ended)
     walls = np.random.default_rng(2).normal(size=(particles.count, 6)), np.arange(2400, dtype=np.int32)
     kick = kick_of(walls, half, MOTION, fixed_of(particles), ahead=ahead)
-    packed = lists.begin(particles, PARAMETERS.density, packed=False)
+    lists.begin(particles, PARAMETERS.density, packed=False)
+    packed = lists.packed(particles.count + particles.ghosts)
     for late in (False, True):
         lists.evaluate(late, particles, OPEN, PARAMETERS, ended, kick)
     lists.finish(particles, kick)

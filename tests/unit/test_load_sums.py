@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.pairs.arguments import Candidates
+from pdem.contact.pairs.due_candidates import PATHS
 from pdem.contact.pairs.force_sums import order_row
 from pdem.contact.pairs.layout import FORCE_AND_RESISTANCE_ROW, FORCE_ROW
 from pdem.detection.neighbours import sort_row
@@ -91,9 +92,8 @@ def test_contacts_come_first_in_the_order_of_partners(seed, count):
     lower, higher, ids, entry, partners = row_of(rng, count)
     index = rng.integers(-3, 3, count).clip(0).astype(np.int32)
     before = entry.copy()
-    mark = np.zeros(count, np.int8)
-    apart = np.zeros(count, np.int32)
-    candidates = Candidates(lower, higher, apart, mark, index, ids, count + 1, count, count)
+    due, listed, path = np.zeros(count, np.float32), np.zeros(count, np.int32), np.zeros(PATHS)
+    candidates = Candidates(lower, higher, due, listed, path, index, ids, count + 1, count, count)
     touching = ordered(1, count, entry, candidates)
     assert sorted(entry) == sorted(before)
     first, rest = entry[1 : 1 + touching], entry[1 + touching :]

@@ -15,7 +15,7 @@ from pdem.contact.pairs import contacts, history_storage, schedule
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.force_storage import ForceStorage
-from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS, chunk_range
+from pdem.contact.pairs.history_kernels import ALWAYS, CHUNK, CHUNKS, chunk_range
 from pdem.contact.pairs.history_storage import HistoryStorage
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
@@ -23,7 +23,7 @@ from pdem.detection.neighbours import NearPairs
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FINE, PACKED, SIZE, Motion, StepColumns, drift
-from pdem.simd.transposition import LANES
+from pdem.simd.due_lanes import DUE_LANES
 
 
 def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None, size=CHUNK):
@@ -71,7 +71,8 @@ def require_lists(lists: PairContacts, particles: Particles) -> None:
     for chunk in range(storage.number):
         first, end = chunk_range(chunk, storage.size, candidates.inner, candidates.total)
         begin, count = storage._begin[chunk], storage._contacts[chunk]
-        there, apart = storage.candidate[begin : begin + count], candidates.apart[first : end - count]
+        there = storage.candidate[begin : begin + count]
+        apart = first + np.flatnonzero(~np.isnan(candidates.due[first:end]))
         assert sorted([*there, *apart]) == list(range(first, end))
         assert touch[there].all()
         assert not touch[apart].any()
@@ -144,7 +145,8 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
             column, place = particles.column, particles.column("position")[:owned].copy()
             column("velocity")[: owned // 2] *= fast
             lists.take_candidates(near_pairs(particles), particles, ended)
-            packed = lists.begin(particles, PARAMETERS.density, packed=False)
+            lists.begin(particles, PARAMETERS.density, packed=False)
+            packed = lists.packed(particles.count + particles.ghosts)
             fixed = fixed_of(particles, skin)
             kick = kick_of(NO_WALLS, 0.5 * dt, motion, fixed, ahead=ahead)
             codes = [
@@ -277,17 +279,17 @@ def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) ->
 
 
 def test_there_is_room_behind_the_last_candidate() -> None:
-    """Candidates are looked at in groups: what stands behind the last one that is apart has to be a candidate."""
+    """Due values are looked at in groups: behind the last one there is room for a group, and all are due at first."""
     particles = crowd(5, 300, 0)
     near = near_pairs(particles)
     lists = PairContacts(LAW)
     lists.take_candidates(NearPairs.of(near.first[:100], near.second[:100]), particles, ExactSums(ENDED))
     full = len(lists.lower)
     assert full < near.total
-    for pairs in range(full - 2 * LANES, full + LANES):
+    for pairs in range(full - 2 * DUE_LANES, full + DUE_LANES):
         lists.take_candidates(
             NearPairs.of(near.first[:pairs], near.second[:pairs]), particles, ExactSums(ENDED)
         )
-        apart = lists.kernel_candidates(particles).apart
-        assert apart[pairs : pairs + LANES].tolist() == [0] * LANES
-        assert sorted(apart[:pairs]) == list(range(pairs))
+        due = lists.kernel_candidates(particles).due
+        assert len(due) >= pairs + DUE_LANES
+        assert (due[:pairs] == ALWAYS).all()

@@ -27,10 +27,13 @@ class Candidates(NamedTuple):
     ----------
     lower, higher : int32 arrays
         Rows of both particles of each candidate.
-    apart : int32 array
-        Those of each chunk that are no contacts, from where the candidates of the chunk begin on.
-    mark : int8 array
-        By place in `apart`, written: 0 still apart, 1 touching, 3 touching with an overlap beyond the limit.
+    due : float32 array
+        Of each candidate that is apart: the path from which on it has to be looked at [m], see
+        `pdem.contact.pairs.due_candidates`; NaN of the others.
+    listed : int32 array
+        Room for a list of candidates that each worker looks at.
+    path : (PATHS,) array
+        How far particles have moved since lists were made.
     force_index : int32 array
         Of each candidate that touches; 0 of the others.
     ids : int64 array
@@ -43,8 +46,9 @@ class Candidates(NamedTuple):
 
     lower: NDArray[np.int32]
     higher: NDArray[np.int32]
-    apart: NDArray[np.int32]
-    mark: NDArray[np.int8]
+    due: NDArray[np.float32]
+    listed: NDArray[np.int32]
+    path: NDArray[np.float64]
     force_index: NDArray[np.int32]
     ids: NDArray[np.int64]
     owned: int

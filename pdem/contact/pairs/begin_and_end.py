@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.contact.pairs.history import begin_history, history_of, move_history
 from pdem.contact.pairs.history_kernels import (
+    ALWAYS,
+    NEVER,
     SPARE,
     capacity_for,
     chunk_range,
@@ -47,7 +49,7 @@ def begin_contact(
     k: int, h: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
 ) -> None:
     """Make a candidate a contact with the history index `h`."""
-    contacts.candidate[h], candidates.force_index[k] = k, h - behind
+    contacts.candidate[h], candidates.force_index[k], candidates.due[k] = k, h - behind, NEVER
     mark_unordered(k, candidates, rows.touching)
     begin_history(h, contacts.width, contacts.history)
 
@@ -60,7 +62,7 @@ def end_contact(
     move_history(last, h, contacts.width, contacts.history)
     moved = contacts.candidate[last]
     contacts.candidate[h], candidates.force_index[moved] = moved, h - behind
-    candidates.force_index[k] = 0
+    candidates.force_index[k], candidates.due[k] = 0, ALWAYS
     mark_unordered(k, candidates, rows.touching)
     mark_unordered(moved, candidates, rows.touching)
 
@@ -105,25 +107,22 @@ def make_room(chunk: int, begin: int, run: NDArray[np.int64], lists: Lists) -> b
 
 
 @inlined
-def begin_contacts(chunk: int, lists: Lists) -> int:
-    """Begin the contacts of a chunk that are marked, and take them from the list of those that are apart.
+def begin_contacts(chunk: int, place: int, new: int, lists: Lists) -> int:
+    """Begin the contacts of a chunk that `list_new` has listed from `place` on.
 
     Returns one more than a candidate that overlaps too much, or 0.
     """
     candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
-    first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+    first, _ = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
     begin, count, deep = chunks.history_begin[chunk], chunks.contacts[chunk], 0
-    behind, last = begin - chunks.force_begin[chunk], end - count - 1
-    # backwards: who fills a gap has been looked at
-    for place in range(last, first - 1, -1):
-        mark, k = candidates.mark[place], candidates.apart[place]
-        if mark > 0:
-            begin_contact(k, begin + count, behind, candidates, contacts, lists.rows)
-            candidates.apart[place] = candidates.apart[last]
-            count, last = count + 1, last - 1
-            deep = max(deep, k + 1 if mark > 1 else 0)
-    chunks.contacts[chunk] = count
-    fill_lanes(begin, count, first, contacts)
+    behind = begin - chunks.force_begin[chunk]
+    for c in range(new):
+        listed = candidates.listed[offset(place, c)]
+        k = listed if listed >= 0 else ~listed
+        begin_contact(k, begin + count + c, behind, candidates, contacts, lists.rows)
+        deep = max(deep, k + 1 if listed < 0 else 0)
+    chunks.contacts[chunk] = count + new
+    fill_lanes(begin, count + new, first, contacts)
     return deep
 
 
@@ -142,7 +141,7 @@ def contact_end_of(law: ContactLaw) -> Any:
         one more than a candidate that overlaps too much, or 0.
         """
         candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
-        first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+        first, _ = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
         begin, before = chunks.history_begin[chunk], chunks.contacts[chunk]
         behind, count, noted, deep = begin - chunks.force_begin[chunk], before, 0, 0
         # backwards: who fills a gap has been looked at
@@ -156,7 +155,6 @@ def contact_end_of(law: ContactLaw) -> Any:
                     noted += 1
                 count -= 1
                 end_contact(k, h, begin + count, behind, candidates, contacts, lists.rows)
-                candidates.apart[end - count - 1] = k
         chunks.contacts[chunk] = count
         if count < before:
             fill_lanes(begin, count, first, contacts)

@@ -11,6 +11,7 @@ from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
 from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Schedule, Views, parameters_of
 from pdem.contact.pairs.carried_pairs import CarriedPairs
+from pdem.contact.pairs.due_candidates import DueValues
 from pdem.contact.pairs.force_sums import sum_carried, sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
@@ -72,6 +73,8 @@ class PairContacts(PairReadings):
         Counts the contacts that end.
     force_schedule : (int64 array, int)
         What `ForceStorage.assign` was told when lists were made: the first chunks of the workers, and the window.
+    due_values : DueValues
+        When candidates that are apart have to be looked at.
     calls : (call, call) or None
         By what `pdem.contact.steps` calls the kernels of law and sums; None where lists are new.
     """
@@ -86,7 +89,7 @@ class PairContacts(PairReadings):
         self.storage = HistoryStorage(law)
         self.keeps_forces, self.force_schedule = False, (np.zeros(2, np.int64), 0)
         self.collisions: CollisionCounts | None = None
-        self._apart, self._mark = np.zeros(0, np.int32), np.zeros(0, np.int8)
+        self.due_values = DueValues()
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry, self._key = np.empty(0, np.int32), np.empty(0, np.int32)  # the second holds loads later
@@ -157,7 +160,6 @@ class PairContacts(PairReadings):
         lost = self.storage.at(self.storage.indices[missing])
         add_dissipated(ended, self.law, lost[self.law.first_energy :])
         self.force_schedule = self._schedule_sums(particles)
-        self._apart[self.candidates : self.candidates + LANES] = 0  # looked at together with the last ones
         self.storage.assign(
             self.chunk_size, self.kernel_candidates(particles), self._touching, *self.force_schedule,
             self._carried.scratch,
@@ -166,7 +168,7 @@ class PairContacts(PairReadings):
 
     def kernel_candidates(self, particles: Particles) -> Candidates:
         """Return the candidates as kernels take them; views."""
-        lists = self.lower, self.higher, self._apart, self._mark, self._force_index
+        lists = self.lower, self.higher, *self.due_values.arrays, self._force_index
         return Candidates(*lists, particles.column("id"), particles.count, self.inner, self.candidates)
 
     def place_forces(self, particles: Particles, begins: NDArray[np.int64], window: int) -> None:
@@ -197,6 +199,7 @@ class PairContacts(PairReadings):
         """
         owned, size = particles.count, self.chunk_size
         self.workers = threads()
+        self.due_values.divide(self.workers)
         begins = worker_begins(0, chunks_in(self.inner, size), self.workers)
         deferred = int(begins[-1])
         steps = deferred + 3  # behind the deferred particles stand those that are carried
@@ -237,17 +240,13 @@ class PairContacts(PairReadings):
         rows = particles.count + particles.ghosts
         return self.packed(rows)[: rows * PACKED].reshape(rows, PACKED)
 
-    def begin(
-        self, particles: Particles, density: NDArray[np.float64], *, packed: bool
-    ) -> NDArray[np.float64]:
-        """Return the rows that hold what contacts need, having particles packed unless they are."""
-        rows, column = self.packed(particles.count + particles.ghosts), particles.column
+    def begin(self, particles: Particles, density: NDArray[np.float64], *, packed: bool) -> None:
+        """Have particles packed, unless they are."""
         if not packed:
-            pack(
-                particles.count + particles.ghosts, *(column(name) for name in (*_MOVING, "radius", "material")),
-                density, rows,
-            )  # fmt: skip
-        return rows
+            number = particles.count + particles.ghosts
+            columns = map(particles.column, (*_MOVING, "radius", "material"))
+            pack(number, *columns, density, self.packed(number))
+            self.due_values.look_at_all(self.candidates)
 
     def evaluate(
         self, ghosts: bool, particles: Particles, box: tuple[NDArray[np.float64], NDArray[np.float64]],
@@ -373,13 +372,13 @@ class PairContacts(PairReadings):
     def memory(self) -> int:
         """Bytes held in buffers."""
         arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
-        return self.storage.memory + self._carried.memory + sum(arrays)
+        return self.storage.memory + self._carried.memory + self.due_values.memory + sum(arrays)
 
     def _reserve_candidates(self, pairs: int, owned: int, parts: int) -> None:
+        self.due_values.reserve(pairs)
         if pairs + LANES > len(self.lower):
             room = with_spare(pairs)
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
-            self._apart, self._mark = np.zeros(room, np.int32), np.zeros(room, np.int8)
             self._force_index = np.zeros(room, np.int32)
             self._entry, self._key = np.empty(2 * room, np.int32), np.empty(2 * room, np.int32)
         if owned + 1 > len(self._start):

@@ -31,8 +31,8 @@ from pdem.contact.pairs.arguments import (
 )
 from pdem.contact.pairs.begin_and_end import ENDS, begin_contacts, contact_end_of, make_room
 from pdem.contact.pairs.box_sums import box_sums_of
+from pdem.contact.pairs.due_candidates import find_waits, gather_positions, list_due, list_new, list_of
 from pdem.contact.pairs.force_sums import sum_and_advance
-from pdem.contact.pairs.history import prefetch_history
 from pdem.contact.pairs.history_kernels import chunk_range
 from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK, WORK, history_place
@@ -53,8 +53,6 @@ from pdem.contact.pairs.stages import (
     force_scatter_of,
     gather_coefficients,
     gather_particles,
-    gather_positions,
-    mark_candidates,
     member_masses,
 )
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
@@ -86,22 +84,29 @@ def prefetch_new_particles(
 
 @inlined
 def prefetch_for_next(
-    chunk: int, last_chunk: int, block: int, lists: Lists, packed: NDArray[np.float64]
+    chunk: int, last_chunk: int, block: int, blocks: int, lists: Lists, packed: NDArray[np.float64]
 ) -> None:
-    """Prefetch some of what the chunk behind this one reads, with each block of this one.
+    """Prefetch some of what the chunk behind this one reads, with each of the `blocks` of this one.
 
-    All at once would have to wait. A chunk has so many blocks at least, of candidates that are apart and of contacts.
+    All at once would have to wait. The blocks are those of candidates that are due and of contacts.
     """
     candidates, chunks, contacts, _, schedule = lists
     if chunk + 1 < last_chunk:
         first, _ = chunk_range(chunk + 1, chunks.size, candidates.inner, candidates.total)
-        for k in range(BLOCK * block, BLOCK * (block + 1), 2 * LINE):
+        each = whole_lines(chunks.size // blocks)
+        for k in range(each * block, min(each * (block + 1), chunks.size), 2 * LINE):
             fetch(candidates.lower, np.uint64(first + k))
             fetch(candidates.higher, np.uint64(first + k))
-            fetch(candidates.apart, np.uint64(first + k))
+            fetch(candidates.due, np.uint64(first + k))
             fetch(contacts.candidate, np.uint64(chunks.history_begin[chunk + 1] + k))
         if schedule.sums:
-            prefetch_new_particles(chunk + 1, block, chunks.size // BLOCK, schedule, packed)
+            prefetch_new_particles(chunk + 1, block, blocks, schedule, packed)
+
+
+@inlined
+def whole_lines(number: int) -> int:
+    """Return how many whole numbers fill the lines of the cache of which so many begin the last."""
+    return (number // (2 * LINE) + 1) * 2 * LINE
 
 
 @inlined
@@ -114,21 +119,28 @@ def find_new_contacts(
     packed: NDArray[np.float64],
     work: NDArray[np.float64],
 ) -> tuple[int, int]:
-    """Mark which candidates of a chunk begin to touch, of those that have been apart.
+    """List which candidates of a chunk begin to touch, of those that have been apart.
 
     Returns how many, and how many blocks have been looked at.
     """
-    candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
+    candidates, chunks = lists.candidates, lists.chunks
     first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
-    end -= chunks.contacts[chunk]
-    prefetch_history(chunks.history_begin[chunk], BLOCK, contacts.width, contacts.history)
-    begin = blocks = 0
-    for block in range(first, end, BLOCK):
-        prefetch_for_next(chunk, last_chunk, blocks, lists, packed)
-        gather_positions(at, block, min(BLOCK, end - block), candidates, packed, work)
-        begin += mark_candidates(at, block, min(BLOCK, end - block), candidates, parameters, work)
+    base, begin, blocks = list_of(at), 0, 0
+    due = list_due(first, end, base, candidates)
+    for block in range(0, due, BLOCK):
+        count = min(BLOCK, due - block)
+        prefetch_for_next(chunk, last_chunk, blocks, blocks_of(due, chunks.contacts[chunk]), lists, packed)
+        gather_positions(at, base + block, count, candidates, packed, work)
+        find_waits(at, count, parameters, work)
+        begin = list_new(at, base, block, count, begin, candidates, work)
         blocks += 1
     return begin, blocks
+
+
+@inlined
+def blocks_of(due: int, contacts: int) -> int:
+    """Return in how many blocks so many candidates that are due and so many contacts are looked at."""
+    return max(-(-due // BLOCK) - (-contacts // BLOCK), 1)
 
 
 def evaluation_of(law: ContactLaw) -> Any:
@@ -179,13 +191,23 @@ def chunk_of_contacts(law: ContactLaw) -> Any:
         stand in the columns. Returned are that of the end, and how many accounts there are.
         """
         at, chunks, contacts = run[WORKER] * WORK, lists.chunks, lists.contacts
-        begin = chunks.history_begin[chunk]
+        begin, contacts_before = chunks.history_begin[chunk], chunks.contacts[chunk]
         behind, ended = begin - chunks.force_begin[chunk], 0
         block = scattered = 0
         while block < chunks.contacts[chunk]:
             h, real = begin + block, min(BLOCK, chunks.contacts[chunk] - block)
-            prefetch_for_next(chunk, run[END], blocks + block // BLOCK, lists, packed)
-            gather_particles(at, h, whole_lanes(real), lists.candidates, contacts, packed, work)
+            prefetch_for_next(
+                chunk,
+                run[END],
+                blocks + block // BLOCK,
+                blocks_of(BLOCK * blocks, contacts_before),
+                lists,
+                packed,
+            )
+            following = h + BLOCK
+            if block + BLOCK >= chunks.contacts[chunk] and chunk + 1 < run[END]:
+                following = chunks.history_begin[chunk + 1]
+            gather_particles(at, h, whole_lanes(real), following, lists.candidates, contacts, packed, work)
             if block > scattered:
                 scatter_forces(at, h - BLOCK - behind, BLOCK, work, contacts.forces)
                 scattered = block
@@ -227,7 +249,7 @@ def chunks_of(law: ContactLaw) -> Any:
             if not make_room(chunk, begin, run, lists):
                 break
             if begin > 0:
-                run[DEEP] = max(run[DEEP], begin_contacts(chunk, lists))
+                run[DEEP] = max(run[DEEP], begin_contacts(chunk, list_of(at), begin, lists))
             place = run[WORKER] * ENDS + ended
             materials, accounts = evaluate_contacts(
                 run, chunk, blocks, place, materials, lists, parameters, packed, work

@@ -38,6 +38,10 @@ def capacity_for(contacts: int, spare: int) -> int:
     return -(-(contacts + contacts // 6 + spare) // BLOCK) * BLOCK
 
 
+ALWAYS, NEVER = np.float32(-1.0), np.float32(np.nan)
+"""When a candidate is due (`pdem.contact.pairs.due_candidates`): in the next step wherever its particles are, and, of
+contacts, in none."""
+
 UNORDERED = -1
 """In place of the number of contacts of a particle: it has changed, and its row has to be put in order."""
 
@@ -129,22 +133,18 @@ def _assign_in_chunk(
     source: NDArray[np.int32],
 ) -> None:
     first, last = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
-    begin, apart = chunks.history_begin[chunk], first
-    h = begin
+    h = begin = chunks.history_begin[chunk]
     for k in range(first, last):
         if candidates.force_index[k] == 0:
-            candidates.apart[apart] = k
-            apart += 1
+            candidates.due[k] = ALWAYS
         else:
             source[h] = history_of(listed[candidates.force_index[k] - 1], width)
             candidates.force_index[k] = chunks.force_begin[chunk] + h - begin
-            candidate[h] = k
+            candidate[h], candidates.due[k] = k, NEVER
             mark_unordered(k, candidates, touching)
             h += 1
     for filling in range(h, begin + whole_lanes(h - begin)):
         candidate[filling] = first
-    for filling in range(apart, last):
-        candidates.apart[filling] = first
 
 
 @threaded_kernel
@@ -168,7 +168,7 @@ def assign_indices(
         The history indices that contacts have had.
     candidates : Candidates
         ``force_index`` is 0 or one more than the place of the contact in `listed`; written: the force index, or 0, and
-        ``apart``.
+        ``due``.
     chunks : Chunks
         What each owns.
     candidate, source

@@ -10,6 +10,7 @@ columns                         written by    meaning
 `X_I` .. `MATERIAL_J`           gather        packed rows of both particles
 `NORMAL_X` ..                   geometry      unit normal at the end of the step, from the lower to the higher
 `MIDDLE_X` ..                   geometry      the same in the middle of the step
+`WAIT`                          candidates    how far both may move before they touch (`due_candidates`) [m]
 `VELOCITY_X` ..                 geometry      velocity of the higher centre relative to the lower one [m/s]
 `OVERLAP_END`, `_MIDDLE`        geometry      overlap at the end and in the middle of the step [m]
 `STATE`                         geometry      0, or what is the matter (`pdem.contact.pairs.stages`)
@@ -55,8 +56,8 @@ STRIDE = np.uint64(BLOCK)
 
 
 def columns(first: int, count: int) -> list[np.uint64]:
-    """Return the places of so many columns, from the column `first` on."""
-    return [np.uint64(BLOCK * column) for column in range(first, first + count)]
+    """Return the places of so many columns, from the column `first` on, behind that of `moving_blocks.LONGEST`."""
+    return [np.uint64(BLOCK * (1 + column)) for column in range(first, first + count)]
 
 
 (
@@ -68,6 +69,7 @@ NORMAL_X, NORMAL_Y, NORMAL_Z = X_I, Y_I, Z_I
 MIDDLE_X, MIDDLE_Y, MIDDLE_Z = X_J, Y_J, Z_J
 VELOCITY_X, VELOCITY_Y, VELOCITY_Z = VX_I, VY_I, VZ_I
 OVERLAP_END, OVERLAP_MIDDLE, STATE = VX_J, VY_J, VZ_J
+WAIT = VX_I
 (
     CONTACT_X, CONTACT_Y, CONTACT_Z, SLIP_X, SLIP_Y, SLIP_Z, ROLLING_X, ROLLING_Y, ROLLING_Z, OVERLAP_BEGIN, SPIN,
     RADIUS, MASS, _, INVERSE_MASS, INERTIA, PAIR, FORCE_LIMIT, STIFFNESS,
@@ -94,7 +96,7 @@ def force_row_of(law: ContactLaw) -> int:
 COEFFICIENTS = tuple(columns(2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW, MOST_COEFFICIENTS))
 """Row of the pair table, as many columns as the law has coefficients."""
 
-STAGED = 2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW + MOST_COEFFICIENTS
+STAGED = 1 + 2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW + MOST_COEFFICIENTS
 """Columns of all stages."""
 
 WORK = max(BLOCK * STAGED, COLUMNS) + 64

@@ -74,19 +74,7 @@ if TYPE_CHECKING:
 APART, TOO_DEEP = 1.0, 2.0
 """In the column `STATE` of contacts that touch no more, and of those that overlap by more than the limit."""
 
-_gather_position = listed_rows_to_columns(4, BLOCK, PACKED)
 _gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED)
-
-
-@inlined
-def gather_positions(
-    at: int, first: int, count: int, candidates: Candidates, packed: NDArray[np.float64], work: NDArray[np.float64]
-) -> None:  # fmt: skip
-    """Write positions and radii of the particles of candidates that are apart, from the place `first` on."""
-    for c in range(0, count, GROUP):
-        place, w = offset(first, c), offset(at, c)
-        _gather_position(packed, (candidates.lower, candidates.apart), place, work, w)
-        _gather_position(packed, (candidates.higher, candidates.apart), place, work, w + X_J)
 
 
 @inlined
@@ -138,39 +126,19 @@ def limits_of(ri: float, rj: float, largest_overlap: float) -> tuple[float, floa
 
 
 @inlined
-def mark_candidates(
-    at: int, first: int, count: int, candidates: Candidates, parameters: StepParameters, work: NDArray[np.float64]
-) -> int:  # fmt: skip
-    """Mark which candidates touch now, of those that are apart, from the place `first` on; return how many.
-
-    Those whose overlap is beyond the limit at once are marked as well.
-    """
-    begin = 0
-    images = images_in(parameters.images)
-    for c in range(count):
-        place, w = offset(first, c), offset(at, c)
-        d = distance_vector(work, w, parameters, images)
-        touch, deep = limits_of(work[w + RADIUS_I], work[w + RADIUS_J], parameters.largest_overlap)
-        squared = dot3(d, d)
-        touches = 1 if squared < touch else 0
-        candidates.mark[place] = touches + (2 if squared < deep else 0)
-        begin += touches
-    return begin
-
-
-@inlined
 def gather_particles(
-    at: int, first: int, count: int, candidates: Candidates, contacts: Contacts, packed: NDArray[np.float64],
-    work: NDArray[np.float64],
+    at: int, first: int, count: int, following: int, candidates: Candidates, contacts: Contacts,
+    packed: NDArray[np.float64], work: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Write the packed rows of the particles of contacts, from the history index `first` on, into columns.
 
-    Meanwhile the histories of the next block are prefetched, a few at a time: many at once would have to wait.
+    Meanwhile the histories of the block that begins at `following` are prefetched, a few at a time: many at once would
+    have to wait.
     """
     for c in range(0, count, GROUP):
         h, w = offset(first, c), offset(at, c)
-        prefetch_history(first + BLOCK + c, GROUP, contacts.width, contacts.history)
-        _gather_particle(packed, (candidates.lower, contacts.candidate), h, work, w)
+        prefetch_history(following + c, GROUP, contacts.width, contacts.history)
+        _gather_particle(packed, (candidates.lower, contacts.candidate), h, work, w + X_I)
         _gather_particle(packed, (candidates.higher, contacts.candidate), h, work, w + X_J)
 
 

@@ -1,0 +1,76 @@
+"""Which of several numbers that follow each other are no larger than a limit, and a list of those: many at a time.
+
+A list of candidates is looked through in every step, and few of them are due. A branch for each would be foreseen
+wrongly for most that are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from pdem.simd.transposition import address_of, data_of, spread
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DUE_LANES = 16
+"""Numbers in single precision that are compared at a time."""
+
+_NUMBER, _PLACE, _INDEX = ir.FloatType(), ir.IntType(64), ir.IntType(32)
+_VALUES, _INDICES, _FLAGS = (ir.VectorType(kind, DUE_LANES) for kind in (_NUMBER, _INDEX, ir.IntType(1)))
+_MASK = ir.IntType(DUE_LANES)
+_NUMBERED = ir.Constant(_INDICES, list(range(DUE_LANES)))
+
+
+def _plain_append(
+    due: NDArray[Any], first: Any, count: int, limit: Any, listed: NDArray[Any], at: Any
+) -> int:
+    places = np.arange(int(first), int(first) + min(count, DUE_LANES))
+    found = places[due[places] <= limit]
+    listed[int(at) : int(at) + len(found)] = found
+    return len(found)
+
+
+def _generate_append(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    due, listed = (data_of(context, builder, signature, arguments, number) for number in (0, 4))
+    _, first, count, limit, _, at = arguments
+    values = builder.load(address_of(builder, due, first, 0, _VALUES), align=4)
+    is_due = builder.fcmp_ordered("<=", values, spread(builder, limit, DUE_LANES))
+    many = builder.trunc(count, _INDEX)
+    flags = builder.and_(is_due, builder.icmp_signed("<", _NUMBERED, spread(builder, many, DUE_LANES)))
+    compress = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(_INDICES, [_INDICES, _FLAGS, _INDICES]),
+        f"llvm.experimental.vector.compress.v{DUE_LANES}i32",
+    )  # fmt: skip
+    places = builder.add(_NUMBERED, spread(builder, builder.trunc(first, _INDEX), DUE_LANES))
+    found = builder.call(compress, [places, flags, ir.Constant(_INDICES, ir.Undefined)])
+    builder.store(found, address_of(builder, listed, at, 0, _INDICES), align=4)
+    return builder.zext(builder.ctpop(builder.bitcast(flags, _MASK)), _PLACE)
+
+
+def _typed_append(context: Any, due: Any, first: Any, count: Any, limit: Any, listed: Any, at: Any) -> Any:
+    return types.int64(due, types.uint64, types.int64, types.float32, listed, types.uint64), _generate_append
+
+
+append_due = _plain_append if numba.config.DISABLE_JIT else intrinsic(_typed_append)
+"""Function for kernels that lists which of some numbers are not larger than a limit; returns how many these are.
+
+Parameters
+----------
+due : float32 array
+    The numbers, with room for as many as `DUE_LANES` behind the last. NaN is never listed.
+first, count : int
+    The first number that is looked at, below 2**31, and how many there are; of more than `DUE_LANES` only so many.
+limit : float32
+    The limit.
+listed : int32 array
+    Written: the places of those numbers.
+at : int
+    Where the first of these is written. Behind it there must be room for `DUE_LANES`, which may be written.
+"""
