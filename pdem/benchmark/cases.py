@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +144,17 @@ class BenchCase:
     warm_up_steps: int | None = None
 
 
+def without_energies(case: BenchCase) -> BenchCase:
+    """Return a case in which contacts keep no account of energies, under a name of its own."""
+
+    def prepare(communicator: Any, threads: int) -> Start:
+        start = case.prepare(communicator, threads)
+        start.case.override("output.energies=false")
+        return start
+
+    return replace(case, name=f"{case.name} without energies", prepare=prepare)
+
+
 DETECTION = "detection"
 """Name of the measurement of neighbour list builds, see `pdem.benchmark.detection`."""
 
@@ -173,6 +184,12 @@ def check_names(names: Sequence[str]) -> list[str]:
         if name not in (DETECTION, MODELS):
             find_case(name)
     return list(names)
+
+
+def chosen_case(name: str, *, energies: bool) -> BenchCase:
+    """Return the case of this name, with or without energies; see `find_case`."""
+    case = find_case(name)
+    return case if energies else without_energies(case)
 
 
 def find_case(name: str) -> BenchCase:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pdem.benchmark.cases import DETECTION, MODELS, SkipCase, find_case
+from pdem.benchmark.cases import DETECTION, MODELS, SkipCase, chosen_case
 from pdem.benchmark.contact_models import measure_models
 from pdem.benchmark.detection import measure_detection
 from pdem.benchmark.one_thread import ThreadedPhases, share_line
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 WARM_UP_STEPS = 800
 """Default steps before a measurement: lists have grown and the skin has been tuned by then."""
-ROOFLINE_CASES = "dense-bed"
-"""Begin of the names of cases that are compared with the limits of the machine."""
+ROOFLINE_CASES = ("dense-bed", "dense-bed-100k", "dense-bed-1m")
+"""Cases that are compared with the limits of the machine."""
 PARTS = 3
 """Number of parts in which the measured steps are timed; the rate is that of the median part."""
 
@@ -113,7 +113,9 @@ class Outcome(Protocol):
         ...
 
 
-def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> Iterator[Outcome]:
+def outcomes(
+    name: str, communicator: Any, threads: int, steps: int | None, *, energies: bool = True
+) -> Iterator[Outcome]:
     """Measure the case of this name; yield its results. Collective.
 
     Parameters
@@ -122,6 +124,8 @@ def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> I
         One of `pdem.benchmark.cases.names_of_cases`.
     communicator, threads, steps
         As for `measure`.
+    energies : bool
+        Whether contacts keep account of energies, but for ``models``, whose do.
 
     Raises
     ------
@@ -131,7 +135,7 @@ def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> I
     if name == MODELS:
         yield from measure_models(communicator, threads, steps)
     elif name != DETECTION:
-        yield from measure(find_case(name), communicator, threads, steps)
+        yield from measure(chosen_case(name, energies=energies), communicator, threads, steps)
     elif communicator is not None and communicator.size > 1:
         raise SkipCase("lists are timed on one rank; leave mpirun away")
     else:
@@ -167,7 +171,7 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     detections = simulation.system.detections - detections
     result = result_of(case.name, simulation, rates, steps, detections, watch, phases.on_one_thread())
     yield result
-    if case.name.startswith(ROOFLINE_CASES):
+    if case.name in ROOFLINE_CASES:
         yield limits_of(case.name, simulation, result.rate)
 
 

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     type=click.Choice(["lammps", "liggghts"]),
     help="Also run this code from the same state, in alternation, on one core each.",
 )
+@click.option(
+    "--energies/--no-energies",
+    default=True,
+    help="Whether contacts keep account of energies, as they do in a run by default, or not, as in the peers.",
+)
 @click.option("--json", "file", type=click.Path(), help="Also write everything to this file.")
 @click.option(
     "--keep",
@@ -45,6 +50,7 @@ def bench(
     names: tuple[str, ...],
     steps: int | None,
     peer: str | None,
+    energies: bool,
     file: str | None,
     keep: str | None,
     against: str | None,
@@ -73,16 +79,17 @@ def bench(
     thread.
     """
     own_threads = 1 if peer is not None and threads is None else threads
-    options = _BenchOptions(names, steps, peer, file, keep, against)
+    options = _BenchOptions(names, steps, peer, energies, file, keep, against)
     return collective(lambda communicator, own: _bench(communicator, own, options), own_threads)
 
 
 class _BenchOptions(NamedTuple):
-    """Options of `bench`: cases, steps, files of results."""
+    """Options of `bench`: cases, steps, what is measured, files of results."""
 
     names: tuple[str, ...]
     steps: int | None
     peer: str | None
+    energies: bool
     file: str | None
     keep: str | None
     against: str | None
@@ -92,6 +99,7 @@ class _BenchOptions(NamedTuple):
         words = [*([f"mpirun -n {ranks}"] if ranks > 1 else []), "pdem bench", *self.names]
         words += [] if self.steps is None else [f"--steps {self.steps}"]
         words += [] if self.peer is None else [f"--peer {self.peer}"]
+        words += [] if self.energies else ["--no-energies"]
         return " ".join([*words, f"--threads {threads}"])
 
 
@@ -135,9 +143,9 @@ def _measure_case(
 
     try:
         for outcome in (
-            outcomes(name, communicator, threads, options.steps)
+            outcomes(name, communicator, threads, options.steps, energies=options.energies)
             if options.peer is None
-            else outcomes_with_peer(options.peer, name, options.steps)
+            else outcomes_with_peer(options.peer, name, options.steps, energies=options.energies)
         ):
             if is_root(communicator):
                 click.echo(str(outcome))

@@ -262,9 +262,10 @@ def test_a_closed_terminal_ends_in_a_checkpoint(example):
 
 def test_bench_reports_a_case(tmp_path):
     file = tmp_path / "bench.json"
-    brief = ["--steps", "3", "--threads", "1"]
+    brief = ["--steps", "3", "--threads", "1", "--no-energies"]
     code, output, errors = inside("bench", "polydisperse-10", *brief, "--json", file)
     assert code == 0, errors
+    assert "polydisperse-10 without energies: " in output
     assert "particle-steps/s" in output
     (result,) = json.loads(file.read_text())["results"]
     assert result["particles"] > 10000

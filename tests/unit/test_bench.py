@@ -158,7 +158,7 @@ def test_large_cases_are_measured_only_when_named():
 def test_dense_beds_are_shown_beside_the_machine(monkeypatch):
     monkeypatch.setattr(machine_speed, "_ROUND_SECONDS", 1e-4)
     monkeypatch.setattr(cases, "SETTLING_STEPS", 40)
-    case = BenchCase("dense-bed-small", cases._dense_bed, warm_up_steps=3)
+    case = BenchCase("dense-bed", cases._dense_bed, warm_up_steps=3)
     result, limits = measure.measure(case, None, 1, 3)
     assert result.steps == 3
     assert result.resident_bytes > result.bytes_per_particle * result.particles
@@ -243,6 +243,19 @@ def test_what_comes_out_of_the_hopper_comes_back(monkeypatch):
 def test_a_case_that_cannot_be_had_is_skipped():
     with pytest.raises(cases.SkipCase, match="leave mpirun away"):
         list(measure.outcomes(cases.DETECTION, SimpleNamespace(size=2), 1, None))
+
+
+def test_without_energies_contacts_have_no_accounts_and_the_same_motion(monkeypatch):
+    monkeypatch.setattr(cases, "SETTLING_STEPS", 400)
+    found = []
+    for energies in (True, False):
+        case = cases.chosen_case("dense-bed", energies=energies)
+        assert (case.name in measure.ROOFLINE_CASES) == energies
+        run = measure.after_warm_up(case.prepare(None, 1), None, 1, 20)
+        assert bool(run.system.pair_contacts.law.energies) == energies
+        found.append(run.gather())
+    for name in ("position", "velocity", "angular_velocity"):
+        np.testing.assert_array_equal(found[0][name], found[1][name], name)
 
 
 @pytest.mark.parametrize("keys", contact_models.MODEL_KEYS.values(), ids=contact_models.MODEL_KEYS)

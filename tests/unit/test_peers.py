@@ -66,7 +66,7 @@ def rival(monkeypatch):
     Rival.log = []
     monkeypatch.setattr(comparison, "LammpsRun", Rival)
     monkeypatch.setattr("pdem.benchmark.measure.WARM_UP_STEPS", 7)
-    monkeypatch.setattr(comparison, "find_case", lambda name: BenchCase(name, lambda *_: start()))
+    monkeypatch.setattr(comparison, "chosen_case", lambda name, energies: BenchCase(name, lambda *_: start()))
     return Rival
 
 

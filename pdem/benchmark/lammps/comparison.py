@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.benchmark.cases import DETECTION, MODELS, SkipCase, find_case
+from pdem.benchmark.cases import DETECTION, MODELS, SkipCase, chosen_case
 from pdem.benchmark.contact_models import peer_models
 from pdem.benchmark.lammps.commands import STYLES
 from pdem.benchmark.lammps.problem import problem_of
@@ -134,7 +134,9 @@ def _runs_of(peer: str, problem: Problem) -> list[PeerRun]:
     return [LammpsRun(problem, style) for style in (STYLES if problem.law.is_plain else STYLES[:1])]
 
 
-def outcomes_with_peer(peer: str, name: str, steps: int | None) -> Iterator[Outcome]:
+def outcomes_with_peer(
+    peer: str, name: str, steps: int | None, *, energies: bool = True
+) -> Iterator[Outcome]:
     """Measure the case of this name with pdem and another code; yield pdem's result, then one for each style.
 
     Parameters
@@ -145,6 +147,8 @@ def outcomes_with_peer(peer: str, name: str, steps: int | None) -> Iterator[Outc
         One of `pdem.benchmark.cases.names_of_cases`; ``models`` are those contact models that the peer has.
     steps : int or None
         Timed steps; by default those that make the case's number of particle-steps.
+    energies : bool
+        Whether contacts of pdem keep account of energies, which those of the peers do not, but for ``models``.
 
     Raises
     ------
@@ -153,7 +157,7 @@ def outcomes_with_peer(peer: str, name: str, steps: int | None) -> Iterator[Outc
     """
     if name == DETECTION:
         raise SkipCase("the making of lists alone is not compared with peers")
-    for case in peer_models() if name == MODELS else [find_case(name)]:
+    for case in peer_models() if name == MODELS else [chosen_case(name, energies=energies)]:
         yield from _outcomes_of(peer, case, steps)
 
 
