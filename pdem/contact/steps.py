@@ -13,13 +13,15 @@ from pdem.contact.pairs.arguments import Candidates, Contacts, Kick, ParticleArr
 from pdem.contact.pairs.due_candidates import OWNED, STEP, add_step, add_step_of_all, take_longest
 from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome_of, take_part
 from pdem.contact.step_calls import PairCalls, WallCalls
-from pdem.contact.walls.arguments import WallArguments, WallWork
+from pdem.contact.walls.arguments import NearFacets, WallArguments, WallWork
+from pdem.contact.walls.due_facets import OF_WALLS, count_wall_step
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
 from pdem.contact.walls.search import seen_by_all
 from pdem.containers.exchange import AGREED, ERRORS, FAILURE, LISTS, MINE, SIGNAL, ExchangeCalls
 from pdem.foundation.kernel_calls import ask_python, call_kernel, processor_clock
 from pdem.foundation.kernels import inlined, uncounted_serial_kernel
 from pdem.motion.integration import FINE, LOST, STALE
+from pdem.motion.planned_walls import Poses, largest_step
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,12 +79,20 @@ def find_and_evaluate(
 
 
 @inlined
-def move_walls(walls: WallCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]) -> None:
-    """Place the walls as planned for the step after those that are done."""
+def move_walls(
+    walls: WallCalls, of_particles: NDArray[np.float64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+) -> None:
+    """Place the walls as planned for the step after those that are done, and count how far they and particles move.
+
+    `of_particles` is the path of particles, to which this step has been added.
+    """
+    path = NearFacets(*walls.given[1]).path
     if walls.place != 0:
-        begin = processor_clock()
-        call_kernel(walls.place, (walls.row + outcome[TAKEN], walls.poses, walls.places))
+        begin, row = processor_clock(), walls.row + outcome[TAKEN]
+        call_kernel(walls.place, (row, walls.poses, walls.places))
+        path[OF_WALLS] = largest_step(row, Poses(*walls.poses))
         times[MOVES] += processor_clock() - begin
+    count_wall_step(path, of_particles)
 
 
 @inlined
@@ -264,7 +274,6 @@ def take_step(
 ) -> int:  # fmt: skip
     """Evaluate the contacts between particles, and let all forces act; return 0, or as `UNFINISHED`."""
     outcome[CODE] = FINE
-    count_step(pairs, outcome)
     if not evaluate_early(pairs, ranks, parts_of(pairs, ghosts, ranks), limbs, outcome, times):
         return EARLY
     wait_for_ghosts(ghosts, ranks, outcome, times)
@@ -311,8 +320,9 @@ def take_steps(
             note_status(of_ranks.status, outcome)
         if not begin_among_ranks(of_ranks, outcome, times):
             break
+        count_step(of_pairs, outcome)
         if walls is not None:
-            move_walls(WallCalls(*walls), outcome, times)
+            move_walls(WallCalls(*walls), Candidates(*of_pairs.evaluated[1]).path, outcome, times)
             evaluate_walls(WallCalls(*walls), limbs, outcome, times)
             if seen != 0:
                 outcome[FAILED] |= ask_python(seen)

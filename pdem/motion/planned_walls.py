@@ -165,6 +165,15 @@ def place_walls(row: int, poses: tuple[Any, ...], places: tuple[Any, ...]) -> No
             place_rows(facets, of_step.pose[row + 1, m], False, to.first_normals, to.normals)
 
 
+@inlined_geometry
+def largest_step(row: int, poses: Poses) -> float:
+    """Return how far any wall moves at most in a step [m]: that of a row."""
+    largest = 0.0
+    for m in range(len(poses.wall)):
+        largest = max(largest, poses.displacement[row, m])
+    return largest
+
+
 _NO_ROWS = np.zeros(0, np.int64), np.zeros(0, np.int64)
 NO_PLAN = 0, tuple(Poses.room((), 0)), tuple(
     WallPlaces(

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 DUE_LANES = 16
 """Numbers in single precision that are compared at a time."""
 
+ALWAYS, NEVER = np.float32(-1.0), np.float32(np.nan)
+"""Numbers that are below any limit from 0 on, and below none."""
+
+ROUNDED_UP, ROUNDED_DOWN = 1.0 + 2.0**-22, 1.0 - 2.0**-22
+"""Factors that take a number farther than rounding to single precision does."""
+
 _NUMBER, _PLACE, _INDEX = ir.FloatType(), ir.IntType(64), ir.IntType(32)
 _VALUES, _INDICES, _FLAGS = (ir.VectorType(kind, DUE_LANES) for kind in (_NUMBER, _INDEX, ir.IntType(1)))
 _MASK = ir.IntType(DUE_LANES)

@@ -14,6 +14,10 @@ from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
 FIRST_TRIAL = 300
 """Steps before the first trial: the skin is tuned before."""
 
+LEAST_CHUNKS = 16
+"""Chunks that a worker has at least before the first trial, if there are candidates enough: the larger they are, the
+less is done for each chunk; of few, no forces can be summed before all are done."""
+
 SAMPLES = 5
 """Lists built with each of two sizes before the tried one is accepted."""
 
@@ -49,7 +53,7 @@ class ChunkTuner:
         self._change = -1  # of the index among the sizes, in the present trial or the next one
         self._failed = 0
         self._times: tuple[list[float], list[float]] = ([], [])
-        self._trying, self._used = False, False
+        self._trying, self._used, self._has_tried = False, False, False
         self._pause = PAUSE
         self.start(0)
 
@@ -66,6 +70,12 @@ class ChunkTuner:
     def _tried(self) -> int:
         """Index of the size that is tried, which may be beyond the smallest or largest one."""
         return CHUNKS.index(self.best) + self._change
+
+    def begin_with(self, candidates: int, workers: int) -> None:
+        """Choose the size before the first trial, for so many candidates in all, if there are any yet."""
+        if candidates > 0 and not self._has_tried:
+            each = candidates // (LEAST_CHUNKS * workers)
+            self.best = max((size for size in CHUNKS if size <= each), default=CHUNKS[0])
 
     def set_next(self, step: int, spent: float) -> None:
         """Choose the chunk size of the next lists.
@@ -94,7 +104,7 @@ class ChunkTuner:
         """Try the next smaller or larger size; pause after a round of trials without gain."""
         while self._failed < 2:
             if 0 <= self._tried < len(CHUNKS):
-                self._trying, self._used = True, True
+                self._trying, self._used, self._has_tried = True, True, True
                 self.discard_times()
                 return
             self._reject()

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.pairs import runs as runs_of_pairs
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
-from pdem.contact.pairs.due_candidates import STEP, count_step_of_all, longest_step
+from pdem.contact.pairs.due_candidates import STEP, count_step_of_all, longest_of_workers, longest_step
 from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.kept_forces import keep_forces
 from pdem.contact.step_calls import Between, PairCalls, WallCalls
@@ -34,6 +34,7 @@ from pdem.contact.steps import (
     WALLS,
     take_steps,
 )
+from pdem.contact.walls.due_facets import OF_WALLS
 from pdem.containers.exchange import AGREED, calls_without
 from pdem.foundation.kernel_calls import PythonCall, call_of
 from pdem.motion.integration import FINE
@@ -205,19 +206,27 @@ class ContactSteps:
         self.note()
         if stage:
             self._finish(stage, updates=updates)
-        return self.taken + (stage > 0)
+        taken = self.taken + (stage > 0)
+        system.pair_contacts.due_values.has_longest = self.kick.ahead and taken > 0
+        return taken
 
     def _note_last_step(self) -> None:
         """Have known how far owned particles have moved in the step that has brought them to where they are."""
-        system, particles, path = (
-            self._system,
-            self._system.particles,
-            self._system.pair_contacts.due_values.path,
-        )
-        rows = particles.count + particles.ghosts
-        longest_step(particles.count, rows, 2.0 * self.kick.half, system.pair_contacts.packed(rows), path)
+        system, pairs = self._system, self._system.pair_contacts
+        owned, due = system.particles.count, pairs.due_values
         if system.carriers is not None or system.moving_box is not None:
-            path[STEP] = np.inf
+            due.path[STEP] = np.inf
+        elif due.has_longest:
+            due.path[STEP] = longest_of_workers(pairs.workers, pairs.storage.work)
+        else:
+            due.path[STEP] = longest_step(owned, 2.0 * self.kick.half, pairs.packed(owned))
+        self.note_wall_step()
+
+    def note_wall_step(self) -> None:
+        """Have known how far walls have moved in the step that has brought them to where they are."""
+        walls, contacts = self._system.moving_walls, self._system.wall_contacts
+        if walls is not None and contacts is not None:
+            contacts.path[OF_WALLS] = walls.largest_displacement if walls.moves else 0.0
 
     def _count_step_of_ghosts(self) -> None:
         """Add the step of ghosts, which are where they are now, to the path of all."""

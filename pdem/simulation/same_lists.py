@@ -146,6 +146,7 @@ class _StepsWithPython:
         if contacts.taken:
             self._note_step(contacts)
         stale, alone = move_on(system, self._phases), facets_are_stale(system)
+        contacts.note_wall_step()
         if self._ranks is None or alone:
             self._begun = Begun(*allreduce_status_or_stop(system, stale))
             self._phases.lap("wait")

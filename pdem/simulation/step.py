@@ -208,6 +208,7 @@ def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: 
 def tune_settings(system: System, phases: Phases) -> None:
     """Set skin and chunk size for the next lists, and divide them for threads. Results do not depend on it."""
     tune_skin(system, phases)
+    system.chunk_tuner.begin_with(system.pair_contacts.candidates, threads())
     system.chunk_tuner.set_next(system.step, phases.spent(*_ON_THREADS))
     system.pair_contacts.chunk_size = system.chunk_tuner.chunk
     if threads() != system.thread_tuner.division:

@@ -14,7 +14,7 @@ import numpy as np
 from pdem.contact.geometry.double_hierarchy import resolve_h2
 from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.sphere_facet import sphere_touches_facet
-from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
 from pdem.foundation.kernels import inlined, prange, set_threads, threaded_kernel
 
 if TYPE_CHECKING:
@@ -93,9 +93,15 @@ def resolve(
     """Resolve the contacts of each sphere with its candidates by the double hierarchy; write their numbers."""
     for q in prange(len(spheres.near)):
         first, last = spheres.start[q], spheres.end[q]
-        own = Scratch(scratch.real, scratch.integer, scratch.tally, first)
+        own = Scratch(scratch.real, scratch.integer, scratch.tally, scratch.bound, first)
         counts[q] = resolve_h2(
-            _sphere(spheres, q), spheres.candidates, first, last, surface, own, found, last - first
+            _sphere(spheres, q),
+            FacetRange(spheres.candidates, first, last),
+            first,
+            surface,
+            own,
+            found,
+            last - first,
         )
 
 

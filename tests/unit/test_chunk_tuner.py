@@ -68,3 +68,20 @@ def test_a_change_of_something_else_in_the_midst_of_a_trial_deceives_nobody():
         spent += LISTS * factor * (1.0 if trials.chunk == CHUNK else 1.1)
         trials.set_next(LISTS * detection, spent)
     assert trials.best == CHUNK
+
+
+@pytest.mark.parametrize(
+    ("candidates", "workers", "size"),
+    [(0, 1, CHUNK), (100, 1, 256), (20_000, 1, 1024), (20_000, 2, 512), (10**7, 4, 2048)]
+)  # fmt: skip
+def test_the_first_size_leaves_every_worker_some_chunks(candidates, workers, size):
+    trials = ChunkTuner()
+    trials.begin_with(candidates, workers)
+    assert trials.chunk == size
+
+
+def test_what_has_been_tried_is_not_given_up():
+    trials = ChunkTuner(512)
+    driven(trials, lambda chunk: 1.0 if chunk == 512 else 1.1, 100)
+    trials.begin_with(10**7, 1)
+    assert trials.best == 512

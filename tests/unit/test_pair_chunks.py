@@ -15,7 +15,7 @@ from pdem.contact.pairs import contacts, history_storage, schedule
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.force_storage import ForceStorage
-from pdem.contact.pairs.history_kernels import ALWAYS, CHUNK, CHUNKS, chunk_range
+from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS, chunk_range
 from pdem.contact.pairs.history_storage import HistoryStorage
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
@@ -23,7 +23,7 @@ from pdem.detection.neighbours import NearPairs
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FINE, PACKED, SIZE, Motion, StepColumns, drift
-from pdem.simd.due_lanes import DUE_LANES
+from pdem.simd.due_lanes import ALWAYS, DUE_LANES
 
 
 def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None, size=CHUNK):

@@ -29,11 +29,13 @@ from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.layout import BLOCK
+from pdem.contact.walls.due_facets import TILE
 from pdem.contact.walls.evaluate import wall_kernel
 from pdem.contact.walls.search import SEEN, search_kernel
 from pdem.contact.walls.stages import WALL_COLUMNS
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
+from pdem.simd.due_lanes import DUE_LANES
 from pdem.simulation.cluster_steps import contact_parameters
 
 pytestmark = pytest.mark.compiles
@@ -251,11 +253,15 @@ def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_co
         given["work"] = work._replace(
             real=np.zeros((rows, work.real.shape[1])), integer=np.zeros((rows, work.integer.shape[1]), np.int64),
             seen=np.zeros((SEEN, many), np.int64), history=np.zeros(many * law.columns * BLOCK),
-            columns=np.zeros(many * WALL_COLUMNS),
+            columns=np.zeros(many * WALL_COLUMNS), bound=np.zeros(rows),
+            tested=np.zeros(room + DUE_LANES * many, np.int64),
+            listed=np.zeros(room + DUE_LANES * many, np.int32),
+            **{name: np.zeros(many * TILE, np.int32) for name in ("active", "until")},
             **{name: np.zeros(room, np.int32) for name in ("row", "particle", "owner")},
         )  # fmt: skip
         given["near"] = near._replace(
-            near=near.near[begin:].copy(), start=near.start[begin : count + 1].copy(), end=near.end[begin:].copy()
+            near=near.near[begin:].copy(), start=near.start[begin : count + 1].copy(), end=near.end[begin:].copy(),
+            crosses=near.crosses[begin:].copy(),
         )  # fmt: skip
         for name in ("now", "before"):
             given[name] = given[name]._replace(counts=given[name].counts[begin:].copy())

@@ -13,7 +13,7 @@ from pdem.contact.geometry.double_hierarchy import OUTPUT_FULL, resolve_h2
 from pdem.contact.geometry.query import wall_contacts
 from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.sphere_facet import nearest_feature, sphere_touches_facet
-from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
 
@@ -156,7 +156,8 @@ def resolve(mesh, centre, radius, candidates, output):
     found, scratch = Found.rows(rows + 1), Scratch.rows(len(candidates), INTEGER_COLUMNS)
     found.kind[:] = -7
     status = resolve_h2(
-        Sphere(*centre, radius), candidates, 1, len(candidates), SurfaceArrays.of(mesh), scratch, found, output
+        Sphere(*centre, radius), FacetRange(candidates, 1, len(candidates)), 1, SurfaceArrays.of(mesh), scratch, found,
+        output,
     )  # fmt: skip
     return status, found
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
 
 OUTPUT_FULL = -2
 """Status of `resolve_h2`: there are more contacts than rows to write them to."""
@@ -82,9 +82,8 @@ NO_DIRECTION = 1e-12
 @inlined_geometry
 def resolve_h2(
     sphere: Sphere,
-    candidates: NDArray[np.int64],
+    tested: FacetRange,
     first: int,
-    last: int,
     surface: SurfaceArrays,
     scratch: Scratch,
     found: Found,
@@ -96,15 +95,14 @@ def resolve_h2(
     ----------
     sphere : Sphere
         The sphere.
-    candidates : ndarray, int64
-        Facets that may touch the sphere are ``candidates[first:last]``: at least all that do, in any order,
-        repeats allowed.
-    first, last : int
-        Range in `candidates`.
+    tested : FacetRange
+        Facets that may touch the sphere.
+    first : int
+        Row of `found` from which on contacts are written.
     surface : SurfaceArrays
         The walls.
     scratch : Scratch
-        Rows of facets, of which as many as there are candidates may be overwritten.
+        Rows of facets, of which as many as are tested may be overwritten.
     found : Found
         Written, from row `first` on: each contact once, the nearest first. Its facet is one that nominated it, the one
         whose loop of vertices comes first; its normal points towards the centre, from whichever side.
@@ -122,7 +120,7 @@ def resolve_h2(
     scratch of their own never meet.
     """
     real, integer, begin = scratch.real, scratch.integer, scratch.first
-    count = nominate(sphere, candidates, first, last, surface, scratch)
+    count = nominate(sphere, tested, surface, scratch)
     if count > 1:
         sort_by_facet(real, integer, begin, count)
         count = _keep_minima(real, integer, begin, count, surface)
@@ -159,20 +157,17 @@ def write_nominated(
 
 
 @inlined
-def nominate(
-    sphere: Sphere,
-    candidates: NDArray[np.int64],
-    first: int,
-    last: int,
-    surface: SurfaceArrays,
-    scratch: Scratch,
-) -> int:
-    """Write one row per touched facet, with its nearest feature; return their number."""
+def nominate(sphere: Sphere, tested: FacetRange, surface: SurfaceArrays, scratch: Scratch) -> int:
+    """Write one row per touched facet, with its nearest feature; return their number.
+
+    Also writes how far each facet is at least.
+    """
     real, integer, radius = scratch.real, scratch.integer, sphere.radius
     row = scratch.first
-    for place in range(first, last):
-        facet = candidates[place]
+    for place in range(tested.first, tested.last):
+        facet = tested.facets[place]
         kind, feature, rx, ry, rz, squared = nearest_within(sphere, facet, surface)
+        scratch.bound[scratch.first + place - tested.first] = squared
         if kind < 0:
             continue
         distance = math.sqrt(squared)

@@ -12,7 +12,7 @@ from pdem.contact.geometry.facet_weights import facet_weights
 from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.signed_features import signed_features
 from pdem.contact.geometry.signed_patches import Powers
-from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
 from pdem.containers.mesh import Mesh
 from pdem.containers.surface import Surface, surface_of
 from pdem.foundation.errors import InputError
@@ -88,7 +88,7 @@ def _hierarchy(centre: tuple[float, float, float], radius: float, mesh: Mesh) ->
     near = _facets_near(np.array(centre), radius, mesh)
     found, scratch = Found.rows(len(near)), Scratch.rows(len(near), INTEGER_COLUMNS)
     sphere, room = Sphere(*centre, radius), len(near)
-    count = resolve_h2(sphere, near, 0, room, SurfaceArrays.of(mesh), scratch, found, room)
+    count = resolve_h2(sphere, FacetRange(near, 0, room), 0, SurfaceArrays.of(mesh), scratch, found, room)
     names = ("facet", "kind", "feature", "point", "normal", "overlap")
     columns = {name: getattr(found, name)[:count] for name in names}
     return {**columns, "count": np.ones(count, dtype=np.int64)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
 from pdem.contact.geometry.signed_sum import resolve_signed
-from pdem.contact.geometry.surface_arrays import Found, Scratch
+from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,9 @@ def signed_features(
     """
     room = int((1 + 2 * np.diff(mesh.facet_start)[near]).sum())
     found, scratch = Found.rows(room), Scratch.rows(len(near), SIGNED_COLUMNS, mesh.largest_order)
-    count = resolve_signed(sphere, near, 0, len(near), surface, powers, scratch, found, False, room)
+    count = resolve_signed(
+        sphere, FacetRange(near, 0, len(near)), 0, surface, powers, scratch, found, False, room
+    )
     columns: dict[str, NDArray[Any]] = {
         "kind": found.kind, "feature": found.feature, "facet": found.facet, "point": found.point,
         "normal": found.normal, "overlap": found.overlap, "count": found.weight,

@@ -157,7 +157,7 @@ def sum_patches(
     one because calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
     """
     x, y, z, radius = sphere
-    real, integer, tally, first = scratch
+    real, integer, tally, first = scratch.real, scratch.integer, scratch.tally, scratch.first
     last = _sort_once(real, integer, tally, first, count, surface)
     _tell_sides(x, y, z, surface, real, integer, first, last)
     count_cells(sphere, surface, integer, tally, first, last)

@@ -32,19 +32,15 @@ from pdem.contact.geometry.signed_patches import sum_patches
 from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.signed_patches import Powers
-    from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
 
 
 @inlined_geometry
 def resolve_signed(
     sphere: Sphere,
-    candidates: NDArray[np.int64],
+    tested: FacetRange,
     first: int,
-    last: int,
     surface: SurfaceArrays,
     powers: Powers,
     scratch: Scratch,
@@ -58,7 +54,7 @@ def resolve_signed(
     ----------
     sphere : Sphere
         The sphere.
-    candidates, first, last
+    tested, first
         As in `pdem.contact.geometry.double_hierarchy.resolve_h2`.
     surface : SurfaceArrays
         Made by `pdem.containers.surface.surface_of`.
@@ -69,14 +65,14 @@ def resolve_signed(
     patches : bool
         Write one row per patch; else one per feature.
     room : int
-        Rows of `found` that may be written. As many as candidates are enough for patches.
+        Rows of `found` that may be written. As many as are tested are enough for patches.
 
     Returns
     -------
     int
         Number of rows written, or `OUTPUT_FULL`.
     """
-    count = nominate(sphere, candidates, first, last, surface, scratch)
+    count = nominate(sphere, tested, surface, scratch)
     if count > 1:
         return sum_patches(sphere, surface, powers, scratch, first, count, found, patches, room)
     if count == 1:  # what the only facet nominates

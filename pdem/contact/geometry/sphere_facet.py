@@ -163,9 +163,9 @@ def nearest_within(
         `ON_FACET`, `ON_EDGE` or `ON_VERTEX` and its number; kind -1 if the facet is dismissed. What is not
         dismissed may still be a little farther than the radius: compare `squared`.
     rx, ry, rz : float
-        Vector [m] from the nearest point to the centre.
+        Vector [m] from the nearest point to the centre; zeros if the facet is dismissed.
     squared : float
-        Its squared length [m2].
+        Its squared length [m2]; of a facet that is dismissed the square of a distance that is not too large.
 
     Notes
     -----
@@ -178,14 +178,14 @@ def nearest_within(
     height = plane_height(x, y, z, facet, surface)
     section = radius * radius - height * height
     if section < 0.0:
-        return -1, facet, 0.0, 0.0, 0.0, 0.0
+        return -1, facet, 0.0, 0.0, 0.0, height * height
     inside = True
     for place in range(surface.facet_start[facet], surface.facet_start[facet + 1]):
         side, length = edge_side(x, y, z, place, facet, surface)
         if side < 0.0:
             inside = False
             if side * side > section * length:
-                return -1, facet, 0.0, 0.0, 0.0, 0.0
+                return -1, facet, 0.0, 0.0, 0.0, height * height + side * side / length
     if inside:
         nx, ny, nz = surface.normals[facet, 0], surface.normals[facet, 1], surface.normals[facet, 2]
         return ON_FACET, facet, height * nx, height * ny, height * nz, height * height

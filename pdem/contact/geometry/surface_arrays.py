@@ -79,6 +79,22 @@ class SurfaceArrays(NamedTuple):
         )  # fmt: skip
 
 
+class FacetRange(NamedTuple):
+    """The facets that may touch a sphere: at least all that do, in any order, repeats allowed.
+
+    Attributes
+    ----------
+    facets : int64 array
+        Their numbers.
+    first, last : int
+        They are ``facets[first:last]``.
+    """
+
+    facets: NDArray[np.int64]
+    first: int
+    last: int
+
+
 class Scratch(NamedTuple):
     """Rows of the facets that a sphere touches, see `pdem.contact.geometry.facet_rows`.
 
@@ -88,20 +104,24 @@ class Scratch(NamedTuple):
         Their numbers.
     tally : (S, 1 + 2 largest number of sides) int32 array or None
         How often each feature counts, for the signed contact sum only.
+    bound : (S,) array
+        By facet that was tested: the square of its distance from the centre, or of a lower one [m2].
     first : int
-        Row from which on a sphere may write, as many as it has candidates.
+        Row from which on a sphere may write, as many as it has facets to test.
     """
 
     real: NDArray[np.float64]
     integer: NDArray[np.int64]
     tally: Any  # an array or None
+    bound: NDArray[np.float64]
     first: int
 
     @classmethod
     def rows(cls, count: int, columns: int, largest_order: int = 0) -> Scratch:
         """Return room for so many facets, of which the largest has so many sides (0: no tally)."""
         tally = np.empty((count, 1 + 2 * largest_order), np.int32) if largest_order else None
-        return cls(np.empty((count, REAL_COLUMNS)), np.empty((count, columns), np.int64), tally, 0)
+        real, integer = np.empty((count, REAL_COLUMNS)), np.empty((count, columns), np.int64)
+        return cls(real, integer, tally, np.empty(count), 0)
 
 
 class Found(NamedTuple):

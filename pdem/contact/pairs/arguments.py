@@ -88,8 +88,8 @@ class Contacts(NamedTuple):
 
     Attributes
     ----------
-    candidate : int32 array
-        By history index.
+    candidate, lower, higher : int32 arrays
+        By history index: the candidate, and the rows of its particles once more: those of candidates lie far apart.
     history : array
         Flat, in blocks of `pdem.contact.law.contact_law.BLOCK` contacts, column behind column.
     forces : (indices, width) array
@@ -101,6 +101,8 @@ class Contacts(NamedTuple):
     """
 
     candidate: NDArray[np.int32]
+    lower: NDArray[np.int32]
+    higher: NDArray[np.int32]
     history: NDArray[np.float64]
     forces: NDArray[np.float64]
     ended: NDArray[np.float64]

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.contact.pairs.history import begin_history, history_of, move_history
 from pdem.contact.pairs.history_kernels import (
-    ALWAYS,
-    NEVER,
     SPARE,
     capacity_for,
     chunk_range,
     mark_unordered,
+    name_contact,
     write_in_chunk,
 )
 from pdem.contact.pairs.layout import BLOCK, STATE
@@ -20,6 +19,7 @@ from pdem.contact.pairs.stages import APART, TOO_DEEP
 from pdem.contact.pairs.stretched import lasts_of
 from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
+from pdem.simd.due_lanes import ALWAYS, NEVER
 from pdem.simd.places import offset
 from pdem.simd.transposition import LANES, whole_lanes
 
@@ -49,7 +49,8 @@ def begin_contact(
     k: int, h: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
 ) -> None:
     """Make a candidate a contact with the history index `h`."""
-    contacts.candidate[h], candidates.force_index[k], candidates.due[k] = k, h - behind, NEVER
+    candidates.force_index[k], candidates.due[k] = h - behind, NEVER
+    name_contact(h, k, candidates, contacts.candidate, contacts.lower, contacts.higher)
     mark_unordered(k, candidates, rows.touching)
     begin_history(h, contacts.width, contacts.history)
 
@@ -61,17 +62,18 @@ def end_contact(
     """End the contact with the history index `h`; the last one of the chunk fills the gap."""
     move_history(last, h, contacts.width, contacts.history)
     moved = contacts.candidate[last]
-    contacts.candidate[h], candidates.force_index[moved] = moved, h - behind
+    candidates.force_index[moved] = h - behind
+    name_contact(h, moved, candidates, contacts.candidate, contacts.lower, contacts.higher)
     candidates.force_index[k], candidates.due[k] = 0, ALWAYS
     mark_unordered(k, candidates, rows.touching)
     mark_unordered(moved, candidates, rows.touching)
 
 
 @inlined
-def fill_lanes(begin: int, count: int, candidate: int, contacts: Contacts) -> None:
+def fill_lanes(begin: int, count: int, k: int, candidates: Candidates, contacts: Contacts) -> None:
     """Fill the last vector of a chunk of contacts up with what does no harm."""
     for h in range(begin + count, begin + whole_lanes(count)):
-        contacts.candidate[h] = candidate
+        name_contact(h, k, candidates, contacts.candidate, contacts.lower, contacts.higher)
         begin_history(h, contacts.width, contacts.history)
 
 
@@ -96,7 +98,8 @@ def make_room(chunk: int, begin: int, run: NDArray[np.int64], lists: Lists) -> b
         return False
     old = chunks.history_begin[chunk]
     for c in range(count):
-        contacts.candidate[new + c] = contacts.candidate[old + c]
+        k = contacts.candidate[old + c]
+        name_contact(new + c, k, candidates, contacts.candidate, contacts.lower, contacts.higher)
         move_history(old + c, new + c, contacts.width, contacts.history)
     chunks.history_begin[chunk], chunks.capacity[chunk] = new, wanted
     run[FREE_HISTORY] = new + wanted
@@ -122,7 +125,7 @@ def begin_contacts(chunk: int, place: int, new: int, lists: Lists) -> int:
         begin_contact(k, begin + count + c, behind, candidates, contacts, lists.rows)
         deep = max(deep, k + 1 if listed < 0 else 0)
     chunks.contacts[chunk] = count + new
-    fill_lanes(begin, count + new, first, contacts)
+    fill_lanes(begin, count + new, first, candidates, contacts)
     return deep
 
 
@@ -157,7 +160,7 @@ def contact_end_of(law: ContactLaw) -> Any:
                 end_contact(k, h, begin + count, behind, candidates, contacts, lists.rows)
         chunks.contacts[chunk] = count
         if count < before:
-            fill_lanes(begin, count, first, contacts)
+            fill_lanes(begin, count, first, candidates, contacts)
         return before - count, noted, deep
 
     return end_contacts

@@ -25,6 +25,7 @@ from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.kernels import plain, threads
 from pdem.motion.carriers import Loads
 from pdem.motion.integration import FINE, PACKED, pack, unpack
+from pdem.simd.marked_first import MOST
 from pdem.simd.transposition import LANES
 
 if TYPE_CHECKING:
@@ -244,9 +245,9 @@ class PairContacts(PairReadings):
         """Have particles packed, unless they are."""
         if not packed:
             number = particles.count + particles.ghosts
-            columns = map(particles.column, (*_MOVING, "radius", "material"))
-            pack(number, *columns, density, self.packed(number))
-            self.due_values.look_at_all(self.candidates)
+            rows, columns = self.packed(number), map(particles.column, (*_MOVING, "radius", "material"))
+            pack(number, *columns, density, rows)
+            self.due_values.look_at_all(self.candidates, number, rows)
 
     def evaluate(
         self, ghosts: bool, particles: Particles, box: tuple[NDArray[np.float64], NDArray[np.float64]],
@@ -380,7 +381,7 @@ class PairContacts(PairReadings):
             room = with_spare(pairs)
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._force_index = np.zeros(room, np.int32)
-            self._entry, self._key = np.empty(2 * room, np.int32), np.empty(2 * room, np.int32)
+            self._entry, self._key = (np.empty(2 * room + MOST, np.int32) for _ in range(2))
         if owned + 1 > len(self._start):
             self._start = np.zeros(room_for(owned, len(self._start) - 1) + 1, np.int64)
         if parts * owned > len(self._cursor):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.pairs.history_kernels import ALWAYS, CHUNKS
+from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.contact.pairs.layout import BLOCK, RADIUS_I, RADIUS_J, WAIT, WORK, X_I, X_J
 from pdem.contact.pairs.stages import distance_vector, limits_of
 from pdem.foundation.arrays import with_spare
@@ -24,7 +24,7 @@ from pdem.foundation.kernels import inlined, kernel
 from pdem.foundation.vectors import dot3, square_root
 from pdem.motion.integration import PACKED, PLACE, SPEED
 from pdem.motion.moving_blocks import LONGEST
-from pdem.simd.due_lanes import DUE_LANES, append_due
+from pdem.simd.due_lanes import ALWAYS, DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due
 from pdem.simd.listed_rows import GROUP, listed_rows_to_columns
 from pdem.simd.places import ROW, offset
 
@@ -48,10 +48,12 @@ OWNED, ALL, STEP, ROUNDING = range(PATHS)
 LISTED = max(CHUNKS) + 2 * DUE_LANES
 """Room for the list of a worker."""
 
+ROUNDING_UNITS = 16.0
+"""By how many units in its last place a coordinate may change in a step besides what the step is, or more."""
+
 MARGIN = 1e-12
 """By which share of the reach of two spheres their gap may be smaller than it is found to be."""
 
-_UP, _DOWN = 1.0 + 2.0**-22, 1.0 - 2.0**-22  # further than rounding to single precision goes
 _TOUCHES, _TOO_DEEP = -1.0, -2.0
 
 _gather_position = listed_rows_to_columns(4, BLOCK, PACKED)
@@ -68,11 +70,13 @@ class DueValues:
         The lists of workers.
     path : (PATHS,) array
         How far particles have moved.
+    has_longest : bool
+        Whether workers have noted how far particles have moved in their last step (`moving_blocks.LONGEST`).
     """
 
     def __init__(self) -> None:
         self.due, self.listed = np.zeros(0, np.float32), np.zeros(LISTED, np.int32)
-        self.path = np.zeros(PATHS)
+        self.path, self.has_longest = np.zeros(PATHS), False
 
     @property
     def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float64]]:
@@ -94,10 +98,14 @@ class DueValues:
         if len(self.listed) < LISTED * workers:
             self.listed = np.zeros(LISTED * workers, np.int32)
 
-    def look_at_all(self, candidates: int) -> None:
-        """Have all candidates that are apart looked at in the next step: their particles may be anywhere."""
+    def look_at_all(self, candidates: int, rows: int, packed: NDArray[np.float64]) -> None:
+        """Have all candidates that are apart looked at in the next step: their particles may be anywhere.
+
+        These are `rows` packed rows.
+        """
         np.minimum(self.due[:candidates], ALWAYS, out=self.due[:candidates])
-        self.path[:] = 0.0
+        self.path[:], self.has_longest = 0.0, False
+        self.path[ROUNDING] = ROUNDING_UNITS * 2.0**-52 * largest_coordinate(rows, packed)
 
 
 @inlined
@@ -113,7 +121,7 @@ def list_due(first: int, end: int, at: int, candidates: Candidates) -> int:
     The list is filled up to whole groups with what does no harm.
     """
     path = candidates.path[OWNED if first < candidates.inner else ALL]
-    limit, count = np.float32(path * _UP), 0
+    limit, count = np.float32(path * ROUNDED_UP), 0
     for k in range(first, end, DUE_LANES):
         count += append_due(candidates.due, k, end - k, limit, candidates.listed, offset(at, count))
     for c in range(count, count + GROUP):
@@ -163,7 +171,7 @@ def list_new(
             begin += 1
         else:
             path = candidates.path[OWNED if k < candidates.inner else ALL]
-            candidates.due[k & ROW] = np.float32((path + wait) * _DOWN)
+            candidates.due[k & ROW] = np.float32((path + wait) * ROUNDED_DOWN)
     return begin
 
 
@@ -204,18 +212,22 @@ def add_step_of_all(
 
 
 @kernel
-def longest_step(
-    owned: int, rows: int, dt: float, packed: NDArray[np.float64], path: NDArray[np.float64]
-) -> None:
-    """Write by the packed rows how far particles have moved at most in their last step, see `PATHS`."""
-    squared = extent = 0.0
+def longest_step(owned: int, dt: float, packed: NDArray[np.float64]) -> float:
+    """Return by the packed rows how far owned particles have moved at most in their last step [m]."""
+    squared = 0.0
+    for p in range(owned):
+        squared = max(squared, squared_speed(p, packed))
+    return dt * np.sqrt(squared)
+
+
+@kernel
+def largest_coordinate(rows: int, packed: NDArray[np.float64]) -> float:
+    """Return the largest distance of particles from the origin along an axis [m]."""
+    largest = 0.0
     for p in range(rows):
-        row = PACKED * p
         for axis in range(3):
-            extent = max(extent, abs(packed[row + PLACE + axis]))
-        if p < owned:
-            squared = max(squared, squared_speed(p, packed))
-    path[STEP], path[ROUNDING] = dt * np.sqrt(squared), 8.0 * 2.0**-52 * extent
+            largest = max(largest, abs(packed[PACKED * p + PLACE + axis]))
+    return largest
 
 
 @kernel
@@ -224,3 +236,9 @@ def count_step_of_all(
 ) -> None:
     """Do as `add_step_of_all`, for Python."""
     add_step_of_all(dt, owned, rows, packed, path)
+
+
+@kernel
+def longest_of_workers(workers: int, work: NDArray[np.float64]) -> float:
+    """Do as `take_longest`, for Python."""
+    return take_longest(workers, work)

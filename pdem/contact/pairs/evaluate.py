@@ -95,10 +95,12 @@ def prefetch_for_next(
         first, _ = chunk_range(chunk + 1, chunks.size, candidates.inner, candidates.total)
         each = whole_lines(chunks.size // blocks)
         for k in range(each * block, min(each * (block + 1), chunks.size), 2 * LINE):
+            fetch(candidates.due, np.uint64(first + k))
             fetch(candidates.lower, np.uint64(first + k))
             fetch(candidates.higher, np.uint64(first + k))
-            fetch(candidates.due, np.uint64(first + k))
-            fetch(contacts.candidate, np.uint64(chunks.history_begin[chunk + 1] + k))
+            if k < chunks.contacts[chunk + 1]:
+                fetch(contacts.lower, np.uint64(chunks.history_begin[chunk + 1] + k))
+                fetch(contacts.higher, np.uint64(chunks.history_begin[chunk + 1] + k))
         if schedule.sums:
             prefetch_new_particles(chunk + 1, block, blocks, schedule, packed)
 
@@ -207,7 +209,7 @@ def chunk_of_contacts(law: ContactLaw) -> Any:
             following = h + BLOCK
             if block + BLOCK >= chunks.contacts[chunk] and chunk + 1 < run[END]:
                 following = chunks.history_begin[chunk + 1]
-            gather_particles(at, h, whole_lanes(real), following, lists.candidates, contacts, packed, work)
+            gather_particles(at, h, whole_lanes(real), following, contacts, packed, work)
             if block > scattered:
                 scatter_forces(at, h - BLOCK - behind, BLOCK, work, contacts.forces)
                 scattered = block
@@ -292,7 +294,7 @@ def pair_kernel(law: ContactLaw) -> Any:
         for worker in prange(runs.shape[0]):
             lists = Lists(
                 Candidates(*candidates), Chunks(*chunks),
-                Contacts(contacts[0], contacts[1], contacts[2], contacts[3], width), Rows(*rows), Schedule(*schedule),
+                Contacts(*contacts[:-1], width), Rows(*rows), Schedule(*schedule),
             )  # fmt: skip
             evaluate_chunks(
                 runs[worker],

@@ -15,6 +15,7 @@ from pdem.foundation.vectors import put3
 from pdem.foundation.workers import share_of
 from pdem.motion.integration import FINE, FixedColumns, Motion, Travel, move, unpack_particle
 from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
+from pdem.simd.marked_first import MOST, marked_first
 from pdem.simd.places import ROW, offset
 from pdem.simd.row_sums import sum_loads
 
@@ -27,14 +28,24 @@ _STRIDE = np.uint64(BLOCK)
 
 
 @inlined
-def order_row(begin: int, end: int, entry: NDArray[np.int32], candidates: Candidates) -> int:
-    """Put the candidates of a row that touch before the others, by the ids of partners; return how many touch."""
+def touching_first(begin: int, end: int, entry: NDArray[np.int32], candidates: Candidates) -> int:
+    """Put the candidates of a row that touch before the others; return where the others begin."""
     behind = begin
     for place in range(begin, end):
         which = entry[place]
         if candidates.force_index[which >> 1] > 0:
             entry[place], entry[behind] = entry[behind], which
             behind += 1
+    return behind
+
+
+@inlined
+def order_row(begin: int, end: int, entry: NDArray[np.int32], candidates: Candidates) -> int:
+    """Put the candidates of a row that touch before the others, by the ids of partners; return how many touch."""
+    if end - begin <= MOST:
+        behind = begin + marked_first(entry, begin, end - begin, candidates.force_index)
+    else:
+        behind = touching_first(begin, end, entry, candidates)
     sort_row(begin, behind, candidates.lower, candidates.higher, candidates.ids, entry)
     return behind - begin
 

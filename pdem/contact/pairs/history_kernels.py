@@ -13,6 +13,7 @@ import numpy as np
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.foundation.kernels import inlined, prange, threaded_kernel
+from pdem.simd.due_lanes import ALWAYS, NEVER
 from pdem.simd.places import offset
 from pdem.simd.transposition import LANES, whole_lanes
 
@@ -37,10 +38,6 @@ def capacity_for(contacts: int, spare: int) -> int:
     """Return how many history indices a chunk of so many contacts is given."""
     return -(-(contacts + contacts // 6 + spare) // BLOCK) * BLOCK
 
-
-ALWAYS, NEVER = np.float32(-1.0), np.float32(np.nan)
-"""When a candidate is due (`pdem.contact.pairs.due_candidates`): in the next step wherever its particles are, and, of
-contacts, in none."""
 
 UNORDERED = -1
 """In place of the number of contacts of a particle: it has changed, and its row has to be put in order."""
@@ -99,6 +96,15 @@ def mark_unordered(k: int, candidates: Candidates, touching: NDArray[np.int32]) 
 
 
 @inlined
+def name_contact(
+    h: int, k: int, candidates: Candidates, candidate: NDArray[np.int32], lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Write which candidate the contact with the history index `h` is, and the rows of its particles."""
+    candidate[h], lower[h], higher[h] = k, candidates.lower[k], candidates.higher[k]
+
+
+@inlined
 def write_in_chunk(
     chunk: int, candidate: NDArray[np.int32], candidates: Candidates, chunks: Chunks, touching: NDArray[np.int32]
 ) -> None:  # fmt: skip
@@ -128,10 +134,11 @@ def _assign_in_chunk(
     listed: NDArray[np.int32],
     candidates: Candidates,
     chunks: Chunks,
-    candidate: NDArray[np.int32],
+    names: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
     touching: NDArray[np.int32],
     source: NDArray[np.int32],
 ) -> None:
+    candidate, lower, higher = names
     first, last = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
     h = begin = chunks.history_begin[chunk]
     for k in range(first, last):
@@ -140,11 +147,12 @@ def _assign_in_chunk(
         else:
             source[h] = history_of(listed[candidates.force_index[k] - 1], width)
             candidates.force_index[k] = chunks.force_begin[chunk] + h - begin
-            candidate[h], candidates.due[k] = k, NEVER
+            candidates.due[k] = NEVER
+            name_contact(h, k, candidates, candidate, lower, higher)
             mark_unordered(k, candidates, touching)
             h += 1
     for filling in range(h, begin + whole_lanes(h - begin)):
-        candidate[filling] = first
+        name_contact(filling, first, candidates, candidate, lower, higher)
 
 
 @threaded_kernel
@@ -154,7 +162,7 @@ def assign_indices(
     listed: NDArray[np.int32],
     candidates: Candidates,
     chunks: Chunks,
-    candidate: NDArray[np.int32],
+    names: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
     touching: NDArray[np.int32],
     source: NDArray[np.int32],
 ) -> None:
@@ -171,14 +179,14 @@ def assign_indices(
         ``due``.
     chunks : Chunks
         What each owns.
-    candidate, source
-        Written by history index: its candidate, and where the history of its contact has been. Indices that fill the
-        last vector of a chunk get its first candidate.
+    names, source
+        Written by history index: its candidate and the rows of the particles of that, and where the history of its
+        contact has been. Indices that fill the last vector of a chunk get its first candidate.
     touching
         Written: `UNORDERED` for particles with contacts.
     """
     for chunk in prange(number):
-        _assign_in_chunk(chunk, width, listed, candidates, chunks, candidate, touching, source)
+        _assign_in_chunk(chunk, width, listed, candidates, chunks, names, touching, source)
 
 
 @threaded_kernel

@@ -65,7 +65,7 @@ class HistoryStorage:
         self.size, self.inner, self.candidates = CHUNK, 0, 0
         self.history = np.zeros((0, self.width, BLOCK))
         self.forces, self.work = ForceStorage(force_row_of(law)), np.zeros(0)
-        self.candidate = np.zeros(0, np.int32)
+        self.candidate, self._lower, self._higher = (np.zeros(0, np.int32) for _ in range(3))
         self._begin, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._capacity, self._contacts = np.zeros(0, np.int32), np.zeros(0, np.int32)
         self.ended = np.zeros((self._accounts + 1, 0))
@@ -106,7 +106,13 @@ class HistoryStorage:
     @property
     def contacts(self) -> Contacts:
         """Contacts as kernels take them; views."""
-        return Contacts(self.candidate, self.history.reshape(-1), self.forces.forces, self.ended, self.width)
+        return Contacts(
+            *self._names, self.history.reshape(-1), self.forces.forces, self.ended, self.width,
+        )  # fmt: skip
+
+    @property
+    def _names(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        return self.candidate, self._lower, self._higher
 
     @property
     def count(self) -> int:
@@ -207,7 +213,7 @@ class HistoryStorage:
         self._reserve(self._next)
         self._runs[:, FREE_HISTORY:] = 0
         kernels.assign_indices(
-            number, self.width, listed, candidates, self.chunks, self.candidate, touching, self._source
+            number, self.width, listed, candidates, self.chunks, self._names, touching, self._source
         )
         np.cumsum(contacts, out=ends)
         kernels.move_histories(
@@ -271,6 +277,7 @@ class HistoryStorage:
         room = BLOCK * _blocks(int(_MARGIN * indices) + self.size)
         self.history = lengthened(self.history, room // BLOCK)
         self.candidate, self._source = lengthened(self.candidate, room), lengthened(self._source, room)
+        self._lower, self._higher = lengthened(self._lower, room), lengthened(self._higher, room)
 
 
 def chunks_in(candidates: int, size: int) -> int:

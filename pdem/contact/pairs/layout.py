@@ -96,10 +96,10 @@ def force_row_of(law: ContactLaw) -> int:
 COEFFICIENTS = tuple(columns(2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW, MOST_COEFFICIENTS))
 """Row of the pair table, as many columns as the law has coefficients."""
 
-STAGED = 1 + 2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW + MOST_COEFFICIENTS
-"""Columns of all stages."""
+STAGED = 2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW + MOST_COEFFICIENTS
+"""Columns of all stages, behind the first of all, which is that of `pdem.motion.moving_blocks.LONGEST`."""
 
-WORK = max(BLOCK * STAGED, COLUMNS) + 64
+WORK = max(BLOCK * (1 + STAGED), COLUMNS) + 64
 """Numbers of the columns of one worker, for contacts or for particles that are advanced, and some to keep those of the
 next worker away: a cache line that two workers write to goes to and fro between them."""
 

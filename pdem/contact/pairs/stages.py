@@ -127,8 +127,8 @@ def limits_of(ri: float, rj: float, largest_overlap: float) -> tuple[float, floa
 
 @inlined
 def gather_particles(
-    at: int, first: int, count: int, following: int, candidates: Candidates, contacts: Contacts,
-    packed: NDArray[np.float64], work: NDArray[np.float64],
+    at: int, first: int, count: int, following: int, contacts: Contacts, packed: NDArray[np.float64],
+    work: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Write the packed rows of the particles of contacts, from the history index `first` on, into columns.
 
@@ -138,8 +138,8 @@ def gather_particles(
     for c in range(0, count, GROUP):
         h, w = offset(first, c), offset(at, c)
         prefetch_history(following + c, GROUP, contacts.width, contacts.history)
-        _gather_particle(packed, (candidates.lower, contacts.candidate), h, work, w + X_I)
-        _gather_particle(packed, (candidates.higher, contacts.candidate), h, work, w + X_J)
+        _gather_particle(packed, (contacts.lower,), h, work, w + X_I)
+        _gather_particle(packed, (contacts.higher,), h, work, w + X_J)
 
 
 @inlined

@@ -19,6 +19,12 @@ class NearFacets(NamedTuple):
     start, end, candidates : int64 arrays
         Facets to test are ``candidates[start[q]:end[q]]`` for ``near[q]``. The rows ``start[q]:start[q + 1]`` of all
         that is kept by contact are those of this particle: nothing can overflow, and threads never meet.
+    due : float32 array
+        From when on these have to be tested [m], see `pdem.contact.walls.due_facets`; NaN for rows without a facet.
+    crosses : bool array
+        By place in `near`: whether the particle may cross a periodic side, where other facets are near it at once.
+    path : (WALL_PATHS,) array
+        How far particles and walls have moved.
     packed : array
         Rows of particles, see `pdem.motion.integration.PACKED`.
     """
@@ -27,6 +33,9 @@ class NearFacets(NamedTuple):
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     candidates: NDArray[np.int64]
+    due: NDArray[np.float32]
+    crosses: NDArray[np.bool_]
+    path: NDArray[np.float64]
     packed: NDArray[np.float64]
 
 
@@ -130,7 +139,11 @@ class WallWork(NamedTuple):
         What each worker has seen; the particles are divided among so many.
     real, integer : arrays
         Rows of the facets that a particle touches, see `pdem.contact.geometry.surface_arrays.Scratch`; as many for each
-        worker.
+        worker. So has `bound`, a flat array.
+    listed, tested : int32 and int64 arrays
+        Places of the facets to test, and these facets, tile by tile.
+    active, until : int32 arrays
+        Of `TILE` particles of each worker: who has a facet to test, or had a contact, and where its list ends.
     match : int64 array
         By contact, the history row that it continues, 0 for none.
     row, particle, owner : int32 arrays
@@ -148,6 +161,11 @@ class WallWork(NamedTuple):
     seen: NDArray[np.int64]
     real: NDArray[np.float64]
     integer: NDArray[np.int64]
+    bound: NDArray[np.float64]
+    listed: NDArray[np.int32]
+    tested: NDArray[np.int64]
+    active: NDArray[np.int32]
+    until: NDArray[np.int32]
     match: NDArray[np.int64]
     row: NDArray[np.int32]
     particle: NDArray[np.int32]

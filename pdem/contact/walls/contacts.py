@@ -17,6 +17,7 @@ from pdem.contact.walls.arguments import (
     WallParameters,
     WallWork,
 )
+from pdem.contact.walls.due_facets import BOTH, WALL_PATHS
 from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records
 from pdem.contact.walls.readings import WallReadings
 from pdem.contact.walls.storage import WallRoom, WallRows, ended_accounts
@@ -28,6 +29,7 @@ from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import plain, threads
 from pdem.foundation.sums import ExactSums
+from pdem.simd.due_lanes import ALWAYS, DUE_LANES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +70,8 @@ class WallContacts(WallReadings):
         Force and torque of those particles that have facets near; row 0 holds zeros.
     total_row : (n,) int32 array
         Which of these rows each owned particle has, 0 for none.
+    path : (WALL_PATHS,) array
+        How far particles and walls have moved, see `pdem.contact.walls.due_facets`.
     measured : bool
         Whether forces have been found since the lists were made.
     ended : int
@@ -86,6 +90,7 @@ class WallContacts(WallReadings):
         self._materials = np.array(materials, np.int32)
         self._search = FacetSearch(walls.mesh, facet_tree)
         self._candidates, self._near, self._most = np.empty(0, np.int64), np.empty(0, np.int32), 0
+        self._due, self.path = np.empty(0, np.float32), np.zeros(WALL_PATHS)
         self._make_lists(0)
         self._new, self._old = WallRows(law, 0, 0), WallRows(law, 0, 0)
         self._room = self._make_room(0)
@@ -101,6 +106,7 @@ class WallContacts(WallReadings):
     def _make_lists(self, near: int) -> None:
         self._near_rows = np.empty(near, np.int32)
         self._start, self._end = np.zeros(near + 1, np.int64), np.empty(near, np.int64)
+        self._crosses = np.zeros(near, np.bool_)
 
     def take_candidates(
         self, particles: Particles, reference: NDArray[np.float64], reaches: NDArray[np.float64], images: Images,
@@ -124,6 +130,7 @@ class WallContacts(WallReadings):
         found = self._facets_near_images(reference, reaches, images)
         self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
+        self._mark_crossing(images.rows)
         self._reserve()
         self._fixed = self.calls = None
         self.total[:] = 0.0
@@ -182,15 +189,24 @@ class WallContacts(WallReadings):
         most = len(found[1]) + len(owner)
         if most > len(self._candidates):
             self._candidates = np.zeros(with_spare(most), np.int64)
+            self._due = np.zeros(len(self._candidates) + DUE_LANES, np.float32)
         if min(owned, most) > len(self._near_rows):
             self._make_lists(with_spare(min(owned, most)))
         if owned > len(self.total_row):
             self.total_row = np.zeros(room_for(owned, len(self.total_row)), np.int32)
         number = lay_out(
-            owned, *found, owner, self._near_rows, self._start, self._end, self._candidates, self.total_row
-        )
+            owned, *found, owner, self._near_rows, self._start, self._end, self._candidates, self._due,
+            self.total_row,
+        )  # fmt: skip
+        self.path[BOTH] = 0.0
         self._near = self._near_rows[:number]
         self._most = int((self._end[:number] - self._start[:number]).max(initial=0))
+
+    def _mark_crossing(self, rows: NDArray[np.int64]) -> None:
+        """Note which particles, given by their rows, may cross a periodic side."""
+        numbers = self.total_row[rows]
+        self._crosses[: len(self._near)] = False
+        self._crosses[numbers[numbers > 0] - 1] = True
 
     def _reserve(self) -> None:
         near = len(self._near)
@@ -228,6 +244,7 @@ class WallContacts(WallReadings):
         self.measured, self.ended = True, 0
         if not len(self._near):  # nor are there contacts: those have rows
             return 0
+        self.test_all()
         self.swap()
         given = self.arguments(packed, contact)
         rest = given.found[0], given.work, *given.record
@@ -238,6 +255,11 @@ class WallContacts(WallReadings):
             ended.count(self.ended * len(self.accounts[0]))
             add_ended(ended.limbs, *self.accounts, given.near, given.work, given.record[1])
         return int(deep)
+
+    def test_all(self) -> None:
+        """Have all facets tested in the next evaluation: particles and walls may be anywhere."""
+        due = self._due[: self._start[len(self._near)]]
+        np.minimum(due, ALWAYS, out=due)
 
     @property
     def is_near(self) -> bool:

@@ -18,8 +18,9 @@ from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.pairs.stages import NO_MATERIALS, gather_coefficients
 from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters, WallRecord, WallWork
+from pdem.contact.walls.due_facets import TILE
 from pdem.contact.walls.kinematics import surface_velocity, walls_kinematics
-from pdem.contact.walls.search import TILE, tile_at
+from pdem.contact.walls.search import tile_at
 from pdem.contact.walls.stages import (
     WALL_COLUMNS,
     add_box_work_at_walls,

@@ -12,6 +12,7 @@ from pdem.contact.walls.search import ENDED
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import add_exactly
 from pdem.foundation.workers import share_of
+from pdem.simd.due_lanes import ALWAYS, NEVER
 
 if TYPE_CHECKING:
     from pdem.contact.walls.arguments import WallRecord
@@ -60,6 +61,7 @@ def lay_out(
     start: NDArray[np.int64],
     end: NDArray[np.int64],
     candidates: NDArray[np.int64],
+    due: NDArray[np.float32],
     number_of: NDArray[np.int32],
 ) -> int:
     """Give each owned particle rows for the facets found near it, or for its contacts if these are more.
@@ -72,9 +74,9 @@ def lay_out(
         Facets near each particle, in one array.
     owner
         Particle of each contact, or -1.
-    near, start, end, candidates
+    near, start, end, candidates, due
         Written: the particles that have rows; the first row of each and the one behind the last of all; the end of
-        those with a facet to test; their facets.
+        those with a facet to test; their facets; when these are due.
     number_of
         Written: the number of each owned particle among those, from 1 on, or 0.
 
@@ -98,6 +100,7 @@ def lay_out(
             first = start[number]
             for row in range(rows):
                 candidates[first + row] = found[found_start[p] + row] if row < tested else 0
+                due[first + row] = ALWAYS if row < tested else NEVER
             near[number], end[number] = p, first + tested
             number += 1
             start[number] = first + rows

@@ -43,12 +43,17 @@ class WallReadings:
     _start: NDArray[np.int64]
     _end: NDArray[np.int64]
     _candidates: NDArray[np.int64]
+    _due: NDArray[np.float32]
+    _crosses: NDArray[np.bool_]
+    path: NDArray[np.float64]
     _new: WallRows
     _old: WallRows
     _room: WallRoom
 
     def _near_facets(self, packed: NDArray[np.float64]) -> NearFacets:
-        return NearFacets(self._near, self._start, self._end, self._candidates, packed)
+        return NearFacets(
+            self._near, self._start, self._end, self._candidates, self._due, self._crosses, self.path, packed
+        )
 
     @property
     def _surface(self) -> SurfaceArrays:

@@ -17,28 +17,30 @@ import numpy as np
 from pdem.contact.geometry.double_hierarchy import resolve_h2
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.signed_sum import resolve_signed
-from pdem.contact.geometry.surface_arrays import PLACE_OVERLAP, Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.geometry.surface_arrays import (
+    PLACE_OVERLAP,
+    FacetRange,
+    Found,
+    Scratch,
+    Sphere,
+    SurfaceArrays,
+)
 from pdem.contact.walls.arguments import NearFacets, WallParameters, WallRecord, WallWork
+from pdem.contact.walls.due_facets import TILE, list_active, list_due_facets, note_due
 from pdem.contact.walls.history_matching import match_features, match_patches
 from pdem.contact.walls.stages import fill_wall_lanes, list_contact, move_point
 from pdem.contact.walls.stretched import stretched_of
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, kernel, prange
 from pdem.foundation.workers import share_of
-from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, prefetch_row
-from pdem.simd.places import ROW
+from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE
+from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
-
-PREFETCHED = 4
-"""The packed row of a particle is prefetched while this many others before it are searched."""
-
-TILE = 64
-"""Particles whose contacts are listed together; several contacts fill a block."""
 
 SEEN = 2
 ENDED, DEEP = range(SEEN)
@@ -58,6 +60,7 @@ def tile_at(first: int, high: int, worker: int, near: NearFacets) -> tuple[int, 
 @inlined
 def find_contacts(
     q: int,
+    tested: FacetRange,
     tally: NDArray[np.int32] | None,
     first_row: int,
     near: NearFacets,
@@ -67,22 +70,24 @@ def find_contacts(
     before: WallRecord,
     work: WallWork,
 ) -> int:
-    """Find the contacts of one particle near a wall, and which histories they continue; return their number."""
-    at = PACKED * (near.near[q] & ROW)
-    packed, first, last = near.packed, near.start[q], near.end[q]
+    """Find the contacts of one particle near a wall, and which histories they continue; return their number.
+
+    Those of its facets that are due are tested.
+    """
+    at, packed = PACKED * (near.near[q] & ROW), near.packed
+    first, room = near.start[q], tested.last - tested.first
     sphere = Sphere(packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2], packed[at + SIZE])
-    scratch = Scratch(work.real, work.integer, tally, first_row)
+    scratch = Scratch(work.real, work.integer, tally, work.bound, first_row)
     if tally is not None:
         powers = Powers(parameters.powers, int(packed[at + MATERIAL]) * parameters.materials)
-        count = resolve_signed(
-            sphere, near.candidates, first, last, surface, powers, scratch, found, True, last - first
-        )
+        count = resolve_signed(sphere, tested, first, surface, powers, scratch, found, True, room)
         match_patches(
             sphere.radius, first, count, before.counts[q], surface.facet_wall, found, before, work.match
         )
     else:
-        count = resolve_h2(sphere, near.candidates, first, last, surface, scratch, found, last - first)
+        count = resolve_h2(sphere, tested, first, surface, scratch, found, room)
         match_features(first, count, before.counts[q], surface.facet_wall, found, before, work.match)
+    note_due(q, tested, first_row, sphere.radius, near, work)
     return count
 
 
@@ -103,10 +108,14 @@ def listing_of(law: ContactLaw | None) -> Any:
         ended = deepest = 0
         for tile in range(low, high, TILE):
             first, last, begin = tile_at(tile, high, worker, near)
-            number = begin
-            for q in range(first, last):
-                prefetch_row(near.near[min(q + PREFETCHED, len(near.near) - 1)], near.packed)
-                count = find_contacts(q, tally, first_row, near, parameters, surface, found, before, work)
+            number, until = begin, list_due_facets(first, last, worker, near, work)
+            for a in range(list_active(first, last, until, worker, near, now, before, work)):
+                place = offset(TILE * worker, a)
+                q, tested = work.active[place], FacetRange(work.tested, until, work.until[place])
+                until = tested.last
+                count = find_contacts(
+                    q, tested, tally, first_row, near, parameters, surface, found, before, work
+                )
                 count = keep_stretched(q, count, near, parameters, surface, found, before, work)
                 now.counts[q] = count
                 bottom, particle = near.start[q], near.near[q]

@@ -79,7 +79,7 @@ def wall_columns_of(law: ContactLaw) -> int:
 wall, which stand in a history behind what is the law's; velocity of the wall there at the end of the step, and its
 angular velocity; overlap by energy; how many features a patch has; overlap; and 1 where the wall's work is counted."""
 
-WALL_COLUMNS = BLOCK * (STAGED + 17) + 64
+WALL_COLUMNS = BLOCK * (1 + STAGED + 17) + 64
 """Numbers of the columns of one worker, and some that keep those of the next away."""
 
 LOAD = 6

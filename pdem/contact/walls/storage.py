@@ -12,9 +12,11 @@ from pdem.contact.geometry.surface_arrays import PLACE_NUMBERS, Found, Scratch
 from pdem.contact.law.contact_law import BLOCK, OVERLAP, UNKNOWN
 from pdem.contact.law.dissipation import ENDED, terms_of_accounts
 from pdem.contact.walls.arguments import WallRecord, WallWork
-from pdem.contact.walls.search import SEEN, TILE
+from pdem.contact.walls.due_facets import TILE
+from pdem.contact.walls.search import SEEN
 from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, wall_columns_of
 from pdem.foundation.arrays import line_zeros, with_spare
+from pdem.simd.due_lanes import DUE_LANES
 from pdem.simd.transposition import LANES
 
 if TYPE_CHECKING:
@@ -134,7 +136,8 @@ class WallRoom:
         self._places, self._weight = line_zeros((rows, PLACE_NUMBERS)), np.empty(rows, np.int64)
         self._scratch = Scratch.rows(0, SIGNED_COLUMNS, largest_order)
         self._seen = np.zeros((SEEN, 0), np.int64)
-        self._lists = np.empty((3, 0), np.int32)
+        self._lists, self._active = np.empty((3, 0), np.int32), np.empty((2, 0), np.int32)
+        self._listed, self._tested = np.empty(0, np.int32), np.empty(0, np.int64)
         self._history, self._columns = np.empty(0), np.empty(0)
 
     @property
@@ -168,8 +171,13 @@ class WallRoom:
             self._columns = line_zeros(workers * WALL_COLUMNS)
         if self._seen.shape[1] != workers:
             self._seen = np.zeros((SEEN, workers), np.int64)
-        row, particle, owner = self._lists
+            self._active = np.zeros((2, workers * TILE), np.int32)
+        if len(self.force) + DUE_LANES * (workers + 1) > len(self._listed):
+            listed = len(self.force) + DUE_LANES * (workers + 1)
+            self._listed, self._tested = np.zeros(listed, np.int32), np.zeros(listed, np.int64)
+        (row, particle, owner), (active, until) = self._lists, self._active
         return WallWork(
-            self._seen, self._scratch.real, self._scratch.integer, self.match, row, particle, owner, self.force, total,
-            self._history, self._columns, self._ended,
+            self._seen, self._scratch.real, self._scratch.integer, self._scratch.bound, self._listed, self._tested,
+            active, until, self.match, row, particle, owner, self.force, total, self._history, self._columns,
+            self._ended,
         )  # fmt: skip
