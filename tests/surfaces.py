@@ -8,6 +8,14 @@ import numpy as np
 from scipy.spatial import Delaunay
 from scipy.spatial.transform import Rotation
 
+from pdem.containers.mesh import Mesh
+
+
+def flat_polygon(generator, sides, squeeze):
+    """Return one convex facet with random corners on an ellipse at height 0, `squeeze` times as wide as it is long."""
+    angles = 2 * np.pi * (np.arange(sides) + generator.uniform(0, 0.8, sides)) / sides
+    return Mesh(np.column_stack((np.cos(angles), squeeze * np.sin(angles), 0 * angles)), [range(sides)])
+
 
 def grid_of_quads_and_triangles(generator):
     """Rectangles of random sizes, some of them split along either diagonal."""

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 @click.option(
     "--energies/--no-energies",
     default=True,
-    help="Whether contacts keep account of energies, as they do in a run by default, or not, as in the peers.",
+    help="Whether contacts keep account of energies, as they do in a run by default, or not, as in the peers; "
+    "those of models always do.",
 )
 @click.option("--json", "file", type=click.Path(), help="Also write everything to this file.")
 @click.option(

@@ -169,10 +169,8 @@ def count_step(pairs: PairCalls, outcome: NDArray[np.int64]) -> None:
 
     How far they have moved in the first one stands there; in the others, workers have noted it.
     """
-    path, longest = (
-        Candidates(*pairs.evaluated[1]).path,
-        take_longest(len(pairs.evaluated[0]), pairs.evaluated[9]),
-    )
+    path = Candidates(*pairs.evaluated[1]).path
+    longest = take_longest(len(pairs.evaluated[0]), pairs.evaluated[9])
     if outcome[TAKEN] > 0:
         path[STEP] = longest
     add_step(OWNED, path[STEP], path)

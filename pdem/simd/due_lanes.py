@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
 
-from pdem.simd.transposition import address_of, data_of, spread
+from pdem.simd.transposition import address_of, compressed, data_of, lanes_below, number_of_flags, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,10 +28,14 @@ ALWAYS, NEVER = np.float32(-1.0), np.float32(np.nan)
 ROUNDED_UP, ROUNDED_DOWN = 1.0 + 2.0**-22, 1.0 - 2.0**-22
 """Factors that take a number farther than rounding to single precision does."""
 
-_NUMBER, _PLACE, _INDEX = ir.FloatType(), ir.IntType(64), ir.IntType(32)
-_VALUES, _INDICES, _FLAGS = (ir.VectorType(kind, DUE_LANES) for kind in (_NUMBER, _INDEX, ir.IntType(1)))
-_MASK = ir.IntType(DUE_LANES)
+_INDEX = ir.IntType(32)
+_VALUES, _INDICES = (ir.VectorType(kind, DUE_LANES) for kind in (ir.FloatType(), _INDEX))
 _NUMBERED = ir.Constant(_INDICES, list(range(DUE_LANES)))
+
+
+def make_due(due: NDArray[np.float32]) -> None:
+    """Have all numbers listed in the next list, but those that never are."""
+    np.minimum(due, ALWAYS, out=due)
 
 
 def _plain_append(
@@ -48,16 +52,11 @@ def _generate_append(context: Any, builder: Any, signature: Any, arguments: Any)
     _, first, count, limit, _, at = arguments
     values = builder.load(address_of(builder, due, first, 0, _VALUES), align=4)
     is_due = builder.fcmp_ordered("<=", values, spread(builder, limit, DUE_LANES))
-    many = builder.trunc(count, _INDEX)
-    flags = builder.and_(is_due, builder.icmp_signed("<", _NUMBERED, spread(builder, many, DUE_LANES)))
-    compress = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(_INDICES, [_INDICES, _FLAGS, _INDICES]),
-        f"llvm.experimental.vector.compress.v{DUE_LANES}i32",
-    )  # fmt: skip
+    flags = builder.and_(is_due, lanes_below(builder, builder.trunc(count, _INDEX), DUE_LANES))
     places = builder.add(_NUMBERED, spread(builder, builder.trunc(first, _INDEX), DUE_LANES))
-    found = builder.call(compress, [places, flags, ir.Constant(_INDICES, ir.Undefined)])
+    found = compressed(builder, places, flags)
     builder.store(found, address_of(builder, listed, at, 0, _INDICES), align=4)
-    return builder.zext(builder.ctpop(builder.bitcast(flags, _MASK)), _PLACE)
+    return number_of_flags(builder, flags)
 
 
 def _typed_append(context: Any, due: Any, first: Any, count: Any, limit: Any, listed: Any, at: Any) -> Any:

@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from pdem.simd.transposition import address_of, data_of, spread
+from pdem.simd.transposition import address_of, compressed, data_of, lanes_below, number_of_flags
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 MOST = 16
 """Numbers of the longest list."""
 
-_PLACE, _INDEX, _BIT = ir.IntType(64), ir.IntType(32), ir.IntType(1)
-_INDICES, _FLAGS, _MASK = ir.VectorType(_INDEX, MOST), ir.VectorType(_BIT, MOST), ir.IntType(MOST)
-_NUMBERED = ir.Constant(_INDICES, list(range(MOST)))
+_PLACE, _INDEX = ir.IntType(64), ir.IntType(32)
+_INDICES = ir.VectorType(_INDEX, MOST)
 _NONE = ir.Constant(_INDICES, [0] * MOST)
 
 
@@ -49,20 +48,17 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     numbers, marks = (data_of(context, builder, signature, arguments, number) for number in (0, 3))
     _, first, count, _ = arguments
     address = address_of(builder, numbers, first, 0, _INDICES)
-    counted = builder.icmp_signed("<", _NUMBERED, spread(builder, builder.trunc(count, _INDEX), MOST))
+    counted = lanes_below(builder, builder.trunc(count, _INDEX), MOST)
     listed = builder.select(counted, builder.load(address, align=4), _NONE)
     marked = builder.and_(builder.icmp_signed(">", _marks_of(builder, listed, marks), _NONE), counted)
-    compress, store = (
-        cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, taken), f"llvm.{name}")
-        for kind, taken, name in (
-            (_INDICES, [_INDICES, _FLAGS, _INDICES], f"experimental.vector.compress.v{MOST}i32"),
-            (ir.VoidType(), [_INDICES, _INDICES.as_pointer(), _INDEX, _FLAGS], f"masked.store.v{MOST}i32.p0"),
-        )
+    store = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(ir.VoidType(), [_INDICES, _INDICES.as_pointer(), _INDEX, counted.type]),
+        f"llvm.masked.store.v{MOST}i32.p0",
     )  # fmt: skip
     both = cgutils.alloca_once(builder, _INDEX, _PLACE(2 * MOST))
-    many = builder.zext(builder.ctpop(builder.bitcast(marked, _MASK)), _PLACE)
+    many = number_of_flags(builder, marked)
     for flags, place in ((marked, _PLACE(0)), (builder.and_(builder.not_(marked), counted), many)):
-        some = builder.call(compress, [listed, flags, ir.Constant(_INDICES, ir.Undefined)])
+        some = compressed(builder, listed, flags)
         builder.store(some, address_of(builder, both, place, 0, _INDICES), align=4)
     ordered = builder.load(address_of(builder, both, _PLACE(0), 0, _INDICES), align=4)
     builder.call(store, [ordered, address, _INDEX(4), counted])

@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.core.types.containers import UniTuple
 from numba.extending import intrinsic
 
-from pdem.simd.transposition import LANES, address_of, data_of, spread
+from pdem.simd.transposition import LANES, address_of, compressed, data_of, lanes_below, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,8 +70,7 @@ def _generate_mask(context: Any, builder: Any, signature: Any, arguments: Any) -
         builder.fadd(column(3), spread(builder, reach, LANES)), spread(builder, slack, LANES)
     )
     near = builder.fcmp_ordered("<=", squared, builder.fmul(limit, limit))
-    numbered = ir.Constant(ir.VectorType(_PLACE, LANES), list(range(LANES)))
-    counted = builder.icmp_signed("<", numbered, spread(builder, count, LANES))
+    counted = lanes_below(builder, count, LANES)
     return builder.zext(builder.bitcast(builder.and_(near, counted), _MASK), _PLACE)
 
 
@@ -117,12 +116,8 @@ def _generate_append(context: Any, builder: Any, signature: Any, arguments: Any)
         for k, kind in enumerate(signature.args[4])
     )
     flags = builder.bitcast(builder.trunc(mask, _MASK), _FLAGS)
-    compress = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(_INDICES, [_INDICES, _FLAGS, _INDICES]),
-        f"llvm.experimental.vector.compress.v{LANES}i32",
-    )  # fmt: skip
     found = builder.load(address_of(builder, numbers, first, 0, _INDICES), align=4)
-    packed = builder.call(compress, [found, flags, ir.Constant(_INDICES, ir.Undefined)])
+    packed = compressed(builder, found, flags)
     builder.store(spread(builder, own, LANES), address_of(builder, one, at, 0, _INDICES), align=4)
     builder.store(packed, address_of(builder, other, at, 0, _INDICES), align=4)
     return context.get_dummy_value()

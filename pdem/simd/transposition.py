@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from pdem.foundation.kernels import inlined
@@ -229,6 +229,28 @@ def spread(builder: Any, value: Any, lanes: int) -> Any:
     unknown = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     one = builder.insert_element(unknown, value, ir.Constant(_LANE, 0))
     return _shuffle(builder, one, unknown, [0] * lanes)
+
+
+def compressed(builder: Any, values: Any, flags: Any) -> Any:
+    """Return the 32-bit whole numbers of a vector whose flags are set, first of all; behind them stands anything."""
+    kind = values.type
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(kind, [kind, flags.type, kind]),
+        f"llvm.experimental.vector.compress.v{kind.count}i32",
+    )  # fmt: skip
+    return builder.call(function, [values, flags, ir.Constant(kind, ir.Undefined)])
+
+
+def lanes_below(builder: Any, count: Any, lanes: int) -> Any:
+    """Return flags of the first `count` of so many lanes, or of all."""
+    numbered = ir.Constant(ir.VectorType(count.type, lanes), list(range(lanes)))
+    return builder.icmp_signed("<", numbered, spread(builder, count, lanes))
+
+
+def number_of_flags(builder: Any, flags: Any) -> Any:
+    """Return how many flags are set."""
+    mask = builder.bitcast(flags, ir.IntType(flags.type.count))
+    return builder.zext(builder.ctpop(mask), _PLACE)
 
 
 def _load(builder: Any, data: Any, place: Any, behind: int, kind: Any) -> Any:

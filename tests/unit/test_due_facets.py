@@ -9,13 +9,13 @@ from generated_machines import STEPS, machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_cases import require_same_bits, state
+from surfaces import flat_polygon
 
 import pdem
 from cases import box, state_of
 from pdem.contact.geometry.sphere_facet import nearest_feature, nearest_within
 from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
 from pdem.contact.walls.due_facets import BOTH, OF_WALLS, SLACK
-from pdem.containers.mesh import Mesh
 from pdem.simulation.contact_forces import ContactSteps
 
 BOX = {"mesh": box((-0.06, -0.06, 0.0), (0.06, 0.06, 0.2)), "material": "steel"}
@@ -86,8 +86,7 @@ def test_the_path_of_walls_is_that_of_their_fastest_point(tmp_path, single):
 @given(seed=st.integers(0, 2**32 - 1), sides=st.integers(3, 9), squeeze=st.sampled_from([1.0, 1e-3, 1e-6]))
 def test_a_facet_that_is_dismissed_is_no_nearer_than_is_said(seed, sides, squeeze):
     generator = np.random.default_rng(seed)
-    angles = 2 * np.pi * (np.arange(sides) + generator.uniform(0, 0.8, sides)) / sides
-    mesh = Mesh(np.column_stack((np.cos(angles), squeeze * np.sin(angles), 0 * angles)), [range(sides)])
+    mesh = flat_polygon(generator, sides, squeeze)
     surface = SurfaceArrays.of(mesh)
     for centre in generator.normal(size=(10, 3)) * [1.5, 1.5 * squeeze, 0.5]:
         true = nearest_feature(*centre, 0, surface)[-1]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from surfaces import flat_polygon
 
 from pdem.contact.geometry.double_hierarchy import OUTPUT_FULL, resolve_h2
 from pdem.contact.geometry.query import wall_contacts
@@ -195,8 +196,7 @@ def test_full_output_is_told():
 @given(seed=st.integers(0, 2**32 - 1), sides=st.integers(3, 9), squeeze=st.sampled_from([1.0, 1e-3, 1e-6]))
 def test_nearest_feature_is_the_nearest_of_many_points(seed, sides, squeeze):
     generator = np.random.default_rng(seed)
-    angles = 2 * np.pi * (np.arange(sides) + generator.uniform(0, 0.8, sides)) / sides
-    mesh = Mesh(np.column_stack((np.cos(angles), squeeze * np.sin(angles), 0 * angles)), [range(sides)])
+    mesh = flat_polygon(generator, sides, squeeze)
     nodes = mesh.vertices[mesh.loop(0)]
     surface = SurfaceArrays.of(mesh)
     samples = generator.dirichlet(np.full(sides, 0.3), 200) @ nodes

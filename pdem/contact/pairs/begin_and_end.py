@@ -50,7 +50,7 @@ def begin_contact(
 ) -> None:
     """Make a candidate a contact with the history index `h`."""
     candidates.force_index[k], candidates.due[k] = h - behind, NEVER
-    name_contact(h, k, candidates, contacts.candidate, contacts.lower, contacts.higher)
+    name_contact(h, k, candidates, contacts)
     mark_unordered(k, candidates, rows.touching)
     begin_history(h, contacts.width, contacts.history)
 
@@ -63,7 +63,7 @@ def end_contact(
     move_history(last, h, contacts.width, contacts.history)
     moved = contacts.candidate[last]
     candidates.force_index[moved] = h - behind
-    name_contact(h, moved, candidates, contacts.candidate, contacts.lower, contacts.higher)
+    name_contact(h, moved, candidates, contacts)
     candidates.force_index[k], candidates.due[k] = 0, ALWAYS
     mark_unordered(k, candidates, rows.touching)
     mark_unordered(moved, candidates, rows.touching)
@@ -73,7 +73,7 @@ def end_contact(
 def fill_lanes(begin: int, count: int, k: int, candidates: Candidates, contacts: Contacts) -> None:
     """Fill the last vector of a chunk of contacts up with what does no harm."""
     for h in range(begin + count, begin + whole_lanes(count)):
-        name_contact(h, k, candidates, contacts.candidate, contacts.lower, contacts.higher)
+        name_contact(h, k, candidates, contacts)
         begin_history(h, contacts.width, contacts.history)
 
 
@@ -99,7 +99,7 @@ def make_room(chunk: int, begin: int, run: NDArray[np.int64], lists: Lists) -> b
     old = chunks.history_begin[chunk]
     for c in range(count):
         k = contacts.candidate[old + c]
-        name_contact(new + c, k, candidates, contacts.candidate, contacts.lower, contacts.higher)
+        name_contact(new + c, k, candidates, contacts)
         move_history(old + c, new + c, contacts.width, contacts.history)
     chunks.history_begin[chunk], chunks.capacity[chunk] = new, wanted
     run[FREE_HISTORY] = new + wanted

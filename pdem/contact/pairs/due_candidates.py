@@ -3,7 +3,7 @@
 A candidate whose particles are a gap apart cannot touch before the particles together have moved as far. Whoever is
 looked at therefore gets a *due* value: the path of the fastest particles, counted from when lists were made, from which
 on it may touch. Until then nobody has to read its particles. In a bed at rest hardly any candidate is ever due, in fast
-flow one in ten in a step.
+flow a quarter in a step.
 
 Contacts do not depend on it: a candidate is looked at in more steps than it needs, never in fewer. Paths are rounded
 up, due values down.
@@ -24,7 +24,7 @@ from pdem.foundation.kernels import inlined, kernel
 from pdem.foundation.vectors import dot3, square_root
 from pdem.motion.integration import PACKED, PLACE, SPEED
 from pdem.motion.moving_blocks import LONGEST
-from pdem.simd.due_lanes import ALWAYS, DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due
+from pdem.simd.due_lanes import DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due, make_due
 from pdem.simd.listed_rows import GROUP, listed_rows_to_columns
 from pdem.simd.places import ROW, offset
 
@@ -103,7 +103,7 @@ class DueValues:
 
         These are `rows` packed rows.
         """
-        np.minimum(self.due[:candidates], ALWAYS, out=self.due[:candidates])
+        make_due(self.due[:candidates])
         self.path[:], self.has_longest = 0.0, False
         self.path[ROUNDING] = ROUNDING_UNITS * 2.0**-52 * largest_coordinate(rows, packed)
 
@@ -115,12 +115,17 @@ def list_of(at: int) -> int:
 
 
 @inlined
-def list_due(first: int, end: int, at: int, candidates: Candidates) -> int:
-    """List the candidates of a chunk that are due, from the place `at` on; return how many.
+def path_of(first: int, candidates: Candidates) -> float:
+    """Return the path that counts for the chunk whose first candidate this is [m]."""
+    return candidates.path[OWNED if first < candidates.inner else ALL]
+
+
+@inlined
+def list_due(first: int, end: int, at: int, path: float, candidates: Candidates) -> int:
+    """List the candidates of a chunk that are due by their path, from the place `at` on; return how many.
 
     The list is filled up to whole groups with what does no harm.
     """
-    path = candidates.path[OWNED if first < candidates.inner else ALL]
     limit, count = np.float32(path * ROUNDED_UP), 0
     for k in range(first, end, DUE_LANES):
         count += append_due(candidates.due, k, end - k, limit, candidates.listed, offset(at, count))
@@ -156,9 +161,10 @@ def find_waits(at: int, count: int, parameters: StepParameters, work: NDArray[np
 
 @inlined
 def list_new(
-    at: int, base: int, block: int, count: int, begin: int, candidates: Candidates, work: NDArray[np.float64]
+    at: int, base: int, block: int, count: int, begin: int, path: float, candidates: Candidates,
+    work: NDArray[np.float64],
 ) -> int:  # fmt: skip
-    """List which of `count` candidates begin to touch, and write from when on the others are due.
+    """List which of `count` candidates begin to touch, and write from when on the others, of this path, are due.
 
     The list of those that are due begins at `base`, the ones looked at `block` places behind. At its begin stand the
     `begin` candidates that were found before, and are written those found now, with all bits inverted if their overlap
@@ -170,7 +176,6 @@ def list_new(
             candidates.listed[offset(base, begin)] = k if wait == _TOUCHES else ~k
             begin += 1
         else:
-            path = candidates.path[OWNED if k < candidates.inner else ALL]
             candidates.due[k & ROW] = np.float32((path + wait) * ROUNDED_DOWN)
     return begin
 
@@ -201,23 +206,26 @@ def squared_speed(p: int, packed: NDArray[np.float64]) -> float:
 
 
 @inlined
+def longest_way(first: int, last: int, dt: float, packed: NDArray[np.float64]) -> float:
+    """Return by the packed rows from `first` to `last` - 1 how far these have moved at most in their last step [m]."""
+    squared = 0.0
+    for p in range(first, last):
+        squared = max(squared, squared_speed(p, packed))
+    return dt * np.sqrt(squared)
+
+
+@inlined
 def add_step_of_all(
     dt: float, owned: int, rows: int, packed: NDArray[np.float64], path: NDArray[np.float64]
 ) -> None:
     """Add the last step of owned particles and ghosts, which are where they are now, to the path of all."""
-    squared = 0.0
-    for p in range(owned, rows):
-        squared = max(squared, squared_speed(p, packed))
-    add_step(ALL, max(path[STEP], dt * np.sqrt(squared)), path)
+    add_step(ALL, max(path[STEP], longest_way(owned, rows, dt, packed)), path)
 
 
 @kernel
 def longest_step(owned: int, dt: float, packed: NDArray[np.float64]) -> float:
-    """Return by the packed rows how far owned particles have moved at most in their last step [m]."""
-    squared = 0.0
-    for p in range(owned):
-        squared = max(squared, squared_speed(p, packed))
-    return dt * np.sqrt(squared)
+    """Return `longest_way` of the owned particles, for Python."""
+    return longest_way(0, owned, dt, packed)
 
 
 @kernel

@@ -31,7 +31,14 @@ from pdem.contact.pairs.arguments import (
 )
 from pdem.contact.pairs.begin_and_end import ENDS, begin_contacts, contact_end_of, make_room
 from pdem.contact.pairs.box_sums import box_sums_of
-from pdem.contact.pairs.due_candidates import find_waits, gather_positions, list_due, list_new, list_of
+from pdem.contact.pairs.due_candidates import (
+    find_waits,
+    gather_positions,
+    list_due,
+    list_new,
+    list_of,
+    path_of,
+)
 from pdem.contact.pairs.force_sums import sum_and_advance
 from pdem.contact.pairs.history_kernels import chunk_range
 from pdem.contact.pairs.law_stages import stages_of
@@ -127,14 +134,15 @@ def find_new_contacts(
     """
     candidates, chunks = lists.candidates, lists.chunks
     first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
-    base, begin, blocks = list_of(at), 0, 0
-    due = list_due(first, end, base, candidates)
+    base, path, begin, blocks = list_of(at), path_of(first, candidates), 0, 0
+    due = list_due(first, end, base, path, candidates)
+    blocks_in_all = blocks_of(due, chunks.contacts[chunk])
     for block in range(0, due, BLOCK):
         count = min(BLOCK, due - block)
-        prefetch_for_next(chunk, last_chunk, blocks, blocks_of(due, chunks.contacts[chunk]), lists, packed)
+        prefetch_for_next(chunk, last_chunk, blocks, blocks_in_all, lists, packed)
         gather_positions(at, base + block, count, candidates, packed, work)
         find_waits(at, count, parameters, work)
-        begin = list_new(at, base, block, count, begin, candidates, work)
+        begin = list_new(at, base, block, count, begin, path, candidates, work)
         blocks += 1
     return begin, blocks
 
@@ -193,19 +201,12 @@ def chunk_of_contacts(law: ContactLaw) -> Any:
         stand in the columns. Returned are that of the end, and how many accounts there are.
         """
         at, chunks, contacts = run[WORKER] * WORK, lists.chunks, lists.contacts
-        begin, contacts_before = chunks.history_begin[chunk], chunks.contacts[chunk]
+        begin, blocks_in_all = chunks.history_begin[chunk], blocks_of(BLOCK * blocks, chunks.contacts[chunk])
         behind, ended = begin - chunks.force_begin[chunk], 0
         block = scattered = 0
         while block < chunks.contacts[chunk]:
             h, real = begin + block, min(BLOCK, chunks.contacts[chunk] - block)
-            prefetch_for_next(
-                chunk,
-                run[END],
-                blocks + block // BLOCK,
-                blocks_of(BLOCK * blocks, contacts_before),
-                lists,
-                packed,
-            )
+            prefetch_for_next(chunk, run[END], blocks + block // BLOCK, blocks_in_all, lists, packed)
             following = h + BLOCK
             if block + BLOCK >= chunks.contacts[chunk] and chunk + 1 < run[END]:
                 following = chunks.history_begin[chunk + 1]

@@ -20,7 +20,7 @@ from pdem.simd.transposition import LANES, whole_lanes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.contact.pairs.arguments import Candidates, Chunks
+    from pdem.contact.pairs.arguments import Candidates, Chunks, Contacts
 
 CHUNKS = (256, 512, 1024, 2048)
 """Candidates that may be tested, evaluated and summed at a time: what they read shall stay in the nearest caches, and
@@ -96,12 +96,10 @@ def mark_unordered(k: int, candidates: Candidates, touching: NDArray[np.int32]) 
 
 
 @inlined
-def name_contact(
-    h: int, k: int, candidates: Candidates, candidate: NDArray[np.int32], lower: NDArray[np.int32],
-    higher: NDArray[np.int32],
-) -> None:  # fmt: skip
+def name_contact(h: int, k: int, candidates: Candidates, contacts: Contacts) -> None:
     """Write which candidate the contact with the history index `h` is, and the rows of its particles."""
-    candidate[h], lower[h], higher[h] = k, candidates.lower[k], candidates.higher[k]
+    contacts.candidate[h] = k
+    contacts.lower[h], contacts.higher[h] = candidates.lower[k], candidates.higher[k]
 
 
 @inlined
@@ -130,39 +128,36 @@ def write_force_indices(
 @inlined
 def _assign_in_chunk(
     chunk: int,
-    width: int,
     listed: NDArray[np.int32],
     candidates: Candidates,
     chunks: Chunks,
-    names: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
+    contacts: Contacts,
     touching: NDArray[np.int32],
     source: NDArray[np.int32],
 ) -> None:
-    candidate, lower, higher = names
     first, last = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
     h = begin = chunks.history_begin[chunk]
     for k in range(first, last):
         if candidates.force_index[k] == 0:
             candidates.due[k] = ALWAYS
         else:
-            source[h] = history_of(listed[candidates.force_index[k] - 1], width)
+            source[h] = history_of(listed[candidates.force_index[k] - 1], contacts.width)
             candidates.force_index[k] = chunks.force_begin[chunk] + h - begin
             candidates.due[k] = NEVER
-            name_contact(h, k, candidates, candidate, lower, higher)
+            name_contact(h, k, candidates, contacts)
             mark_unordered(k, candidates, touching)
             h += 1
     for filling in range(h, begin + whole_lanes(h - begin)):
-        name_contact(filling, first, candidates, candidate, lower, higher)
+        name_contact(filling, first, candidates, contacts)
 
 
 @threaded_kernel
 def assign_indices(
     number: int,
-    width: int,
     listed: NDArray[np.int32],
     candidates: Candidates,
     chunks: Chunks,
-    names: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
+    contacts: Contacts,
     touching: NDArray[np.int32],
     source: NDArray[np.int32],
 ) -> None:
@@ -170,8 +165,8 @@ def assign_indices(
 
     Parameters
     ----------
-    number, width : int
-        Numbers of chunks, and of columns of a history.
+    number : int
+        Number of chunks.
     listed
         The history indices that contacts have had.
     candidates : Candidates
@@ -179,14 +174,14 @@ def assign_indices(
         ``due``.
     chunks : Chunks
         What each owns.
-    names, source
+    contacts, source
         Written by history index: its candidate and the rows of the particles of that, and where the history of its
         contact has been. Indices that fill the last vector of a chunk get its first candidate.
     touching
         Written: `UNORDERED` for particles with contacts.
     """
     for chunk in prange(number):
-        _assign_in_chunk(chunk, width, listed, candidates, chunks, names, touching, source)
+        _assign_in_chunk(chunk, listed, candidates, chunks, contacts, touching, source)
 
 
 @threaded_kernel

@@ -106,13 +106,8 @@ class HistoryStorage:
     @property
     def contacts(self) -> Contacts:
         """Contacts as kernels take them; views."""
-        return Contacts(
-            *self._names, self.history.reshape(-1), self.forces.forces, self.ended, self.width,
-        )  # fmt: skip
-
-    @property
-    def _names(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        return self.candidate, self._lower, self._higher
+        names = self.candidate, self._lower, self._higher
+        return Contacts(*names, self.history.reshape(-1), self.forces.forces, self.ended, self.width)
 
     @property
     def count(self) -> int:
@@ -212,9 +207,7 @@ class HistoryStorage:
         self._next = BLOCK + int(capacity.sum())
         self._reserve(self._next)
         self._runs[:, FREE_HISTORY:] = 0
-        kernels.assign_indices(
-            number, self.width, listed, candidates, self.chunks, self._names, touching, self._source
-        )
+        kernels.assign_indices(number, listed, candidates, self.chunks, self.contacts, touching, self._source)
         np.cumsum(contacts, out=ends)
         kernels.move_histories(
             number, self.width, self._begin, contacts, ends, self._source, self.history.reshape(-1), scratch

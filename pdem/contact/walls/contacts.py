@@ -29,7 +29,7 @@ from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import plain, threads
 from pdem.foundation.sums import ExactSums
-from pdem.simd.due_lanes import ALWAYS, DUE_LANES
+from pdem.simd.due_lanes import DUE_LANES, make_due
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -258,8 +258,7 @@ class WallContacts(WallReadings):
 
     def test_all(self) -> None:
         """Have all facets tested in the next evaluation: particles and walls may be anywhere."""
-        due = self._due[: self._start[len(self._near)]]
-        np.minimum(due, ALWAYS, out=due)
+        make_due(self._due[: self._start[len(self._near)]])
 
     @property
     def is_near(self) -> bool:
