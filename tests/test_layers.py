@@ -54,6 +54,9 @@ KERNEL_DECORATORS = {
 }
 
 
+IMPORTERS = {"import_module", "__import__", "run_module"}
+
+
 def sources(*folders):
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
@@ -137,6 +140,20 @@ def test_decomposition_never_sees_physics(module):
         assert not is_in(imported, "mpi4py") or module == ONLY_MPI, f"{module} imports mpi4py, not {ONLY_MPI}"
         if is_in(imported, "pdem"):
             assert is_in(imported, *OPEN_TO_DECOMPOSITION), f"{module} imports {imported}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_own_modules_are_imported_by_statements(module):
+    """An import by a string is missing from the graph of imports below. `pdem` itself is above all rooms."""
+    if module == "pdem":
+        return
+    for call in (node for node in ast.walk(tree_of(MODULES[module])) if isinstance(node, ast.Call)):
+        if ast.unparse(call.func).rpartition(".")[2] in IMPORTERS:
+            first = call.args[0]
+            assert isinstance(first, ast.Constant), f"{module} imports {ast.unparse(first)}, a computed name"
+            assert not is_in(first.value, "pdem", "decomposition"), (
+                f"{module} imports {first.value} by a string"
+            )
 
 
 def test_there_are_no_cycles():

@@ -163,5 +163,6 @@ def load_kernels(communicator: Any, case: Case | None, threads: int, flag: Signa
     A stop signal in `flag` ends it early.
     """
     from pdem.simulation.prepare_kernels import prepare_kernels
+    from pdem.simulation.simulation import Simulation
 
-    return prepare_kernels(communicator, case, threads, flag)
+    return prepare_kernels(Simulation, communicator, case, threads, flag)

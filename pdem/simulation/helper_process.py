@@ -13,17 +13,21 @@ import tempfile
 import threading
 import warnings
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.machine import available_cores
 from pdem.foundation.signals import STOP_SIGNALS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
-_PROGRAM = "from pdem.simulation.helper_process import serve; serve({!r}, {!r}, {!r})"
+_PROGRAM = """
+from pdem.simulation.helper_process import end_with_parent
+end_with_parent()
+from {0} import {1}
+{1}(*{2!r})
+"""
 _TIMEOUT = 600.0  # s; a process that takes longer is stuck
 _STDERR_LINES = 15
 
@@ -36,8 +40,8 @@ class HelperProcess:
 
     Parameters
     ----------
-    module, function : str
-        The function to be called.
+    function : callable
+        The function to be called, one at the top level of a module.
     arguments : sequence of str
         Its arguments.
     needed : bool
@@ -45,9 +49,9 @@ class HelperProcess:
     """
 
     def __init__(
-        self, module: str, function: str, arguments: Sequence[str] = (), *, needed: bool = True
+        self, function: Callable[..., object], arguments: Sequence[str] = (), *, needed: bool = True
     ) -> None:
-        self._program = _PROGRAM.format(module, function, list(arguments))
+        self._program = _PROGRAM.format(function.__module__, function.__qualname__, list(arguments))
         self._needed = needed and available_cores() > 1 and bool(sys.executable)
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: Any = None
@@ -102,12 +106,11 @@ class HelperProcess:
         return "\n".join([f"a helping process failed (exit code {code}); this one does its work", *lines])
 
 
-def serve(module: str, function: str, arguments: Sequence[str]) -> None:
-    """Call a function in the helper process, and exit when its parent has ended."""
+def end_with_parent() -> None:
+    """Let this process, the helper, exit when its parent has ended, and leave stop signals to the parent."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # both processes receive them; the parent decides
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    getattr(import_module(module), function)(*arguments)
 
 
 def _exit_with_parent() -> None:

@@ -1,7 +1,7 @@
 """Tiny simulations that call every kernel of a run, so that none is compiled during the run.
 
 Kernels of walls take about half of the compile time. A helper process compiles them, if there is a core for it, while
-this process compiles all others.
+this process compiles all others. Who compiles hands in the class of simulations, which imports this module.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli_w
 
@@ -33,11 +33,15 @@ from pdem.simulation.inputs import alone_on_purpose
 from pdem.simulation.phases import Phases
 from pdem.simulation.ranks import compile_rank_kernels
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
-from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, initial_groups, load_state, local_groups
 from pdem.simulation.step import SORT_EVERY, list_facets
 from pdem.simulation.system import System
 from pdem.simulation.wall_output import bodies_of, summed_loads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    MakeSimulation = Callable[..., Any]
 
 STEPS = 20
 """Enough for contacts to begin and end and for lists to be rebuilt."""
@@ -142,11 +146,13 @@ def kernel_tag(case: Case | None = None) -> str:
     return with_walls if _has_walls(case) or is_marked(with_walls) else f"open-{with_walls}"
 
 
-def compile_kernels(case: Case | None = None, threads: int = 1) -> None:
+def compile_kernels(make: MakeSimulation, case: Case | None = None, threads: int = 1) -> None:
     """Compile every kernel that a run of a case needs: call it on a few particles.
 
     Parameters
     ----------
+    make : callable
+        The class of simulations, or a function with its arguments.
     case : Case, optional
         Its contact law and detection method are used, and kernels of walls are left out if it has none. None: all
         kernels, for elastic spheres with friction and the default detection.
@@ -156,15 +162,15 @@ def compile_kernels(case: Case | None = None, threads: int = 1) -> None:
     set_threads(threads)
     method, laws = _method(case), _Laws.of(case)
     if not _has_walls(case):
-        _run(_case(laws, method, walled=False), [], threads)
+        _run(make, _case(laws, method, walled=False), [], threads)
         compile_rank_kernels()
         return
     # if the kernels of walls are cached, the few others that may be missing are not worth a helper
     needed = not is_marked(_walls_tag(case))
-    with HelperProcess(__name__, compile_wall_kernels.__name__, [*laws], needed=needed) as helper:
-        _run(_case(laws, method, walled=False), [], threads)
+    with HelperProcess(compile_wall_kernels, laws, needed=needed) as helper:
+        _run(make, _case(laws, method, walled=False), [], threads)
         helper.wait()  # or both processes would compile the same kernel
-    _run(_case(laws, method, walled=True), _meshes(), threads)
+    _run(make, _case(laws, method, walled=True), _meshes(), threads)
     compile_plan_kernels()  # no wall of that run moves as given alone
     compile_rank_kernels()
     mark(_walls_tag(case))
@@ -291,17 +297,17 @@ def _case(laws: _Laws, method: str, *, walled: bool, filled: bool = True) -> Cas
     return Case.from_text("\n".join([*parts, _WALLS if walled else ""]), laws.directory)
 
 
-def _run(case: Case, meshes: list[Mesh], threads: int) -> None:
+def _run(make: MakeSimulation, case: Case, meshes: list[Mesh], threads: int) -> None:
     """Take some steps, continue from their state, and call all measurements."""
     particles = CheckedParticles(initial_particles(case, meshes))  # "checked", because two overlap on purpose
     preflight(case, particles, meshes)
     with alone_on_purpose():
-        first = Simulation(case, threads=threads, particles=particles, meshes=meshes)
+        first = make(case, threads=threads, particles=particles, meshes=meshes)
     first.system.detections = SORT_EVERY  # the next detection reorders particles
     first.advance(STEPS)
     state = gather_groups(first.system, local_groups(first.system))
     with alone_on_purpose():
-        second = Simulation(case, threads=threads, state=state, meshes=meshes)
+        second = make(case, threads=threads, state=state, meshes=meshes)
     second.advance(STEPS)
     second.energies()
     second.wall_loads()

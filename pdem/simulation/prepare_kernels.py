@@ -8,18 +8,19 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.signals import SignalFlag
 from pdem.output.summary import counted
+from pdem.simulation import precompile
 from pdem.simulation.ranks import warm_up
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from pdem.case.model import Case
+    from pdem.simulation.precompile import MakeSimulation
 
 _SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_BETWEEN_UPDATES = 1.0
@@ -30,7 +31,11 @@ _preparing = threading.Lock()  # preparation makes simulations, which would prep
 
 
 def prepare_kernels(
-    communicator: Any, case: Case | None, threads: int, flag: SignalFlag | None = None
+    make: MakeSimulation,
+    communicator: Any,
+    case: Case | None,
+    threads: int,
+    flag: SignalFlag | None = None,
 ) -> bool:
     """Compile all kernels of a run that the cache lacks; return whether there were any. Collective.
 
@@ -38,6 +43,8 @@ def prepare_kernels(
 
     Parameters
     ----------
+    make : callable
+        The class of simulations. Tiny ones are made and run to compile the kernels.
     communicator : mpi4py communicator or None
         The ranks of the run.
     case : Case or None
@@ -50,7 +57,7 @@ def prepare_kernels(
     if not _preparing.acquire(blocking=False):
         return False
     try:
-        return _prepare(communicator, case, threads, SignalFlag() if flag is None else flag)
+        return _prepare(make, communicator, case, threads, SignalFlag() if flag is None else flag)
     finally:
         _preparing.release()
 
@@ -62,22 +69,21 @@ def prepare_start_kernels(communicator: Any, flag: SignalFlag) -> None:
     """
     if communicator is None or communicator.size == 1:
         return
-    precompile = import_module("pdem.simulation.precompile")
     warm_up(
         communicator, lambda: flag.unless_stopped(precompile.compile_start_kernels), precompile.start_tag(),
         bool, lambda: flag.requested,
     )  # fmt: skip
 
 
-def _prepare(communicator: Any, case: Case | None, threads: int, flag: SignalFlag) -> bool:
-    # by name, because `precompile` imports simulations, which import this module
-    precompile = import_module("pdem.simulation.precompile")
+def _prepare(
+    make: MakeSimulation, communicator: Any, case: Case | None, threads: int, flag: SignalFlag
+) -> bool:
     tag, alone = precompile.kernel_tag(case), communicator is None or communicator.size == 1
     if alone and tag in _prepared:
         return False
     with _Progress() as progress:
         compiled = warm_up(
-            communicator, lambda: flag.unless_stopped(lambda: precompile.compile_kernels(case, threads)), tag,
+            communicator, lambda: flag.unless_stopped(lambda: precompile.compile_kernels(make, case, threads)), tag,
             progress.begin, lambda: flag.requested,
         )  # fmt: skip
         progress.finished = not flag.requested

@@ -117,7 +117,7 @@ class Simulation(Scripting):
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
         set_threads(exchange.threads, crowded=exchange.crowded)
-        prepare_kernels(comm, case, exchange.threads)
+        prepare_kernels(Simulation, comm, case, exchange.threads)
         communicator = comm if case.walls else None
         geometry, notice = once_per_node(communicator, partial(wall_geometry_of, case, meshes))
         self.meshes: list[Mesh] = geometry.meshes

@@ -17,6 +17,7 @@ from pdem.case.model import Case
 from pdem.cli import main
 from pdem.foundation.machine import available_cores
 from pdem.simulation import helper_process, precompile
+from pdem.simulation.simulation import Simulation
 from rank_harness.parent import mpirun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,8 +30,12 @@ from numba.core.dispatcher import Dispatcher
 from pdem.case.model import Case
 from pdem.cli import main
 from pdem.foundation.kernel_factory import made
-from pdem.simulation.precompile import _Laws, compile_kernels
+from pdem.simulation.precompile import _Laws
+from pdem.simulation.simulation import Simulation
 from pdem.simulation import precompile
+
+def compile_kernels(case=None):
+    precompile.compile_kernels(Simulation, case)
 
 def compile_wall_kernels():
     precompile.compile_wall_kernels(*_Laws.of(None))
@@ -49,7 +54,8 @@ case, world = Case.read(sys.argv[1]), start_world()
 for word, setting in zip(sys.argv, sys.argv[1:]):
     if word == "--set":
         case.override(setting)
-node_first(world and world.communicator, lambda: compile_kernels(case))  # as a run does: or each compiled all of it
+# one rank first, as a run does: or each compiled all of it
+node_first(world and world.communicator, lambda: compile_kernels(case))
 built = held()
 for command in (["run", sys.argv[1]], ["restart", "out", "--set", "time.end=0.0012"]):
     try:
@@ -99,7 +105,9 @@ def test_nothing_is_left_to_compile(tmp_path, monkeypatch, name, settings, ranks
 def calls(monkeypatch):
     """Return the numbers of walls of the cases that `compile_kernels` runs, and the marks that it finds and leaves."""
     called, marked = [], set()
-    monkeypatch.setattr(precompile, "_run", lambda case, meshes, threads: called.append(len(case.walls)))
+    monkeypatch.setattr(
+        precompile, "_run", lambda make, case, meshes, threads: called.append(len(case.walls))
+    )
     monkeypatch.setattr(precompile, "is_marked", marked.__contains__)
     monkeypatch.setattr(precompile, "mark", marked.add)
     return called, marked
@@ -109,10 +117,10 @@ def test_walls_are_left_out_where_a_case_has_none(monkeypatch, calls):
     called, marked = calls
     monkeypatch.setattr(precompile, "HelperProcess", NoHelper)
     case = Case.read(ROOT / "cases" / "polydisperse_box.toml")
-    precompile.compile_kernels(case)
+    precompile.compile_kernels(Simulation, case)
     assert called == [0]
     assert not marked
-    precompile.compile_kernels()
+    precompile.compile_kernels(Simulation)
     assert called[1:] == [0, len(precompile._case(precompile._Laws.of(None), "hgrid", walled=True).walls)]
     case.override("interactions.grain-grain.rolling_friction=0.0")  # the law of a case that is not known
     assert precompile.kernel_tag(case) != precompile.kernel_tag()
@@ -125,8 +133,8 @@ class NoHelper:
 
     needed: ClassVar[list[bool]] = []
 
-    def __init__(self, module, function, arguments, *, needed):
-        assert getattr(sys.modules[module], function) is precompile.compile_wall_kernels
+    def __init__(self, function, arguments, *, needed):
+        assert function is precompile.compile_wall_kernels
         self.needed.append(needed)
 
     def __enter__(self):
@@ -143,7 +151,7 @@ def test_a_machine_that_has_the_kernels_of_walls_starts_no_helper(monkeypatch, c
     monkeypatch.setattr(precompile, "HelperProcess", NoHelper)
     NoHelper.needed.clear()
     for _ in range(2):
-        precompile.compile_kernels()
+        precompile.compile_kernels(Simulation)
     assert NoHelper.needed == [True, False]
 
 
@@ -151,10 +159,11 @@ def test_all_is_called_where_the_helper_fails(monkeypatch, calls):
     def missing():
         pass
 
+    missing.__module__, missing.__qualname__ = precompile.__name__, "missing"
     monkeypatch.setattr(precompile, "compile_wall_kernels", missing)  # the helper has no such function
     monkeypatch.setattr(helper_process, "available_cores", lambda: 2)
-    with pytest.warns(RuntimeWarning, match="no attribute 'missing'"):
-        precompile.compile_kernels()
+    with pytest.warns(RuntimeWarning, match="cannot import name 'missing'"):
+        precompile.compile_kernels(Simulation)
     assert calls[0] == [0, len(precompile._case(precompile._Laws.of(None), "hgrid", walled=True).walls)]
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,9 +52,10 @@ def fail():
 MAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
+import chores
 from pdem.simulation import helper_process
 helper_process.available_cores = lambda: 2
-with helper_process.HelperProcess("chores", "stay") as one:
+with helper_process.HelperProcess(chores.stay) as one:
     one.wait()
 """
 
@@ -65,6 +67,11 @@ def chores(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(helper_process, "available_cores", lambda: 2)
     return tmp_path
+
+
+def chore(name):
+    """Return a stand-in for a function of the module `chores`, which only the helper imports."""
+    return SimpleNamespace(__module__="chores", __qualname__=name)
 
 
 def number_told(folder):
@@ -91,7 +98,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="pr
 
 
 def test_it_has_worked_when_it_was_waited_for(chores):
-    with HelperProcess("chores", "tell") as one:
+    with HelperProcess(chore("tell")) as one:
         one.wait()
         assert (chores / "told").exists()
 
@@ -100,7 +107,7 @@ def test_it_has_this_process_modules_and_kernels_and_takes_itself_for_no_rank(ch
     for name in LAUNCHED:
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("PDEM_THREADS", "3")
-    with HelperProcess("chores", "variables") as one:
+    with HelperProcess(chore("variables")) as one:
         one.wait()
     told = (chores / "variables").read_text().splitlines()
     assert not {line.partition("=")[0] for line in told} & set(LAUNCHED)
@@ -109,14 +116,14 @@ def test_it_has_this_process_modules_and_kernels_and_takes_itself_for_no_rank(ch
 
 def test_what_it_said_is_shown_if_it_fails(chores):
     with (
-        HelperProcess("chores", "fail") as one,
+        HelperProcess(chore("fail")) as one,
         pytest.warns(RuntimeWarning, match="exit code 1(.|\n)*it does not go"),
     ):
         one.wait()
 
 
 def test_one_that_is_killed_is_no_error(chores):
-    with HelperProcess("chores", "stay") as one:
+    with HelperProcess(chore("stay")) as one:
         os.kill(number_told(chores), signal.SIGKILL)
         with pytest.warns(RuntimeWarning, match="exit code -9"):
             one.wait()
@@ -128,14 +135,14 @@ def test_one_that_cannot_be_had_is_not_waited_for(chores, monkeypatch, lacks):
         monkeypatch.setattr(sys, "executable", str(chores / "nothing"))
     if lacks == "core":
         monkeypatch.setattr(helper_process, "available_cores", lambda: 1)
-    with HelperProcess("chores", "tell", needed=lacks != "need") as one:
+    with HelperProcess(chore("tell"), needed=lacks != "need") as one:
         one.wait()
     assert not (chores / "told").exists()
 
 
 @needs_proc
 def test_it_ends_with_the_context(chores):
-    with HelperProcess("chores", "stay"):
+    with HelperProcess(chore("stay")):
         number = number_told(chores)
         assert not is_gone(number)
     assert is_gone(number)
@@ -144,7 +151,7 @@ def test_it_ends_with_the_context(chores):
 @needs_proc
 def test_it_ends_when_this_process_is_asked_to_stop(chores):
     def work():
-        with HelperProcess("chores", "stay") as one:
+        with HelperProcess(chore("stay")) as one:
             one.wait()
 
     def stop():

@@ -28,9 +28,9 @@ def compiled(monkeypatch, make):
     monkeypatch.setattr(cache, "is_marked", lambda tag: tag in marks)
     monkeypatch.setattr(cache, "mark", marks.append)
 
-    def compile_kernels(case, threads):
+    def compile_kernels(simulation, case, threads):
         found.append((case, threads))
-        Simulation(make(), threads=threads)  # as the real one does, without doing it all again
+        simulation(make(), threads=threads)  # as the real one does, without doing it all again
         time.sleep(0.2)
 
     monkeypatch.setattr(precompile, "compile_kernels", compile_kernels)
@@ -73,7 +73,7 @@ def test_nothing_is_said_or_done_where_kernels_are_there(make, compiled, capsys,
 
 
 def test_an_error_while_compiling_leaves_it_to_be_done(make, compiled, capsys, monkeypatch):
-    def fail(case, threads):
+    def fail(simulation, case, threads):
         raise OSError("no room")
 
     with monkeypatch.context() as patch:
