@@ -38,6 +38,8 @@ ROOMS = (
 DOOR = "pdem.simulation.ranks"
 OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers")
 ONLY_MPI = "decomposition.mpi"
+# The second one names machines by llvmlite's public functions, before anything else of numba is there.
+NUMBA_DOORS = "pdem.foundation.numba_private", "pdem.foundation.cache"
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
@@ -145,7 +147,7 @@ def test_decomposition_never_sees_physics(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_own_modules_are_imported_by_statements(module):
     """An import by a string is missing from the graph of imports below. `pdem` itself is above all rooms."""
-    if module == "pdem":
+    if module in {"pdem", NUMBA_DOORS[0]}:
         return
     for call in (node for node in ast.walk(tree_of(MODULES[module])) if isinstance(node, ast.Call)):
         if ast.unparse(call.func).rpartition(".")[2] in IMPORTERS:
@@ -154,6 +156,12 @@ def test_own_modules_are_imported_by_statements(module):
             assert not is_in(first.value, "pdem", "decomposition"), (
                 f"{module} imports {first.value} by a string"
             )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_private_parts_of_numba_have_one_door(module):
+    private = {one for one in imports(MODULES[module]) if is_in(one, "llvmlite") or one.startswith("numba.")}
+    assert module in NUMBA_DOORS or not private, f"{module} imports {private}, not from {NUMBA_DOORS[0]}"
 
 
 def test_there_are_no_cycles():

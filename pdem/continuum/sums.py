@@ -31,7 +31,7 @@ from pdem.continuum.rows import (
     write_units,
 )
 from pdem.foundation.arrays import LINE_BYTES, line_zeros, room_for
-from pdem.foundation.kernels import threads
+from pdem.foundation.thread_pool import threads
 from pdem.simd.shares import LARGEST
 from pdem.simd.shares import PLACED as PLACED_ROWS
 from pdem.simd.transposition import LANES

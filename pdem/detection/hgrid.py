@@ -19,7 +19,8 @@ from pdem.detection.cell_grid import Spheres, touches
 from pdem.detection.grid_levels import Lean
 from pdem.detection.neighbours import SEGMENTS, NearPairs
 from pdem.foundation.arrays import room_for, with_spare
-from pdem.foundation.kernels import kernel, threads
+from pdem.foundation.kernels import kernel
+from pdem.foundation.thread_pool import threads
 from pdem.simd.near_lanes import COORDINATES
 from pdem.simd.transposition import LANES
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-import numba
-from llvmlite import ir
-from numba.core import types
-from numba.core.cgutils import unpack_tuple
-from numba.extending import intrinsic
+from pdem.foundation.numba_private import cgutils, intrinsic_or_plain, ir, types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +36,9 @@ def _generate_call(context: Any, builder: Any, signature: Any, values: Any) -> A
     number = len(signature.args[1])
     kind = ir.FunctionType(ir.IntType(32), number * [ir.IntType(64)])
     called = builder.inttoptr(values[0], kind.as_pointer())
-    return builder.sext(builder.call(called, unpack_tuple(builder, values[1], number)), ir.IntType(64))
+    return builder.sext(
+        builder.call(called, cgutils.unpack_tuple(builder, values[1], number)), ir.IntType(64)
+    )
 
 
 def _type_call(context: Any, address: Any, arguments: Any) -> Any:
@@ -54,7 +52,7 @@ def _call_interpreted(address: int, arguments: tuple[Any, ...]) -> int:
     return int(kind(int(address))(*(int(one) for one in arguments)))
 
 
-call_c = _call_interpreted if numba.config.DISABLE_JIT else intrinsic(_type_call)
+call_c = intrinsic_or_plain(_type_call, _call_interpreted)
 """Of the address of a function that returns an `int`, and its arguments: what it returns. For kernels.
 
 Arguments are pointers and whole numbers, handed over as 64 bits, in registers: shorter ones are read from their part.

@@ -10,9 +10,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import numba
-from numba.core import types
-from numba.extending import intrinsic
+from pdem.foundation.numba_private import intrinsic_or_plain, types
 
 
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -30,5 +28,5 @@ def _exact(a: float, b: float, c: float) -> float:
     return float(Fraction(a) * Fraction(b) + Fraction(c))
 
 
-fused = _exact if numba.config.DISABLE_JIT else intrinsic(_typed)
+fused = intrinsic_or_plain(_typed, _exact)
 """Of three float64: ``a b + c``, rounded once. For kernels."""

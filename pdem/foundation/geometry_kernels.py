@@ -9,12 +9,12 @@ import numba
 import numpy as np
 
 from pdem.foundation.kernel_cache import kept_on_disk
-from pdem.foundation.kernels import _OPTIONS, inlined
+from pdem.foundation.kernels import _OPTIONS, UNCOUNTED, inlined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_EXACTLY = {**_OPTIONS, "fastmath": False, "_nrt": False}
+_EXACTLY = {**_OPTIONS, **UNCOUNTED, "fastmath": False}
 
 
 def geometry_kernel(function: Callable[..., Any]) -> Any:

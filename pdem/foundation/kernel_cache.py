@@ -8,7 +8,6 @@ loads all that its compiler knows.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import re
 from collections import Counter
@@ -16,16 +15,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numba
-from numba.core.caching import (
+from pdem.foundation.cache import exclusive, place_in_package
+from pdem.foundation.numba_private import (
+    INTERPRETED,
     CompileResultCacheImpl,
     FunctionCache,
     IndexDataCacheFile,
     UserProvidedCacheLocator,
+    load_hashing,
+    misfit,
+    runtime,
 )
-from numba.core.runtime import rtsys
-
-from pdem.foundation.cache import exclusive, place_in_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 _ENVIRONMENT = re.compile(r'@"?(_ZN08NumbaEnv[^"\s,)]*)')
 
 _SECRETS = "_numba_hashsecret"
-
-
-def _load_secrets() -> None:
-    """Tell compiled code the numbers by which this process hashes strings; a module of numba's compiler does."""
-    importlib.import_module("numba.cpython.hashing")
 
 
 class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
@@ -86,7 +81,7 @@ class _Content(CompileResultCacheImpl):  # type: ignore[misc]
     Code rarely does, and each would have its module imported when the function is loaded, numba's own included.
     """
 
-    _locator_classes = (KernelFolder, *CompileResultCacheImpl._locator_classes[1:])
+    _locator_classes = (KernelFolder, *getattr(CompileResultCacheImpl, "_locator_classes", ())[1:])
 
     def reduce(self, cres: Any) -> tuple[Any, ...]:
         """Return it as numba writes it, with fewer environments."""
@@ -94,7 +89,7 @@ class _Content(CompileResultCacheImpl):  # type: ignore[misc]
         code = str(cres.library._final_module)
         named = Counter(_ENVIRONMENT.findall(code))
         used = tuple(one for one in environments if named[one.env_name] > 1)  # one is its declaration
-        return (*others, [*reloads, _load_secrets] if _SECRETS in code else reloads, used)
+        return (*others, [*reloads, load_hashing] if _SECRETS in code else reloads, used)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -129,12 +124,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code for a signature, None if it is not on disk; of numba it needs the runtime alone."""
-        rtsys.initialize(target_context)
+        runtime.initialize(target_context)
         return self._load_overload(sig, target_context)
 
 
 def kept_on_disk(compiled: Any, kind: type[KernelCache] = KernelCache) -> Any:
     """Return what numba has made of a function, and keep its machine code on disk from now on."""
-    if not numba.config.DISABLE_JIT:
+    if not INTERPRETED and not misfit():
         compiled._cache = kind(compiled.py_func)
     return compiled

@@ -9,21 +9,24 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-import numba
-from llvmlite import ir
-from numba import _dispatcher, typeof
-from numba.core import types
-from numba.core.cgutils import unpack_tuple
-from numba.extending import intrinsic
-
 from pdem.foundation.loop_calls import ticks_in
+from pdem.foundation.numba_private import (
+    INTERPRETED,
+    cgutils,
+    fingerprint,
+    intrinsic_or_plain,
+    ir,
+    misfit,
+    typeof,
+    types,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Call = int | Callable[..., None]
 
-_addresses: dict[tuple[Any, bytes], Call] = {}
+_addresses: dict[tuple[Any, Any], Call] = {}
 
 
 def call_of(kernel: Any, arguments: tuple[Any, ...]) -> Call:
@@ -36,9 +39,9 @@ def call_of(kernel: Any, arguments: tuple[Any, ...]) -> Call:
     arguments : tuple
         What it will be called with, or others of the same types.
     """
-    if numba.config.DISABLE_JIT:
+    if INTERPRETED:
         return kernel
-    key = kernel, _dispatcher.compute_fingerprint(arguments)
+    key = kernel, typeof(arguments) if misfit() else fingerprint.compute_fingerprint(arguments)
     if key not in _addresses:
         _addresses[key] = _address(kernel, tuple(typeof(one) for one in arguments))
     return _addresses[key]
@@ -56,7 +59,7 @@ def _generate_call(context: Any, builder: Any, signature: Any, values: Any) -> A
     given = signature.args[1].types
     kind = context.call_conv.get_function_type(types.none, given)
     called = builder.inttoptr(values[0], kind.as_pointer())
-    unpacked = unpack_tuple(builder, values[1], len(given))
+    unpacked = cgutils.unpack_tuple(builder, values[1], len(given))
     context.call_conv.call_function(builder, called, types.none, given, unpacked)
     return context.get_dummy_value()
 
@@ -69,7 +72,7 @@ def _call_interpreted(call: Any, arguments: tuple[Any, ...]) -> None:
     call(*arguments)
 
 
-call_kernel = _call_interpreted if numba.config.DISABLE_JIT else intrinsic(_type_call)
+call_kernel = intrinsic_or_plain(_type_call, _call_interpreted)
 """Of what `call_of` has returned and a tuple of arguments, which have to be of the types that it was given."""
 
 
@@ -99,7 +102,7 @@ class PythonCall:
         self._error: BaseException | None = None
         self._entry = ctypes.CFUNCTYPE(ctypes.c_int64)(self._call)
         self.address = ctypes.cast(self._entry, ctypes.c_void_p).value or 0
-        if numba.config.DISABLE_JIT:
+        if INTERPRETED:
             _asked[self.address] = self._call
 
     def _call(self) -> int:
@@ -119,7 +122,7 @@ def _ask_interpreted(address: int) -> int:
     return _asked[address]()
 
 
-ask_python = _ask_interpreted if numba.config.DISABLE_JIT else intrinsic(_type_asking)
+ask_python = intrinsic_or_plain(_type_asking, _ask_interpreted)
 """Of the address of a `PythonCall`: what it returns. For kernels."""
 
 
@@ -135,5 +138,5 @@ def _read_nothing() -> int:
     return 0
 
 
-processor_clock = _read_nothing if numba.config.DISABLE_JIT else intrinsic(_type_reading)
+processor_clock = intrinsic_or_plain(_type_reading, _read_nothing)
 """Ticks of the processor's clock so far, 0 where there is none that can be read. For kernels."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 
 from pdem.foundation.kernel_cache import KernelCache, kept_on_disk
-from pdem.foundation.kernels import _OPTIONS, LOOPS_ONLY
+from pdem.foundation.kernels import _OPTIONS, LOOPS_ONLY, UNCOUNTED
 from pdem.foundation.machine_code import inlined_dispatcher
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Calla
 
     def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ = f"{function.__name__}[{version}]"
-        options = {"parallel": LOOPS_ONLY, "_nrt": False} if threaded else {}
+        options = {"parallel": LOOPS_ONLY, **UNCOUNTED} if threaded else {}
         compiled = kept_on_disk(numba.njit(**options, **_OPTIONS)(function), _CacheByName)
         made.append(compiled)
         return compiled

@@ -12,8 +12,7 @@ import ctypes
 import platform
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import llvmlite.binding as llvm
-from llvmlite import ir
+from pdem.foundation.numba_private import binding, ir, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,19 +65,21 @@ def read_loop_ticks() -> LoopTicks:
 def call_directly() -> None:
     """Have loops that are linked from now on called directly where there is one thread.
 
-    The pool must have been started.
+    The pool must have been started. Where numba's private parts do not fit, loops are left to its pool.
     """
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    engine = llvm.create_mcjit_compiler(
-        llvm.parse_assembly(str(_module(llvm.address_of_symbol(_SYMBOL)))),
-        llvm.Target.from_default_triple().create_target_machine(),
+    if misfit():
+        return
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    engine = binding.create_mcjit_compiler(
+        binding.parse_assembly(str(_module(binding.address_of_symbol(_SYMBOL)))),
+        binding.Target.from_default_triple().create_target_machine(),
     )
     engine.finalize_object()
     ticks = ctypes.c_uint64.from_address(engine.get_global_value_address(_TICKS))
     clock = ctypes.CFUNCTYPE(ctypes.c_uint64)(engine.get_function_address(_CLOCK))
     _linked.append(_Linked(engine, ticks, clock))
-    llvm.add_symbol(_SYMBOL, engine.get_function_address(_NAME))
+    binding.add_symbol(_SYMBOL, engine.get_function_address(_NAME))
 
 
 def _module(pool: int) -> ir.Module:

@@ -11,11 +11,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding
 import numba
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
-from numba.core.dispatcher import Dispatcher
-from numba.core.registry import CPUDispatcher
+
+from pdem.foundation.numba_private import (
+    INTERPRETED,
+    CPUDispatcher,
+    JITCodeLibrary,
+    JITCPUCodegen,
+    binding,
+    misfit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +34,7 @@ _STORED = "machine code"
 _environments: dict[str, Any] = {}
 """What compiled functions refer to in Python, by the name of the variable that will point to it."""
 
-_write_environment = JITCPUCodegen.set_env
+_write_environment: Any = getattr(JITCPUCodegen, "set_env", None)
 
 
 def _set_environment(codegen: Any, name: str, environment: Any) -> None:
@@ -81,7 +86,7 @@ class LazyCodeLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def _get_module_for_linking(self) -> Any:
         if self._shared_module is None and self._stored_bitcode is not None:
-            self._shared_module = llvmlite.binding.parse_bitcode(self._stored_bitcode)
+            self._shared_module = binding.parse_bitcode(self._stored_bitcode)
             self._stored_bitcode = None
         return super()._get_module_for_linking()
 
@@ -122,7 +127,7 @@ class InlinedDispatcher(CPUDispatcher):  # type: ignore[misc]
         return self._alone(*arguments)
 
     @cached_property
-    def _alone(self) -> Dispatcher:
+    def _alone(self) -> Any:
         wrapped = {**self.targetoptions, "forceinline": False, "no_cpython_wrapper": False}
         del wrapped["nopython"], wrapped["boundscheck"]
         return numba.njit(**wrapped)(self.py_func)
@@ -130,13 +135,17 @@ class InlinedDispatcher(CPUDispatcher):  # type: ignore[misc]
 
 def inlined_dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     """Return what numba makes of `function`, without the wrappers through which it could be called."""
-    if numba.config.DISABLE_JIT:
+    if INTERPRETED:
         return function
+    if misfit():
+        return numba.njit(forceinline=True, **options)(function)
     chosen = {"nopython": True, "boundscheck": None, "forceinline": True}
     return InlinedDispatcher(function, targetoptions={**chosen, "no_cpython_wrapper": True, **options})
 
 
 def generate_when_called() -> None:
-    """Make `LazyCodeLibrary` what numba compiles into, in this process."""
+    """Make `LazyCodeLibrary` what numba compiles into, in this process, if it fits numba."""
+    if misfit():
+        return
     JITCPUCodegen._library_class = LazyCodeLibrary
     JITCPUCodegen.set_env = _set_environment

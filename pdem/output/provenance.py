@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba.core.registry import cpu_target
 
+from pdem.foundation.numba_private import cpu_target
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numba
-from llvmlite import ir
-from numba.core import types
-from numba.core.types.containers import Tuple, UniTuple
-from numba.extending import intrinsic
 
+from pdem.foundation.numba_private import Tuple, UniTuple, intrinsic_or_plain, ir, types
 from pdem.simd.transposition import address_of, data_of
 
 if TYPE_CHECKING:
@@ -39,7 +36,7 @@ def column_reader(places: Sequence[int]) -> Callable[..., tuple[float, ...]]:
         found = UniTuple(types.float64, len(chosen)) if chosen else Tuple(())
         return found(numbers, types.uint64), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)
 
 
 def column_writer(places: Sequence[int]) -> Callable[..., None]:
@@ -66,4 +63,4 @@ def column_writer(places: Sequence[int]) -> Callable[..., None]:
             raise numba.TypingError(f"{len(values)} numbers instead of {len(chosen)}")
         return types.void(numbers, types.uint64, values), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)

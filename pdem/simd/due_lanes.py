@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
+from pdem.foundation.numba_private import intrinsic_or_plain, ir, types
 from pdem.simd.transposition import address_of, compressed, data_of, lanes_below, number_of_flags, spread
 
 if TYPE_CHECKING:
@@ -63,7 +60,7 @@ def _typed_append(context: Any, due: Any, first: Any, count: Any, limit: Any, li
     return types.int64(due, types.uint64, types.int64, types.float32, listed, types.uint64), _generate_append
 
 
-append_due = _plain_append if numba.config.DISABLE_JIT else intrinsic(_typed_append)
+append_due = intrinsic_or_plain(_typed_append, _plain_append)
 """Function for kernels that lists which of some numbers are not larger than a limit; returns how many these are.
 
 Parameters

@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numba
-from llvmlite import binding, ir
-from numba.core import types
-from numba.extending import intrinsic
 
+from pdem.foundation.numba_private import binding, intrinsic_or_plain, ir, types
 from pdem.simd.transposition import LANES, ROWS, build_columns, build_rows, data_of
 
 if TYPE_CHECKING:
@@ -78,7 +76,7 @@ def listed_rows_to_columns(
     def typed(context: Any, rows: Any, names: Any, place: Any, columns: Any, at: Any) -> Any:
         return types.void(rows, names, types.uint64, columns, at), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)
 
 
 def columns_to_listed_rows(
@@ -109,7 +107,7 @@ def columns_to_listed_rows(
     def typed(context: Any, columns: Any, at: Any, rows: Any, names: Any, place: Any) -> Any:
         return types.void(columns, at, rows, names, types.uint64), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)
 
 
 def _plain_number(names: tuple[NDArray[Any], ...], place: int) -> int:

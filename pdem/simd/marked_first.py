@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
+from pdem.foundation.numba_private import cgutils, intrinsic_or_plain, ir, types
 from pdem.simd.transposition import address_of, compressed, data_of, lanes_below, number_of_flags
 
 if TYPE_CHECKING:
@@ -69,7 +66,7 @@ def _typed(context: Any, numbers: Any, first: Any, count: Any, marks: Any) -> An
     return types.int64(numbers, types.uint64, types.int64, marks), _generate
 
 
-marked_first = _plain if numba.config.DISABLE_JIT else intrinsic(_typed)
+marked_first = intrinsic_or_plain(_typed, _plain)
 """Function for kernels that puts the numbers of a list that are marked before the others; returns how many they are.
 
 Both keep their order.

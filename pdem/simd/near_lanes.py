@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.types.containers import UniTuple
-from numba.extending import intrinsic
 
+from pdem.foundation.numba_private import UniTuple, cgutils, intrinsic_or_plain, ir, types
 from pdem.simd.transposition import LANES, address_of, compressed, data_of, lanes_below, spread
 
 if TYPE_CHECKING:
@@ -81,7 +77,7 @@ def _typed_mask(
     return types.int64(spheres, types.uint64, types.int64, three, number, number, three), _generate_mask
 
 
-near_lanes = _plain_mask if numba.config.DISABLE_JIT else intrinsic(_typed_mask)
+near_lanes = intrinsic_or_plain(_typed_mask, _plain_mask)
 """Function for kernels that returns which spheres come near another, one bit for each, the lowest for the first.
 
 Parameters
@@ -128,7 +124,7 @@ def _typed_append(context: Any, numbers: Any, first: Any, mask: Any, own: Any, p
     return kind, _generate_append
 
 
-append_lanes = _plain_append if numba.config.DISABLE_JIT else intrinsic(_typed_append)
+append_lanes = intrinsic_or_plain(_typed_append, _plain_append)
 """Function for kernels that writes pairs of one particle with those whose bits are set.
 
 Parameters
@@ -156,5 +152,5 @@ def _typed_count(context: Any, mask: Any) -> Any:
     return types.int64(types.int64), _generate_count
 
 
-bit_count = np.bitwise_count if numba.config.DISABLE_JIT else intrinsic(_typed_count)
+bit_count = intrinsic_or_plain(_typed_count, np.bitwise_count)
 """Function for kernels that returns the number of bits that are set in a whole number."""

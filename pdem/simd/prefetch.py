@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
-
 from pdem.foundation.arrays import LINE_BYTES
+from pdem.foundation.numba_private import cgutils, intrinsic_or_plain, ir, types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +38,6 @@ def _plain(numbers: NDArray[Any], place: Any) -> None:
     """Do nothing: without machine code there is nothing to gain."""
 
 
-fetch = _plain if numba.config.DISABLE_JIT else intrinsic(_typed)
+fetch = intrinsic_or_plain(_typed, _plain)
 """Of a flat array, and a place in it (not negative; it may be behind the end): have the line there brought to be read
 and written. For kernels; it changes nothing but when memory is waited for."""

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.types.containers import UniTuple
-from numba.extending import intrinsic
 
+from pdem.foundation.numba_private import UniTuple, cgutils, intrinsic_or_plain, ir, types
 from pdem.simd.transposition import address_of, data_of, spread
 
 if TYPE_CHECKING:
@@ -109,7 +105,7 @@ def _typed(context: Any, listed: Any, rows: Any, begin: Any, end: Any) -> Any:
     return UniTuple(types.float64, _ARMS)(listed, rows, types.int64, types.int64), _generate
 
 
-sum_loads = _plain if numba.config.DISABLE_JIT else intrinsic(_typed)
+sum_loads = intrinsic_or_plain(_typed, _plain)
 """Function for kernels that adds up force and torque of contacts, one after the other.
 
 Parameters

@@ -8,12 +8,9 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
+from pdem.foundation.numba_private import cgutils, intrinsic_or_plain, ir, types
 from pdem.simd.listed_rows import GROUP
 from pdem.simd.transposition import LANES, address_of, data_of
 
@@ -100,7 +97,7 @@ def box_adder(count: int, apart: int) -> Callable[..., None]:
         whole = types.int64
         return types.void(room, shares, whole, whole, begins, firsts, counts, sums, whole), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)
 
 
 class _BoxCode:
@@ -240,7 +237,7 @@ def share_writer(
         whole = types.int64
         return types.void(room, whole, whole, whole, counts, lengths), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)
 
 
 class _ShareCode:
@@ -340,7 +337,7 @@ def box_writer(nodes: int) -> Callable[..., None]:
         whole = types.int64
         return types.void(room, whole, whole, counts, whole, whole), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)
 
 
 def _sum_of_products(builder: Any, ones: list[Any], others: list[Any]) -> Any:

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
-
 from pdem.foundation.kernels import inlined
+from pdem.foundation.numba_private import cgutils, intrinsic_or_plain, ir, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,7 +75,7 @@ def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
     def typed(context: Any, rows: Any, a: Any, b: Any, c: Any, d: Any, columns: Any, at: Any) -> Any:
         return types.void(rows, a, b, c, d, columns, at), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)
 
 
 def columns_to_rows(count: int, stride: int) -> Callable[..., None]:
@@ -110,7 +106,7 @@ def columns_to_rows(count: int, stride: int) -> Callable[..., None]:
     def typed(context: Any, columns: Any, at: Any, rows: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         return types.void(columns, at, rows, a, b, c, d), generate
 
-    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+    return intrinsic_or_plain(typed, plain)
 
 
 def build_columns(

@@ -23,7 +23,7 @@ from pdem.case.shapes import has_clusters
 from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.foundation.cache import is_marked, mark
-from pdem.foundation.kernels import set_threads
+from pdem.foundation.thread_pool import set_threads
 from pdem.motion.planned_walls import compile_plan_kernels
 from pdem.simulation.box_events import box_of
 from pdem.simulation.cluster_steps import contact_parameters

@@ -8,9 +8,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from pdem.foundation.cache import cache_directory
+from pdem.foundation.numba_private import warning_of_misfit
 from pdem.foundation.signals import SignalFlag
 from pdem.output.summary import counted
 from pdem.simulation import precompile
@@ -81,6 +83,7 @@ def _prepare(
     tag, alone = precompile.kernel_tag(case), communicator is None or communicator.size == 1
     if alone and tag in _prepared:
         return False
+    _warn_of_numba(communicator)
     with _Progress() as progress:
         compiled = warm_up(
             communicator, lambda: flag.unless_stopped(lambda: precompile.compile_kernels(make, case, threads)), tag,
@@ -90,6 +93,13 @@ def _prepare(
     if not flag.requested:
         _prepared.add(tag)
     return compiled
+
+
+def _warn_of_numba(communicator: Any) -> None:
+    """Warn once, on rank 0, if kernels cannot be stored on disk with the numba that is installed."""
+    text = "" if _prepared or (communicator is not None and communicator.rank) else warning_of_misfit()
+    if text:
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 class _Progress:

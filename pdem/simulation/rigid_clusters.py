@@ -8,7 +8,8 @@ import numpy as np
 
 from pdem.contact.pairs.cluster_sums import advance_clusters
 from pdem.foundation.arrays import line_zeros, room_for
-from pdem.foundation.kernels import plain, threads
+from pdem.foundation.kernels import plain
+from pdem.foundation.thread_pool import threads
 from pdem.motion.cluster_blocks import COLUMNS, ClusterArrays, Members
 from pdem.motion.integration import StepColumns
 from pdem.motion.inverse_masses import TENSOR

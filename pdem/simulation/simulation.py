@@ -20,7 +20,7 @@ from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError
 from pdem.foundation.fields import FIELDS
-from pdem.foundation.kernels import set_threads
+from pdem.foundation.thread_pool import set_threads
 from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step

@@ -8,7 +8,8 @@ import numpy as np
 
 from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
 from pdem.detection.facets_of_images import images_across_sides
-from pdem.foundation.kernels import plain, run_on, set_threads, threads
+from pdem.foundation.kernels import plain
+from pdem.foundation.thread_pool import run_on, set_threads, threads
 from pdem.motion.integration import LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PARTICLE_TOO_FAST, raise_blow_up
 from pdem.simulation.box_steps import change_box, lists_in_box

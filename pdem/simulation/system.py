@@ -22,8 +22,8 @@ from pdem.detection.neighbours import ALL_STAY, invert
 from pdem.detection.searches import make_search
 from pdem.detection.skins import Skins
 from pdem.foundation.arrays import room_for
-from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
+from pdem.foundation.thread_pool import threads
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.particles.shapes import shape_arrays
 from pdem.simulation.box_drive import BoxDrive

@@ -13,8 +13,8 @@ from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
-from pdem.foundation.kernels import divided_for
 from pdem.foundation.sums import ExactSums
+from pdem.foundation.thread_pool import divided_for
 from pdem.motion.integration import FixedColumns, Motion
 
 if TYPE_CHECKING:

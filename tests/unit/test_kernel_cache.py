@@ -181,7 +181,8 @@ def test_machine_code_is_there_before_the_index_names_it(tmp_path, monkeypatch):
 THREADS = """
 import numpy as np
 from pdem.foundation.errors import LaunchError
-from pdem.foundation.kernels import prange, set_threads, threaded_kernel, threads
+from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.foundation.thread_pool import set_threads, threads
 
 @threaded_kernel
 def doubled(values, result):
@@ -231,7 +232,7 @@ def test_threads_can_be_changed_up_to_the_pool(counts, given, pool, tmp_path):
 )
 def test_threads_wait_asleep_where_there_are_more_than_cores(crowded, given, asleep):
     script = (
-        "import os; from pdem.foundation.kernels import set_threads\n"
+        "import os; from pdem.foundation.thread_pool import set_threads\n"
         f"set_threads(2, crowded={crowded}); print(os.environ.get('OMP_WAIT_POLICY', ''))"
     )
     kept = {

@@ -7,7 +7,8 @@ import sys
 
 SCRIPT = """
 import numpy as np
-from pdem.foundation.kernels import prange, set_threads, threaded_kernel
+from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.foundation.thread_pool import set_threads
 from pdem.foundation.loop_calls import has_clock, read_loop_ticks
 
 set_threads(3)

@@ -19,10 +19,10 @@ from pdem.contact.pairs.readings import PairReadings
 from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
-from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
 from pdem.foundation.fields import Ghosted, ghosted_fields
-from pdem.foundation.kernels import plain, threads
+from pdem.foundation.kernels import plain
+from pdem.foundation.thread_pool import threads
 from pdem.motion.carriers import Loads
 from pdem.motion.integration import FINE, PACKED, pack, unpack
 from pdem.simd.marked_first import MOST
@@ -110,7 +110,7 @@ class PairContacts(PairReadings):
         """Number of contacts of the last evaluation."""
         return self.storage.count
 
-    def carry(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> None:
+    def carry(self, particles: Particles, leaves: NDArray[np.bool_] = neighbours.ALL_STAY) -> None:
         """Keep the contacts of particles that stay with this rank over the making of new lists.
 
         Parameters

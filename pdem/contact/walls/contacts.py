@@ -27,8 +27,9 @@ from pdem.detection.facets import FacetSearch
 from pdem.detection.facets_of_images import join_lists
 from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import room_for, with_spare
-from pdem.foundation.kernels import plain, threads
+from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
+from pdem.foundation.thread_pool import threads
 from pdem.simd.due_lanes import DUE_LANES, make_due
 
 if TYPE_CHECKING:
