@@ -1,7 +1,7 @@
 """The one table of particle fields.
 
-Migration, ghosts at detection, checkpoints and snapshots are derived from it: a new field is one new row. A field that
-contacts read in every step also has its place in the packed row, which `pdem.motion.integration` lays out.
+Migration, ghosts at detection, checkpoints and snapshots are derived from it: a new field is one new row. Fields that
+contacts read in every step are those of `PACKED_FIELDS`; `pdem.motion.integration` lays out their packed row.
 """
 
 from __future__ import annotations
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 
+PACKED_FIELDS = ("position", "velocity", "angular_velocity")
+"""Fields whose ghost copies are refreshed in every step, as parts of the packed row. No other field can be."""
+
+
 class Ghosted(Enum):
-    """When the ghost copies of a field are refreshed."""
+    """When the ghost copies of a field are refreshed; in every step only those of `PACKED_FIELDS`."""
 
     NEVER = "never"
     AT_DETECTION = "at detection"
@@ -59,6 +63,14 @@ class Field:
     ghosted: Ghosted = Ghosted.NEVER
     state: bool = True
     written: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse a field that ghosts would need in every step and that the packed row does not have."""
+        if (self.ghosted is Ghosted.EVERY_STEP) != (self.name in PACKED_FIELDS):
+            raise ValueError(
+                f"{self.name}: ghosts get {', '.join(PACKED_FIELDS)} in every step and nothing else, since the packed "
+                "row has no room; refresh it at detection, or send it in a pass of its own, as carried liquid is"
+            )
 
     def allocate(self, count: int) -> NDArray:
         """Return zeros for `count` particles, shape ``(count, *shape)``."""

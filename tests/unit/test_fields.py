@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from pdem.containers.particles import Particles
-from pdem.foundation.fields import PACKED, Ghosted, ghosted_fields
+from pdem.foundation.fields import PACKED, PACKED_FIELDS, Field, Ghosted, ghosted_fields
 from pdem.motion.integration import pack, unpack
 
 
@@ -14,6 +15,7 @@ def test_a_packed_row_has_all_fields_that_change_every_step() -> None:
     particles, rng, rows = Particles(), np.random.default_rng(1), np.zeros(5 * PACKED)
     particles.replace({"id": np.arange(5), "radius": np.ones(5)})
     changing = [field.name for field in ghosted_fields(Ghosted.EVERY_STEP)]
+    assert tuple(changing) == PACKED_FIELDS
     for name in changing:
         particles.column(name)[:5] = rng.normal(size=(5, 3))
     before = {name: particles[name].copy() for name in changing}
@@ -24,3 +26,13 @@ def test_a_packed_row_has_all_fields_that_change_every_step() -> None:
     unpack(5, rows, *(particles.column(name) for name in moving))
     for name in changing:
         np.testing.assert_array_equal(particles[name], before[name], name)
+
+
+def test_a_field_without_room_in_the_row_is_refused() -> None:
+    """Its ghosts would keep the values of the last detection."""
+    with pytest.raises(
+        ValueError, match=r"temperature: ghosts get position, velocity, angular_velocity in every step"
+    ):
+        Field("temperature", np.float64, (), "K", "temperature", Ghosted.EVERY_STEP)
+    with pytest.raises(ValueError, match=r"position: ghosts get"):
+        Field("position", np.float64, (3,), "m", "centre", Ghosted.AT_DETECTION)
