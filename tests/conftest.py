@@ -11,10 +11,13 @@ os.environ.setdefault("PDEM_THREADS", "1")
 
 import hypothesis
 import pytest
+from planted import plant_measurements, shuffle
 
 from decomposition.launch import launched_ranks
 from pdem.simulation import thread_tuner
 from rank_harness import BESIDE_VARIABLE, RANKS_VARIABLE
+
+plant_measurements()
 
 IS_STARTED_BY_HARNESS = RANKS_VARIABLE in os.environ
 IS_UNDER_MPIRUN = launched_ranks() > 1 or IS_STARTED_BY_HARNESS
@@ -77,6 +80,10 @@ def pytest_generate_tests(metafunc):
         metafunc.fixturenames.append("ranks")
     values = [pytest.param(one, marks=pytest.mark.slow if one in slow else ()) for one in counts]
     metafunc.parametrize("ranks", values, ids="n{}".format)
+
+
+def pytest_collection_modifyitems(items):
+    shuffle(items)
 
 
 def pytest_itemcollected(item):

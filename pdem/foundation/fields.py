@@ -66,7 +66,7 @@ class Field:
 
     def __post_init__(self) -> None:
         """Refuse a field that ghosts would need in every step and that the packed row does not have."""
-        if (self.ghosted is Ghosted.EVERY_STEP) != (self.name in PACKED_FIELDS):
+        if self.ghosted is Ghosted.EVERY_STEP and self.name not in PACKED_FIELDS:
             raise ValueError(
                 f"{self.name}: ghosts get {', '.join(PACKED_FIELDS)} in every step and nothing else, since the packed "
                 "row has no room; refresh it at detection, or send it in a pass of its own, as carried liquid is"

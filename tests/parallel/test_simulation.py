@@ -103,7 +103,9 @@ def test_particles_come_and_go(ranks):
             [[0.01, 0.02, 0.004], [0.1, 0.06, 0.076]], [0.001, 0.0015], "glass", velocity=[0, 0.1, 0]
         )
         run.advance(100)
-        return state(run), run.energies(), ids.tolist(), run.system.skins.radii.tolist()
+        levels = run.system.skins.radii.tolist()
+        assert levels == run.system.exchange.share(levels)  # which they are follows from when lists are made
+        return state(run), run.energies(), ids.tolist()
 
     found = played(comm)
     if comm.rank == 0:

@@ -34,5 +34,3 @@ def test_a_field_without_room_in_the_row_is_refused() -> None:
         ValueError, match=r"temperature: ghosts get position, velocity, angular_velocity in every step"
     ):
         Field("temperature", np.float64, (), "K", "temperature", Ghosted.EVERY_STEP)
-    with pytest.raises(ValueError, match=r"position: ghosts get"):
-        Field("position", np.float64, (3,), "m", "centre", Ghosted.AT_DETECTION)
