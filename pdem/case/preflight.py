@@ -25,6 +25,7 @@ from pdem.case.shape_preflight import shape_findings
 from pdem.case.stage_cases import walls_present
 from pdem.case.stage_preflight import stage_findings
 from pdem.case.surface_preflight import surface_findings
+from pdem.case.thin_wall_preflight import thin_wall_findings
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
 from pdem.case.wall_checks import mesh_findings, side_warnings, wall_unit_warnings
@@ -95,6 +96,7 @@ def preflight(
         *particle_findings(case, population, step, impact_conditions(case), particle_name),
         *overlap_findings(case, population),
         *wall_findings(case, population, meshes),
+        *thin_wall_findings(case, population, meshes),
         *falling_findings(case, population, meshes),
     ]
     of_box = list(deformation_findings(case, population, step, meshes))

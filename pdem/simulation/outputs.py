@@ -36,6 +36,7 @@ from pdem.simulation.particle_output import ParticleOutput
 from pdem.simulation.sensor_report import line_values
 from pdem.simulation.stage_report import stage_columns, stage_row
 from pdem.simulation.state import OBSERVING, local_groups, tables_of
+from pdem.simulation.thin_walls import warn_of_thin_walls
 from pdem.simulation.wall_columns import driven_columns, load_columns
 from pdem.simulation.wall_files import WallFiles
 
@@ -290,6 +291,7 @@ class Outputs:
         """Write a snapshot of particles and walls, and the collisions until now. Collective."""
         self._particles.write()
         self._walls.write()
+        warn_of_thin_walls(self._simulation.system)
         if self._simulation.system.collisions is not None:
             found = collisions_of(self._simulation.system)
             if self._root:
