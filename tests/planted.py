@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import time
 import zlib
 from itertools import groupby
+from pathlib import Path
 
 from pdem.detection import overhead
 
@@ -36,11 +36,11 @@ def plant_measurements(environment=os.environ):
             ahead[0] += 10.0 ** numbers.uniform(_SHORTEST, _LONGEST)
         return true() + ahead[0]
 
-    def search_times():
+    def measure():
         return overhead.SearchTimes(check=1e-9, row=1e-9 * 10.0 ** numbers.uniform(0.0, 2.3))
 
-    assert "pdem.simulation.setup" not in sys.modules, "it has taken the true function already"
-    time.perf_counter, overhead.search_times = jumping, search_times
+    time.perf_counter, overhead.measure = jumping, measure
+    overhead.cache_directory = lambda: Path("/nothing is kept here")
 
 
 def shuffle(items, environment=os.environ):
