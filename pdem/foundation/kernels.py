@@ -4,39 +4,24 @@ Kernels take arrays and scalars, return arrays, numbers or status codes, and nev
 Contraction (fused multiply-add) is the only floating-point freedom granted to the compiler: sums keep
 their order and NaN checks stay valid.
 
-Importing this module decides, before anything is compiled, where machine code is kept (see
-`pdem.foundation.cache`). Which threads run the parallel loops is decided when they start, see
-`pdem.foundation.thread_pool`.
+Where machine code is kept and for which processor it is compiled is decided by `pdem.foundation.numba_private`, which
+threads run the parallel loops by `pdem.foundation.thread_pool`.
 """
 
 from __future__ import annotations
 
-import platform
 from typing import TYPE_CHECKING, Any
 
 import numba
 
-from pdem.foundation.cache import cache_directory
 from pdem.foundation.garbage import no_search_for_garbage
 from pdem.foundation.kernel_cache import kept_on_disk
 from pdem.foundation.machine_code import generate_when_called, inlined_dispatcher
-from pdem.foundation.numba_private import binding, compile_event, misfit, parallel_options
+from pdem.foundation.numba_private import compile_event, misfit, parallel_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-
-
-def _avoid_gathers() -> None:
-    """Have vector code load scattered numbers one by one, unless the user has chosen processor features.
-
-    Since the mitigations of 2023 the gather instructions of many x86 processors are several times slower than
-    single loads, and the flag that tells which ones is not visible in a virtual machine.
-    """
-    if platform.machine() in ("x86_64", "AMD64") and numba.config.CPU_FEATURES is None:
-        features = binding.get_host_cpu_features().flatten()
-        numba.config.CPU_NAME = numba.config.CPU_NAME or binding.get_host_cpu_name()
-        numba.config.CPU_FEATURES = f"{features},+prefer-no-gather,+prefer-no-scatter"
 
 
 class _Compiling(compile_event.Listener):  # type: ignore[misc]
@@ -55,10 +40,7 @@ class _Compiling(compile_event.Listener):  # type: ignore[misc]
         self._blocks.pop().__exit__(None, None, None)
 
 
-# Set on numba's configuration, not in the environment: programs started from here decide for themselves.
-numba.config.CACHE_DIR = str(cache_directory())
 generate_when_called()
-_avoid_gathers()
 compile_event.register("numba:compile", _Compiling())
 
 _OPTIONS: dict[str, Any] = {

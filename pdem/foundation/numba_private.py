@@ -7,12 +7,16 @@ of intrinsics (`simd` and others). All of them are imported here; `tests/test_la
 The first two make starts and steps faster and change no bit. Where they do not fit an installation, kernels are plain
 functions of numba: each process compiles all kernels that it calls, which takes minutes. Untested versions are tried
 once per machine by `pdem.foundation.numba_trial`, in separate processes, because code that does not fit may crash.
+
+Importing this module decides, before anything is compiled, where machine code is kept (see `pdem.foundation.cache`) and
+for which features of the processor it is compiled.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -71,6 +75,25 @@ __all__ = [
     "types",
     "warning_of_misfit",
 ]  # fmt: skip
+
+
+def _avoid_gathers() -> None:
+    """Have vector code load scattered numbers one by one, unless the user has chosen processor features.
+
+    Since the mitigations of 2023 the gather instructions of many x86 processors are several times slower than
+    single loads, and the flag that tells which ones is not visible in a virtual machine.
+    """
+    if platform.machine() in ("x86_64", "AMD64") and numba.config.CPU_FEATURES is None:
+        features = binding.get_host_cpu_features().flatten()
+        numba.config.CPU_NAME = numba.config.CPU_NAME or binding.get_host_cpu_name()
+        numba.config.CPU_FEATURES = f"{features},+prefer-no-gather,+prefer-no-scatter"
+
+
+# Before anybody can reach the compiler, which reads these settings when it is made: a process that asks it for its
+# processor before would compile other code. On numba's configuration, not in the environment: programs that are started
+# from here decide for themselves.
+numba.config.CACHE_DIR = str(cache_directory())
+_avoid_gathers()
 
 TESTED = (("0.68", "0.50"),)
 """Versions of numba and of llvmlite, without their last numbers, whose private parts pdem's tests have seen."""

@@ -123,3 +123,12 @@ def test_a_trial_that_crashes_or_does_not_start_is_a_misfit(monkeypatch):
 @pytest.mark.slow
 def test_without_private_parts_the_bits_are_the_same():
     assert python(RUN) == python(RUN, PDEM_PLAIN_NUMBA="1")
+
+
+@pytest.mark.parametrize(
+    "first", ["pdem.output.provenance", "pdem.simulation.same_on_ranks", "pdem.foundation.kernels"]
+)
+def test_the_processor_is_the_same_whatever_is_imported_first(first):
+    """The compiler reads the features once, when it is made: a rank that asked too early compiled other kernels."""
+    ask = "from pdem.output.provenance import provenance; print(provenance()['processor_features'])"
+    assert python(f"import {first}\n{ask}") == python(f"import pdem.foundation.kernels\n{ask}")
