@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.simulation.acting_contacts import acting_parts
+from pdem.motion.integration import PLACE
+from pdem.simulation.acting_contacts import acting_on_walls, refresh_packed_rows
 from pdem.simulation.warn_once import warn_once
 
 if TYPE_CHECKING:
@@ -23,13 +24,22 @@ ASIDE = 0.3
 it, over the radius of that particle, above which the line may pass beside the wall."""
 
 
+class _Pairs(NamedTuple):
+    """Pairs of particles that touch each other: indices (n,), ways between the centres (n, 3) and overlaps (n,) [m]."""
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    way: Floats
+    overlap: Floats
+
+
 def warn_of_thin_walls(system: System) -> None:
     """Warn once for each wall of pairs of particles that touch each other through it. Collective."""
-    if system.wall_contacts is None or system.moving_walls is None:
+    walls = acting_on_walls(system)
+    if walls is None:
         return
-    pairs, walls = acting_parts(system)
     number, count = len(system.case.walls), np.zeros(len(system.case.walls), np.int64)
-    wall, overlap = _pairs_through(system, pairs.of_this_rank, walls)
+    wall, overlap = _pairs_through(system, _pairs_on_walls(system, walls), walls)
     np.add.at(count, wall, 1)
     deepest = np.zeros(number)
     np.maximum.at(deepest, wall, overlap)
@@ -47,7 +57,22 @@ def _warn(system: System, name: str, pairs: int, overlap: float) -> None:
     warn_once(system, f"thin wall {name}", text)
 
 
-def _pairs_through(system: System, pairs: ActingContacts, walls: ActingContacts) -> tuple[Indices, Floats]:
+def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
+    """Return the pairs that this rank counts and whose first particle touches a wall. Collective."""
+    pairs, particles = system.pair_contacts, system.particles
+    if not pairs.keeps_forces:
+        refresh_packed_rows(system)
+    touches = np.zeros(len(particles.column("id")), np.bool_)
+    touches[walls.first] = True
+    first, second = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
+    near = touches[first]
+    first, second = first[near], second[near]
+    place, radius = pairs.rows_to_share(particles)[:, PLACE : PLACE + 3], particles.column("radius")
+    way = system.constants.shape.nearest(place[second] - place[first])
+    return _Pairs(first, second, way, radius[first] + radius[second] - np.linalg.norm(way, axis=1))
+
+
+def _pairs_through(system: System, pairs: _Pairs, walls: ActingContacts) -> tuple[Indices, Floats]:
     """Return the wall between the particles of each pair that touches through one, and the overlap of the pair [m].
 
     The centres of such a pair are on different sides of the wall, as seen from the contact of its first particle. That
@@ -59,16 +84,16 @@ def _pairs_through(system: System, pairs: ActingContacts, walls: ActingContacts)
     pair = np.repeat(np.arange(len(begin)), end - begin)
     inside = np.arange(len(pair)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
     contact = order[begin[pair] + inside]
-    radius = own.column("radius")
-    first, second = pairs.first[pair], pairs.second[pair]
+    first, way = pairs.first[pair], pairs.way[pair]
     centre, outward = own.position[first], -walls.normal[contact]
-    way = (radius[first] + radius[second] - pairs.overlap[pair])[:, None] * pairs.normal[pair]
     before = np.einsum("ij,ij->i", centre - walls.point[contact], outward)
     behind = before + np.einsum("ij,ij->i", way, outward)
     crosses = (before > 0.0) & (behind < 0.0)
     share = np.where(crosses, before, 0.0) / np.where(crosses, before - behind, 1.0)
     aside = np.linalg.norm(centre + share[:, None] * way - walls.point[contact], axis=1)
-    through = np.flatnonzero(crosses & (aside <= ASIDE * radius[first]) & (pairs.overlap[pair] > 0.0))
+    through = np.flatnonzero(
+        crosses & (aside <= ASIDE * own.column("radius")[first]) & (pairs.overlap[pair] > 0.0)
+    )
     _, unique = np.unique(pair[through], return_index=True)
     chosen = through[unique]
     return walls.wall[contact[chosen]], pairs.overlap[pair[chosen]]
