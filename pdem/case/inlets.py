@@ -81,7 +81,9 @@ def _face_of_file(case: CaseData, given: MeshFace, where: list[str | int]) -> Fa
         Mesh,  # late: most cases have no such face, and reading a case should be quick
     )
 
-    return face_of_mesh(Mesh.read(path, given.scale, group=given.group))
+    return face_of_mesh(
+        Mesh.read(path, given.scale, rotate=given.rotations(), offset=given.offset, group=given.group)
+    )
 
 
 def _face_of_wall(case: CaseData, given: WallFace) -> Face:

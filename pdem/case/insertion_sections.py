@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, Tag
 
 from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
 from pdem.case.particles import Points, Region
+from pdem.case.placed_meshes import PlacedMesh
 from pdem.case.shape_sections import Orientation
 from pdem.case.size_sections import Numbers, Radius
 
@@ -59,17 +60,11 @@ class DiscFace(Section):
     radius: Positive
 
 
-class MeshFace(Section):
-    """A flat `mesh`, a file relative to the folder of the case, times `scale`; `group` takes a part of it.
-
-    Particles do not touch it.
-    """
+class MeshFace(PlacedMesh):
+    """A flat mesh in a file, which particles do not touch."""
 
     branch: ClassVar[str] = f"{BRANCH}mesh"
     shape: Literal["mesh"]
-    mesh: Name
-    scale: Positive = 1.0
-    group: Name | None = None
 
 
 class WallFace(Section):

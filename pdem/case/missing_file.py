@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CaseError
+from pdem.foundation.texts import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ def _remark(case: CaseData) -> str:
     if case.path is None or not case.path.is_file():
         return ""
     comment = []
-    for line in case.path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in read_text(case.path).split("\n"):
         if not line.startswith("#"):
             break
         comment.append(line.lstrip("# "))

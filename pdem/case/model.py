@@ -18,6 +18,7 @@ from pdem.case.overrides import apply_override
 from pdem.case.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of
 from pdem.foundation.errors import CaseError
+from pdem.foundation.texts import TextError, plain_text, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +66,7 @@ class Case(CaseData):
             If anything in it is wrong; one line per problem.
         """
         instance_of("the text of a case", text, str, "give TOML text, or read a file: Case.read(path)")
-        return cls._from_text(text, path_of(directory, CaseError), TEXT_SOURCE)
+        return cls._from_text(plain_text(text), path_of(directory, CaseError), TEXT_SOURCE)
 
     @classmethod
     def _from_text(cls, text: str, directory: Path, source: str) -> Case:
@@ -179,13 +180,13 @@ def _case_error(problems: list[Problem], document: dict[str, Any], source: str) 
 
 def _file_text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_text(path)
     except FileNotFoundError:
         raise CaseError(f"{path}: no such case file; 'pdem new NAME' writes an example") from None
     except IsADirectoryError:
         raise CaseError(f"{path}: is a folder; name the case file in it") from None
-    except UnicodeDecodeError as error:
-        raise CaseError(f"{path}: byte {error.start} is not UTF-8; a case is a text file in UTF-8") from None
+    except TextError as error:
+        raise CaseError(f"{path}: {error}; a case is a text file in UTF-8") from None
     except OSError as error:
         raise CaseError(f"{path}: cannot be read: {error.strerror}") from None
 

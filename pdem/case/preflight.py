@@ -11,6 +11,7 @@ import numpy as np
 
 from pdem.case.deformation_preflight import deformation_findings
 from pdem.case.driven_wall_preflight import driven_findings
+from pdem.case.far_places import place_findings
 from pdem.case.field_preflight import field_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
@@ -111,6 +112,7 @@ def preflight(
             *_length(case, step),
             *_steps(case, step, population.count),
             *material_unit_warnings(case),
+            *place_findings(case, population),
             *of_particles,
             *insertion_findings(case, step, population.count),
             *falling_inlet_findings(case, meshes),

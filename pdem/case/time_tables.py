@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CaseError
+from pdem.foundation.headings import comment_names, require_order, require_si
+from pdem.foundation.number_rows import finite_numbers, is_heading, names_of, rows_of
+from pdem.foundation.texts import TextError, read_text, shown_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pdem.foundation.number_rows import Row
 
 
 def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
@@ -15,8 +21,8 @@ def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], t
     Parameters
     ----------
     path : Path
-        Columns separated by commas, semicolons or blanks; ``#`` begins a comment, and the first line may name the
-        columns.
+        Columns divided by commas, semicolons or blanks; ``#`` begins a comment. The first line may name the columns: no
+        field of it is a number.
     names : tuple of str
         Names of the columns after the time, for messages.
 
@@ -29,45 +35,58 @@ def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], t
     ------
     CaseError
         With file and line: it cannot be read, has fewer than two rows or another number of columns, a word is no
-        finite number, or times do not rise.
+        finite number, times do not rise, or the names of columns are those of others or have other units.
     """
     try:
-        lines = path.read_bytes().decode("utf-8").splitlines()
+        rows = _rows(read_text(path), ("time", *names))
+    except TextError as error:
+        raise CaseError(f"{path}: {error}") from None
     except OSError as error:
         raise CaseError(
             f"{path}: cannot be read ({error.strerror}); tables are looked for in the folder of the case"
         ) from None
-    except UnicodeDecodeError as error:
-        raise CaseError(f"{path}: byte {error.start} is not UTF-8; a table is a text file") from None
-    rows: list[tuple[float, ...]] = []
-    for number, line in enumerate(lines, 1):
-        words = line.partition("#")[0].replace(",", " ").replace(";", " ").split()
-        if not words or (not rows and not is_number(words[0])):  # a heading
-            continue
-        rows.append(_row(path, number, words, names))
-        if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
-            raise CaseError(
-                f"{path}: line {number}: time {rows[-1][0]:g} s follows {rows[-2][0]:g} s; times must rise"
-            )
-    if len(rows) < 2:
-        raise CaseError(f"{path}: has {len(rows)} rows of numbers; a table needs two or more")
     return tuple(row[0] for row in rows), tuple(row[1:] for row in rows)
 
 
-def _row(path: Path, number: int, words: list[str], names: tuple[str, ...]) -> tuple[float, ...]:
-    if len(words) != 1 + len(names):
-        wanted = ", ".join(("time", *names))
-        raise CaseError(f"{path}: line {number} has {len(words)} columns; needed: {wanted}")
-    for word in words:
-        if not is_number(word) or not np.isfinite(float(word)):
-            raise CaseError(f"{path}: line {number}: {word[:40]!r} is not a finite number")
-    return tuple(float(word) for word in words)
+def _rows(text: str, columns: tuple[str, ...]) -> list[tuple[float, ...]]:
+    lines = text.split("\n")
+    found: list[tuple[float, ...]] = []
+    for place, row in enumerate(rows_of(text, (len(columns),))):
+        if place == 0:
+            _check_names(lines[: row.number - 1], row, columns)
+        if place == 0 and is_heading(row):
+            continue
+        found.append(_numbers(row, columns))
+        if len(found) > 1 and found[-1][0] <= found[-2][0]:
+            raise TextError(
+                f"line {row.number}: time {found[-1][0]:g} s follows {found[-2][0]:g} s; times must rise"
+            )
+    if len(found) < 2:
+        raise TextError(f"has {len(found)} rows of numbers; a table needs two or more")
+    return found
 
 
-def is_number(word: str) -> bool:
-    """Return whether a word is a number."""
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+def _check_names(comments: list[str], row: Row, columns: tuple[str, ...]) -> None:
+    """Refuse names that are those of other columns, or in other units, in the first row or in comments before it."""
+    named = [(number, names) for number, line in enumerate(comments, 1) if (names := comment_names(line))]
+    if is_heading(row):
+        named.append((row.number, names_of(row.line)))
+    for number, names in named:
+        try:
+            require_order(names, columns)
+            require_si(names)
+        except TextError as error:
+            raise TextError(f"line {number}: {error}") from None
+
+
+def _numbers(row: Row, columns: tuple[str, ...]) -> tuple[float, ...]:
+    if is_heading(row):
+        raise TextError(
+            f"line {row.number}: {shown_text(row.line)} are no numbers; the first line alone may name the columns, "
+            "begin others with #"
+        )
+    if len(row.fields) != len(columns):
+        text = f"line {row.number} has {len(row.fields)} columns; needed: {', '.join(columns)}"
+        commas = row.line.count(",") >= 2 * len(columns) - 1
+        raise TextError(f"{text}; if commas are decimal signs, write points" if commas else text)
+    return tuple(finite_numbers(row))

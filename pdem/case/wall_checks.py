@@ -10,6 +10,7 @@ from pdem.case.periodic_walls import periodic_wall_warnings
 from pdem.case.walls import MeshWall
 from pdem.containers.closed_surfaces import inside_closed_pieces
 from pdem.containers.mesh_report import SLIVER_ANGLE
+from pdem.containers.rounding import DULL, NEARER
 from pdem.containers.surface import surface_of
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ def mesh_warnings(report: MeshReport, *, made: bool = False) -> Iterator[str]:
     """
     for kind, count in report.passed_over:
         yield f"{count} {kind} cells of the file are no surface and were left out"
+    yield from report.notes
+    if report.rounding > DULL * report.typical_edge:
+        yield (
+            f"coordinates have {report.rounded_by}, which may round them by up to {report.rounding:.2g} m, and facets "
+            f"have edges of {report.typical_edge:.2g} m; {NEARER}"
+        )
     if report.split_facets:
         yield f"{report.split_facets} facets were not planar or not convex and have been cut into triangles"
     if report.dropped_facets:

@@ -46,6 +46,9 @@ def _read(case: CaseData, wall: MeshWall, index: int) -> Mesh:
     if not path.is_file():
         raise missing_file_error(case, key, path)
     try:
-        return Mesh.read(path, wall.scale, group=wall.group, split_facets=wall.split_facets)
+        return Mesh.read(
+            path, wall.scale, rotate=wall.rotations(), offset=wall.offset, group=wall.group,
+            split_facets=wall.split_facets,
+        )  # fmt: skip
     except MeshError as error:
         raise MeshError(f"{key}: {error}") from None

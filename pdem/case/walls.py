@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
-from pdem.case.base import BRANCH, Name, Positive
+from pdem.case.base import BRANCH, Name
 from pdem.case.driven_wall_sections import Body, Servo
 from pdem.case.motions import MovingFrame
+from pdem.case.placed_meshes import PlacedMesh
 from pdem.case.surface_sections import Surface
 from pdem.case.wear_sections import Wear
 
@@ -55,26 +56,19 @@ class Wall(MovingFrame):
         return {"shape": self.shape, **{name: getattr(self, name) for name in names}}
 
 
-class MeshWall(Wall):
+class MeshWall(PlacedMesh, Wall):
     """A wall from a mesh file, ``shape = "mesh"``, which may be left out.
+
+    The mesh is put in its place when it is read: scaled, then rotated, then moved by the offset. Motions come later.
 
     Attributes
     ----------
-    mesh : str
-        Mesh file, relative to the folder of the case: STL, OBJ, PLY, VTK, VTU or Gmsh.
-    scale : float
-        Factor from the file's unit to metres (0.001 for a mesh in mm).
-    group : str, optional
-        Take only this part of the file: an STL solid, an OBJ group or object, a physical group of Gmsh.
     split_facets : bool
         Cut facets that are not planar or not convex into triangles, instead of refusing them.
     """
 
     branch: ClassVar[str] = f"{BRANCH}mesh"
     shape: Literal["mesh"] = "mesh"
-    mesh: Name
-    scale: Positive = 1.0
-    group: Name | None = None
     split_facets: bool = False
 
     @model_validator(mode="before")

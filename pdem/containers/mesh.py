@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers import mesh_topology as topology
-from pdem.containers.hanging_nodes import WELD, resolution_of, tolerance_of
+from pdem.containers.hanging_nodes import ROUNDED, WELD, welding
 from pdem.containers.mesh_degenerate import Facets, given_facets, with_area, with_corners
-from pdem.containers.mesh_reading import read_surface, write_surface
+from pdem.containers.mesh_files.reading import read_surface
+from pdem.containers.mesh_files.writing import write_surface
+from pdem.containers.mesh_joining import joined_origin, joined_topology, shifted
 from pdem.containers.mesh_report import MeshReport, report_of
 from pdem.containers.mesh_shapes import check_shapes, unfit_facets
 from pdem.containers.mesh_splitting import with_split
 from pdem.containers.mesh_topology import MeshOrigin, Topology
+from pdem.containers.placement import placement_of
+from pdem.containers.rounding import require_shape, rounding_of
 from pdem.foundation.arguments import path_of, real_number
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
+    from typing import Any
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -143,12 +148,16 @@ class Mesh:
         path: str | PathLike[str],
         scale: float = 1.0,
         *,
-        group: str | None = None,
+        rotate: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        group: str | int | None = None,
         weld: float = WELD,
         flatness: float = FLATNESS,
         split_facets: bool = False,
     ) -> Mesh:
         """Read a surface from a file: STL, OBJ, PLY, VTK, VTU, Gmsh, or anything else meshio reads.
+
+        The coordinates of the file are scaled, then rotated, then moved, in double precision and before all else.
 
         Parameters
         ----------
@@ -156,27 +165,40 @@ class Mesh:
             The file; its extension tells the format.
         scale : float
             Factor on all coordinates (0.001 for a drawing in millimetres).
-        group : str, optional
+        rotate : mapping or sequence of mappings, optional
+            Rotations, one after the other, with the keys of the case file: ``{"axis": [0, 0, 1], "angle": 0.5}``. The
+            angle is in rad, or ``{"degrees": 90}``; ``centre`` [m] is the origin unless given.
+        offset : array_like, shape (3,)
+            Added to all coordinates [m].
+        group : str or int, optional
             Only the facets of one part of the file: a solid (STL), a group or else an object (OBJ), a physical
-            group or the number of one without a name (Gmsh).
+            group by name or number (Gmsh).
         weld, flatness, split_facets
             As in `Mesh`.
 
         Raises
         ------
         MeshError
-            Naming the file: it is missing, cannot be read, is empty, has no such group, holds volume or curved
-            cells, or a facet of it is refused.
+            Naming the file: it is missing, cannot be read, is empty, has no such group, holds no facets or curved
+            cells, its coordinates are rounded too much for the size of its facets, or a facet of it is refused.
         """
         path = path_of(path, MeshError)
-        read = read_surface(path, scale, group)
+        try:
+            placement = placement_of(scale, rotate, offset)
+        except MeshError as error:
+            raise MeshError(f"{path}: {error}") from None
+        group = None if group is None else str(group)
+        read = read_surface(path, group)
+        rounding = rounding_of(read.vertices).scaled(placement.scale)
+        vertices = placement.applied(read.vertices)
         origin = MeshOrigin(
-            passed_over=read.passed_over, groups=read.groups, group=group,
-            resolution=scale * resolution_of(read.vertices / scale),
+            passed_over=read.passed_over, groups=tuple(read.groups), group=group, notes=read.notes,
+            resolution=max(rounding.size, 0.5 * topology.coordinate_step(vertices)), certain=rounding.certain,
+            rounded_by=rounding.cause,
         )  # fmt: skip
         try:
             return cls.from_loops(
-                read.vertices, read.start, read.loops, weld=weld, flatness=flatness, split_facets=split_facets,
+                vertices, read.start, read.loops, weld=weld, flatness=flatness, split_facets=split_facets,
                 origin=origin,
             )  # fmt: skip
         except MeshError as error:
@@ -257,9 +279,12 @@ class Mesh:
         facets, collapsed = with_corners(facets._replace(loops=new_index[facets.loops]))
         facets = facets._replace(loops=topology.canonical_loops(facets.start, facets.loops))
         normals, areas = topology.normals_and_areas(kept, facets.start, facets.loops)
-        resolution = origin.resolution or resolution_of(kept)
-        beside = tolerance_of(kept[facets.loops], resolution)
+        if not origin.resolution:
+            size, certain, cause = rounding_of(kept)
+            origin = replace(origin, resolution=size, certain=certain, rounded_by=cause)
+        beside = max(welding(kept[facets.loops]), ROUNDED * origin.resolution)
         facets, normals, areas = with_area(kept, facets, normals, areas, beside)
+        require_shape(origin, kept, facets)
         start, loops, numbers, given = facets
         unfit = unfit_facets(kept, start, loops, normals, flatness) if split_facets else np.zeros(0, np.int64)
         if len(unfit):
@@ -275,7 +300,6 @@ class Mesh:
             collapsed_edges=collapsed,
             split_facets=len(unfit),
             dropped_facets=tuple(np.setdiff1d(np.arange(given), numbers).tolist()),
-            resolution=resolution,
         )
         self._set(kept, topology.topology_of(start, loops, len(kept)), normals, areas, found)
         self._numbers = None if np.array_equal(numbers, np.arange(given)) else numbers
@@ -337,56 +361,19 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
     """
     if not meshes:
         raise MeshError("no meshes were given to join; at least one is needed: name a wall")
-    loop = _offsets([len(m.facet_vertices) for m in meshes])
-    edge = _offsets([m.edge_count for m in meshes])
-    vertex = _offsets([m.vertex_count for m in meshes])
-    facet = _offsets([m.facet_count for m in meshes])
-    parts = Topology(
-        facet_start=_joined_rows([m.facet_start for m in meshes], loop),
-        facet_vertices=_shifted([m.facet_vertices for m in meshes], vertex),
-        facet_edges=_shifted([m.facet_edges for m in meshes], edge),
-        edges=_shifted([m.edges for m in meshes], vertex),
-        edge_facet_start=_joined_rows([m.edge_facet_start for m in meshes], loop),
-        edge_facet_ids=_shifted([m.edge_facet_ids for m in meshes], facet),
-        vertex_facet_start=_joined_rows([m.vertex_facet_start for m in meshes], loop),
-        vertex_facet_ids=_shifted([m.vertex_facet_ids for m in meshes], facet),
-    )
     joined = Mesh.__new__(Mesh)
     joined._set(
         np.concatenate([m.vertices for m in meshes]),
-        parts,
+        joined_topology([m.topology for m in meshes], [m.vertex_count for m in meshes]),
         np.concatenate([m.facet_normals for m in meshes]),
         np.concatenate([m.facet_areas for m in meshes]),
-        _joined_origin(meshes),
+        joined_origin([m.origin for m in meshes]),
     )
     walls = np.arange(len(meshes), dtype=np.int32)
     joined.facet_wall = np.repeat(walls, [m.facet_count for m in meshes])
     joined.vertex_wall = np.repeat(walls, [m.vertex_count for m in meshes])
-    joined.facet_body = _shifted([m.facet_body for m in meshes], facet)  # fewer bodies than facets: none meet
+    # fewer bodies than facets: none meet
+    joined.facet_body = shifted([m.facet_body for m in meshes], [m.facet_count for m in meshes])
     joined.facet_side = np.concatenate([m.facet_side for m in meshes])
     joined.vertex_euler = np.concatenate([m.vertex_euler for m in meshes])
     return joined
-
-
-def _offsets(sizes: Sequence[int]) -> list[int]:
-    return [0, *np.cumsum(sizes)[:-1].tolist()]
-
-
-def _shifted(arrays: Sequence[NDArray[np.int64]], offsets: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate([array + offset for array, offset in zip(arrays, offsets, strict=True)])
-
-
-def _joined_rows(starts: Sequence[NDArray[np.int64]], offsets: Sequence[int]) -> NDArray[np.int64]:
-    rows = [start[1:] + offset for start, offset in zip(starts, offsets, strict=True)]
-    return np.concatenate([np.zeros(1, dtype=np.int64), *rows])
-
-
-def _joined_origin(meshes: Sequence[Mesh]) -> MeshOrigin:
-    return MeshOrigin(
-        sum(m.origin.welded_vertices for m in meshes),
-        sum(m.origin.collapsed_edges for m in meshes),
-        tuple(cells for m in meshes for cells in m.origin.passed_over),
-        sum(m.origin.split_facets for m in meshes),
-        tuple(number for m in meshes for number in m.origin.dropped_facets),
-        resolution=max(m.origin.resolution for m in meshes),
-    )

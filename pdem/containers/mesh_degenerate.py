@@ -52,7 +52,8 @@ class Facets(NamedTuple):
         if not choice.any():
             raise MeshError(
                 f"all {self.given} facets are degenerate: they have fewer than 3 distinct corners (vertices closer "
-                "than the weld tolerance are one) or no area; a wall needs at least one that has: check its export"
+                "than the weld tolerance are one) or no area; a wall needs at least one that has: check its export, "
+                "and whether its coordinates have enough digits"
             )
         sides = np.diff(self.start)
         start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[choice])))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.hanging_nodes import hanging_nodes, tolerance_of
+from pdem.containers.hanging_nodes import hanging_nodes
 from pdem.containers.mesh_topology import MeshOrigin, Topology, pieces_of, successors
+from pdem.containers.rounding import DIGITS, facet_size
 from pdem.containers.self_intersections import self_intersections
 
 if TYPE_CHECKING:
@@ -69,6 +70,12 @@ class MeshReport:
         Whether the normals of such a mesh point out of the volume.
     lower, upper : tuple of 3 floats
         Bounding box [m] of the vertices in use.
+    rounding : float
+        By how much coordinates are rounded [m], as far as that is not probably chance; `rounded_by` says by what.
+    typical_edge : float
+        Median of the shortest edges of facets [m].
+    notes : tuple of str
+        What a reader left out, or took otherwise than the format has it.
     groups : tuple of str
         Parts that the file names; `group` is the one that was taken, None for all.
     first : dict of str to tuple of int
@@ -107,6 +114,10 @@ class MeshReport:
     normals_outward: bool | None
     lower: tuple[float, float, float]
     upper: tuple[float, float, float]
+    rounding: float = 0.0
+    rounded_by: str = ""
+    typical_edge: float = 0.0
+    notes: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     group: str | None = None
     first: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -131,7 +142,7 @@ class MeshReport:
             f"facet size {self.smallest_facet:.4g} to {self.largest_facet:.4g} m, "
             f"smallest angle {self.smallest_angle:.3g} degrees",
         ]
-        return text + [f"{count} {what}" for what, count in self._oddities() if count]
+        return text + [f"{count} {what}" for what, count in self._oddities() if count] + list(self.notes)
 
     def _oddities(self) -> list[tuple[str, int]]:
         return [
@@ -220,7 +231,11 @@ def report_of(
         normals_outward=None if volume is None else volume > 0,
         lower=lower,
         upper=upper,
+        rounding=origin.resolution if origin.rounded_by.endswith(DIGITS) else origin.certain,
+        rounded_by=origin.rounded_by,
+        typical_edge=facet_size(vertices, mesh.facet_start, mesh.facet_vertices),
         groups=origin.groups,
+        notes=origin.notes,
         group=origin.group,
         first=first,
     )
@@ -253,10 +268,9 @@ def _hanging_nodes(
     vertices: NDArray[np.float64], mesh: Topology, origin: MeshOrigin, first: dict[str, tuple[int, ...]]
 ) -> int:
     """Count vertices that lie within an edge."""
-    tolerance = tolerance_of(vertices[mesh.facet_vertices], origin.resolution)
     _, node, _ = hanging_nodes(
         vertices, np.zeros(len(vertices), np.int32), mesh.facet_start, mesh.facet_vertices, mesh.edges,
-        mesh.facet_edges, tolerance,
+        mesh.facet_edges, np.array([origin.resolution]),
     )  # fmt: skip
     return _noted("hanging_nodes", np.unique(node), first)
 

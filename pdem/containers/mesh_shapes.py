@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.mesh_topology import refusal, successors
+from pdem.containers.mesh_topology import coordinate_step, refusal, successors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEGENERATE_HEIGHT = 1e-10
 """A facet whose area is less than this part of half its longest edge squared has no direction."""
+
+_ROUNDED = 4.0
+"""Steps of double precision at the coordinates by which a corner may be beside where it should be: far from the origin
+this is more than all other tolerances."""
 
 SPLIT = "split_facets = true (a key of [[walls]], an argument of Mesh) cuts such facets into triangles"
 
@@ -26,7 +30,8 @@ def thin_facets(
     """Tell which facets have no area."""
     along = vertices[loops[successors(start)]] - vertices[loops]
     longest = np.maximum.reduceat(np.linalg.norm(along, axis=1), start[:-1])
-    thin: NDArray[np.bool_] = 2.0 * areas <= DEGENERATE_HEIGHT * longest**2
+    rounded = _ROUNDED * coordinate_step(vertices)
+    thin: NDArray[np.bool_] = 2.0 * areas <= np.maximum(DEGENERATE_HEIGHT * longest, rounded) * longest
     return thin
 
 
@@ -94,7 +99,8 @@ def _heights(
     offset = vertices[loops] - vertices[loops[start[:-1]]][facet]
     height = np.maximum.reduceat(np.abs(np.einsum("ij,ij->i", offset, normals[facet])), start[:-1])
     length = np.linalg.norm(vertices[loops[successors(start)]] - vertices[loops], axis=1)
-    return height / np.maximum.reduceat(length, start[:-1]), height
+    beyond = np.maximum(height - _ROUNDED * coordinate_step(vertices), 0.0)
+    return beyond / np.maximum.reduceat(length, start[:-1]), height
 
 
 def _check_convex(
@@ -135,4 +141,5 @@ def _concave(
     sine = np.einsum("ij,ij->i", np.cross(along, along[following]), normals[facet]) / scale
     cosine = np.einsum("ij,ij->i", along, along[following]) / scale
     turning = np.add.reduceat(np.arctan2(sine, cosine), start[:-1])
-    return (np.minimum.reduceat(sine, start[:-1]) < -flatness) | (np.abs(turning - 2 * np.pi) > 1.0)
+    rounded = _ROUNDED * coordinate_step(vertices) / np.minimum(length, length[following])
+    return (np.minimum.reduceat(sine + rounded, start[:-1]) < -flatness) | (np.abs(turning - 2 * np.pi) > 1.0)

@@ -74,8 +74,16 @@ class MeshOrigin:
         Names of the parts that the file tells apart.
     group : str, optional
         The one that was taken.
+    notes : tuple of str
+        What else a reader left out, or took otherwise than the format has it.
     resolution : float
-        By how much coordinates may be rounded [m].
+        By how much coordinates may be rounded [m]; 0 if that is not known.
+    certain : float
+        By how much some of them certainly are [m].
+    rounded_by : str
+        What rounds them.
+    wall_resolutions : tuple of float
+        The resolution of each wall, if several are joined.
     """
 
     welded_vertices: int = 0
@@ -85,7 +93,16 @@ class MeshOrigin:
     dropped_facets: tuple[int, ...] = ()
     groups: tuple[str, ...] = ()
     group: str | None = None
+    notes: tuple[str, ...] = ()
     resolution: float = 0.0
+    certain: float = 0.0
+    rounded_by: str = ""
+    wall_resolutions: tuple[float, ...] = ()
+
+
+def coordinate_step(vertices: NDArray[np.float64]) -> float:
+    """Return the largest step of double precision at coordinates of this size [m]."""
+    return 2.0**-52 * float(np.abs(vertices).max(initial=0.0))
 
 
 def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.containers.mesh_vtk import is_poly_data, read_radii
+from pdem.containers.mesh_files.vtk import is_poly_data, read_radii
 from pdem.foundation.errors import InputError
+from pdem.foundation.headings import meaning_of
+from pdem.foundation.number_rows import (
+    Row,
+    divider_of,
+    fields_of,
+    is_decimal_comma,
+    is_heading,
+    names_of,
+    number_of,
+    without_comment,
+)
+from pdem.foundation.texts import TextError, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,12 +29,7 @@ if TYPE_CHECKING:
 
     from pdem.containers.solid import Solid
 
-_COMMENT = re.compile(r"(#|//|%).*")
-_ANY = re.compile(r"\s*[,;]\s*|\s+")
-_DIVIDERS = {";": re.compile(r"\s*;\s*"), ",": re.compile(r"\s*,\s*"), "\t": re.compile(r" *\t *")}
-_UNIT = re.compile(r"\s*(\[[^\]]*\]|\([^)]*\))")
-_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
-_NAMES = {"x": "x", "y": "y", "z": "z", "r": "r", "radius": "r", "rad": "r"}
+_WIDTHS = range(4, 1000)
 _CLUSTER_SPHERES = "centers_and_radii"
 
 
@@ -63,7 +69,7 @@ def read_spheres(path: Path) -> SphereList:
     """
     if path.suffix.lower() == ".vtk":
         return _points(path)
-    lines = [_COMMENT.sub("", line).strip() for line in _text(path).splitlines()]
+    lines = [without_comment(line) for line in _text(path).split("\n")]
     found = _cluster(path, lines) if path.suffix.lower() == ".clu" else _table(path, lines)
     if not len(found.radius):
         raise InputError(f"{path}: has no spheres; give lines of x, y, z and radius")
@@ -71,17 +77,12 @@ def read_spheres(path: Path) -> SphereList:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a file; names in comments may be written in an older encoding than UTF-8."""
     try:
-        content = path.read_bytes()
+        return read_text(path)
+    except TextError as error:
+        raise InputError(f"{path}: cannot be read: {error}; give lines of x, y, z and radius") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if b"\0" in content:
-        raise InputError(f"{path}: cannot be read: is no text; give lines of x, y, z and radius")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
 
 
 def _points(path: Path) -> SphereList:
@@ -103,50 +104,36 @@ def _points(path: Path) -> SphereList:
 
 def _table(path: Path, lines: Sequence[str]) -> SphereList:
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line]
-    places, divider = [0, 1, 2, 3], _ANY
-    if numbered and not _NUMBER.match(numbered[0][1]):
+    places, sign = [0, 1, 2, 3], ""
+    if numbered and is_heading(Row(*numbered[0], [])):
         number, head = numbered.pop(0)
-        head = _UNIT.sub("", head)
-        divider = next((way for sign, way in _DIVIDERS.items() if sign in head), _ANY)
-        places = _columns(path, number, divider.split(head))
-    rows = [_row(path, number, line, places, divider) for number, line in numbered]
+        places, sign = _columns(path, number, names_of(head)), divider_of(head)
+    rows = [_row(path, number, line, places, sign) for number, line in numbered]
     return _checked(path, np.array(rows, np.float64).reshape(-1, 4), [number for number, _ in numbered])
 
 
 def _columns(path: Path, number: int, names: Sequence[str]) -> list[int]:
-    """Return where x, y, z and r stand among columns of these names."""
-    words = [name.strip(" \"'").lower() for name in names]
-    order = [_NAMES.get(word) for word in words]
-    if any(order.count(name) != 1 for name in "xyzr"):
+    """Return where x, y, z and the radius stand among columns of these names."""
+    wanted, meanings = ("x", "y", "z", "radius"), [meaning_of(name) for name in names]
+    if any(meanings.count(name) != 1 for name in wanted):
+        half = "; a radius is half a diameter" if "diameter" in meanings else ""
         raise InputError(
-            f"{path}, line {number}: the names of columns are {', '.join(words)}; x, y, z and r (or radius) are "
-            "needed, each once"
+            f"{path}, line {number}: the names of columns are {', '.join(names).lower()}; x, y, z and r (or radius) "
+            f"are needed, each once{half}"
         )
-    return [order.index(name) for name in "xyzr"]
+    return [meanings.index(name) for name in wanted]
 
 
-def _row(path: Path, number: int, line: str, places: Sequence[int], divider: re.Pattern[str]) -> list[float]:
+def _row(path: Path, number: int, line: str, places: Sequence[int], sign: str) -> list[float]:
     """Return the numbers in some columns of a line; lines may be divided otherwise than the names are."""
-    if divider is not _DIVIDERS[","] and _has_decimal_commas(line):
-        raise InputError(
-            f"{path}, line {number}: {line[:60]!r} has commas within numbers; write decimal points"
-        )
-    words = (divider if divider.search(line) else _ANY).split(line)
+    words = fields_of(line, _WIDTHS, sign)
     try:
-        return [float(words[place]) for place in places]
-    except (ValueError, IndexError):
-        raise InputError(f"{path}, line {number}: {line[:60]!r} are not 4 numbers") from None
-
-
-def _has_decimal_commas(line: str) -> bool:
-    """Tell whether a line begins with four numbers that are not divided by commas, and has commas in some of them."""
-    words = re.split(r"[;\s]+", line)[:4]
-    if len(words) < 4 or not any(re.search(r"\d,\d", word) for word in words):
-        return False
-    try:
-        return all(np.isfinite(float(word.replace(",", ".", 1))) for word in words)
-    except ValueError:
-        return False
+        return [number_of(words[place]) for place in places]
+    except (TextError, IndexError):
+        problem = "are not 4 numbers"
+        if any(is_decimal_comma(words[place]) for place in places if place < len(words)):
+            problem = "has commas within numbers; write decimal points"
+        raise InputError(f"{path}, line {number}: {line[:60]!r} {problem}") from None
 
 
 def _cluster(path: Path, lines: Sequence[str]) -> SphereList:
@@ -181,8 +168,8 @@ def _numbers_after(path: Path, rest: Sequence[tuple[int, str]], word: str, count
 def _numbers(path: Path, number: int, line: str, count: int) -> list[float]:
     """Return the numbers of a line that has so many."""
     try:
-        values = [float(word) for word in _ANY.split(line)]
-    except ValueError:
+        values = [number_of(word) for word in fields_of(line, (count,))]
+    except TextError:
         values = []
     if len(values) != count:
         raise InputError(f"{path}, line {number}: {line[:60]!r} are not {count} numbers")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers import mesh_topology as topology
-from pdem.containers.hanging_nodes import hanging_nodes, tolerance_of
+from pdem.containers.hanging_nodes import hanging_nodes
 from pdem.containers.mesh import Mesh, mesh_of_loops
 from pdem.foundation.components import components
 
@@ -50,8 +50,8 @@ def surface_of(mesh: Mesh) -> Surface:
     Notes
     -----
     A vertex within `WELD` (of the diagonal of the box) from the inside of an edge, or as near as the rounding of the
-    coordinates in a file puts it, is taken for a hanging node and becomes a corner, of half a turn, of the facets
-    along the edge. The tip of a needle is none of its own long side.
+    coordinates in a file puts it (a small part of the facets there at most), is taken for a hanging node and becomes a
+    corner, of half a turn, of the facets along the edge. The tip of a needle is none of its own long side.
     """
     used = np.unique(mesh.facet_vertices)
     vertex_origin = used[np.lexsort((*mesh.vertices[used].T[::-1], mesh.vertex_wall[used]))]
@@ -60,8 +60,8 @@ def surface_of(mesh: Mesh) -> Surface:
     vertices = np.ascontiguousarray(mesh.vertices[vertex_origin])
     wall = mesh.vertex_wall[vertex_origin]
     start, loops, facet_origin = _sorted_once(mesh.facet_start, number[mesh.facet_vertices])
-    tolerance = tolerance_of(vertices, mesh.origin.resolution)
-    start, loops = _with_hanging_nodes(vertices, wall, start, loops, tolerance)
+    resolution = np.array(mesh.origin.wall_resolutions or (mesh.origin.resolution,))
+    start, loops = _with_hanging_nodes(vertices, wall, start, loops, resolution)
     start, loops, kept = _sorted_once(start, loops)
     facet_origin = facet_origin[kept]
     surface = mesh_of_loops(vertices, start, loops, mesh.origin)
@@ -105,11 +105,11 @@ def _with_hanging_nodes(
     wall: NDArray[np.int32],
     start: NDArray[np.int64],
     loops: NDArray[np.int64],
-    tolerance: float,
+    resolution: NDArray[np.float64],
 ) -> Loops:
     """Insert the vertices that lie within an edge into the loops along this edge."""
     edges, facet_edges = topology.edges_of(start, loops)
-    edge, node, part = hanging_nodes(vertices, wall, start, loops, edges, facet_edges, tolerance)
+    edge, node, part = hanging_nodes(vertices, wall, start, loops, edges, facet_edges, resolution)
     if not len(edge):
         return start, loops
     order = np.lexsort((part, edge))

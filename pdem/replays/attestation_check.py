@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.case.model import Case
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import CaseError, InputError
+from pdem.foundation.texts import read_text
 from pdem.output.provenance import changes_since
 from pdem.output.storage import reason
 from pdem.replays.attestation import (
@@ -180,7 +181,7 @@ def read_attestation(path: Path | str) -> Document:
         If it cannot be read, is none, or was altered.
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(read_text(Path(path)))
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({reason(error)}); pdem attest OUTPUT writes such a file"

@@ -155,7 +155,8 @@ def write_start(path: Path, start: Start, threads: int = 1) -> None:
             name = f"{path.stem}-wall-{number}.vtk"
             if isinstance(case.walls[number], MeshWall):
                 mesh.write(directory / name)
-                case.override(f'walls.{number}.mesh="{name}"')
+                for value in (f'mesh="{name}"', "scale=1.0", "rotate=[]", "offset=[0.0, 0.0, 0.0]"):
+                    case.override(f"walls.{number}.{value}")
     groups = start.state
     if groups is None:
         system = simulation_of(start, threads).system

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from pdem.case.base import Name, Positive, Section, Seed
 from pdem.case.messages import problems_of
 from pdem.foundation.errors import CaseError
+from pdem.foundation.texts import TextError, read_text
 from pdem.sweeps.measure_sections import Measure
 
 Plan = TypeVar("Plan", bound="RunsPlan")
@@ -223,10 +224,12 @@ def read_document(path: Path) -> dict[str, Any]:
         If it cannot be read.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except OSError as error:
         raise CaseError(f"{path}: cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except TextError as error:
+        raise CaseError(f"{path}: {error}; a plan is a text file in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
         raise CaseError(f"{path}: not valid TOML: {error}") from None
 
 

@@ -295,18 +295,6 @@ def test_bad_arrays_are_named(tmp_path: Path, change: dict, expected: str) -> No
         initial_particles(file_case(tmp_path / "a.npz"))
 
 
-def test_a_line_of_names_is_told_how_to_begin(tmp_path: Path) -> None:
-    path = tmp_path / "head.csv"
-    path.write_text("x,y,z,radius\n0.1,0.2,0.3,0.01\n")
-    with pytest.raises(CaseError, match='line 1: "x" is not a number; begin a line of names with #'):
-        initial_particles(file_case(path))
-    path.write_text("x,y,z,radius,vx\n0.1,0.2,0.3,0.01,0\n")
-    with pytest.raises(CaseError, match=r"line 1 has 5 columns; .*; begin a line of names with #"):
-        initial_particles(file_case(path))
-    path.write_text("# x,y,z,radius\n0.1,0.2,0.3,0.01\n")
-    assert len(initial_particles(file_case(path))["id"]) == 1
-
-
 def test_an_exported_table_is_told_from_where_to_begin(tmp_path: Path) -> None:
     path = tmp_path / "particles-000000010.csv"
     columns = {

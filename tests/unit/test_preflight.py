@@ -55,6 +55,21 @@ def test_a_good_case_has_no_errors_and_no_warnings() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("place", "radius", "warned"),
+    [(5e6, 0.05, False), (5e6, 0.001, True), (100.0, 1e-6, False), (1e9, 0.05, True)],
+)
+def test_places_far_from_the_origin_are_told(place: float, radius: float, warned: bool) -> None:
+    """A domain may be wide: only where particles are matters, and where they come in."""
+    there = [f"{place + part}" for part in (0.3, 0.5, 0.7)]
+    points = ", ".join(f"[0.5, 0.5, {one}]" for one in there)
+    case = ["domain.upper=[1, 1, 1e10]", f"particles.0.radius={radius}"]
+    assert not [one for one in bad(*case) if "are rounded to" in one]
+    found = [one for one in bad(*case, f"particles.0.positions=[{points}]") if "are rounded to" in one]
+    assert len(found) == int(warned)
+    assert all("put the origin near the particles, meshes by offset" in one for one in found)
+
+
 @pytest.mark.parametrize(("fraction", "level"), [(0.3, None), (0.5, "warning"), (1.1, "error")])
 def test_the_step_is_compared_with_the_rayleigh_time(fraction: float, level: str | None) -> None:
     limit = 0.05 / 0.0035 * 1.8735e-4

@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 
 from cases import box
 from pdem.contact.geometry.query import wall_contacts
-from pdem.containers.hanging_nodes import resolution_of
 from pdem.containers.mesh import Mesh, join_meshes
 from pdem.containers.mesh_topology import MeshOrigin
+from pdem.containers.rounding import rounding_of
 from pdem.containers.surface import surface_of
 
 JUNCTION = Mesh(
@@ -65,7 +65,7 @@ def test_hanging_nodes_are_found_although_a_file_rounds_them(rounded, scale):
         facets = [[0, 1, 2, 3], *([4, b, a] for a, b in pairwise(rim))]
         points = np.asarray(rounded(flat @ turn.T), dtype=float)
         start = np.concatenate(([0], np.cumsum([len(loop) for loop in facets])))
-        origin = MeshOrigin(resolution=scale * resolution_of(points))
+        origin = MeshOrigin(resolution=scale * rounding_of(points).size)
         mesh = Mesh.from_loops(points * scale, start, np.concatenate(facets), origin=origin)
         assert np.diff(surface_of(mesh).mesh.facet_start).max() == 10
 

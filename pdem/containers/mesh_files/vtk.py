@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.containers.mesh_text import RawSurface
+from pdem.containers.mesh_files.raw_surface import RawSurface, rows_of_tables
+from pdem.foundation.number_rows import numbers_of
+from pdem.foundation.texts import has_mark, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +34,15 @@ _CELLS = {
     "TRIANGLE_STRIPS": "strip",
     "CELLS": "any",
 }
-_FACETS = {1: "vertex", 3: "line", 5: "polygon", 7: "polygon", 9: "polygon"}
-"""What the cells of a grid are by their number, if they can be those of a surface."""
+_KINDS = {
+    1: ("vertex", 1), 2: ("vertex", 0), 3: ("line", 2), 4: ("line", 0), 5: ("polygon", 3), 6: ("strip", 0),
+    7: ("polygon", 0), 8: ("pixel", 4), 9: ("polygon", 4), 10: ("tetra", 4), 11: ("hexahedron", 8),
+    12: ("hexahedron", 8), 13: ("wedge", 6), 14: ("pyramid", 5), 21: ("line3", 3), 22: ("triangle6", 6),
+    23: ("quad8", 8), 24: ("tetra10", 10),
+    25: ("hexahedron20", 20), 26: ("wedge15", 15), 27: ("pyramid13", 13), 28: ("quad9", 9), 29: ("hexahedron27", 27),
+}  # fmt: skip
+"""What the cells of a grid are by their numbers, and how many points they have, 0 for any number."""
 
-_SIDES = {1: 1, 3: 2, 5: 3, 9: 4}
 _POLYGON = 7
 _NAMES = {b"POLYDATA": "PolyData", b"UNSTRUCTURED_GRID": "a grid"}
 _WORDS = {"METADATA": 1, "CELL_TYPES": 2}
@@ -45,19 +52,18 @@ _HEAD_LINES = re.compile(
 )
 _RADII = ("radius", "radii", "r")
 _EMPTY_LINE = re.compile(rb"\n[ \t]*\r?\n")
-_HEAD = 1024
 
 
 def is_poly_data(path: Path) -> bool:
     """Tell whether a file is a legacy VTK file of PolyData."""
-    return _data_set(path) == "PolyData"
+    head = _HEAD_LINES.match(_content(path))
+    return head is not None and head[2].upper() == b"POLYDATA"
 
 
-def _data_set(path: Path) -> str:
-    """Return what a file holds, nothing if that is neither PolyData nor a grid."""
-    with path.open("rb") as file:
-        head = _HEAD_LINES.match(file.read(_HEAD))
-    return "" if head is None else _NAMES[head[2].upper()]
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file; text is encoded in UTF-8, without a mark."""
+    content = path.read_bytes()
+    return content if b"\0" in content and not has_mark(content) else text_of(content).encode()
 
 
 def read_vtk(path: Path) -> RawSurface | None:
@@ -73,7 +79,8 @@ def read_vtk(path: Path) -> RawSurface | None:
     ValueError
         If it is torn or cannot be understood.
     """
-    return _surface(_File(path.read_bytes())) if _data_set(path) else None
+    content = _content(path)
+    return _surface(_File(content)) if _HEAD_LINES.match(content) else None
 
 
 def write_vtk(path: Path, vertices: NDArray[np.float64], start: Indices, loops: Indices) -> None:
@@ -114,30 +121,33 @@ def _surface(file: _File) -> RawSurface | None:
         else:
             raise ValueError(f"{words[0][:40]!r} is no part of {file.data_set}")
     if "any" in cells:
-        if not np.isin(types, list(_FACETS)).all():
+        if not np.isin(types, list(_KINDS)).all():
             return None
         cells = _by_kind(*cells["any"], types)
-    start, loops = cells.get("polygon", (np.zeros(1, np.int64), np.zeros(0, np.int64)))
+    start, loops = cells.pop("polygon", (np.zeros(1, np.int64), np.zeros(0, np.int64)))
+    tables = []
     if "strip" in cells:
-        more = _triangles(*cells["strip"])
-        start = np.concatenate((start, start[-1] + 3 * np.arange(1, len(more) + 1)))
-        loops = np.concatenate((loops, more.reshape(-1)))
-    passed = tuple((kind, len(cells[kind][0]) - 1) for kind in ("vertex", "line") if kind in cells)
-    passed = tuple((kind, count) for kind, count in passed if count)
-    return RawSurface(points, start, loops, (), np.full(len(start) - 1, -1), passed)
+        tables.append(_triangles(*cells.pop("strip")))
+    if "pixel" in cells:
+        tables.append(cells.pop("pixel")[1].reshape(-1, 4)[:, [0, 1, 3, 2]])
+    more, rest = rows_of_tables(tables)
+    start, loops = np.concatenate((start, start[-1] + more[1:])), np.concatenate((loops, rest))
+    passed = tuple((kind, len(of_kind[0]) - 1) for kind, of_kind in cells.items() if len(of_kind[0]) > 1)
+    return RawSurface(points, start, loops, passed_over=passed)
 
 
 def _by_kind(start: Indices, loops: Indices, types: Indices) -> dict[str, tuple[Indices, Indices]]:
     """Return the cells of a grid by what they are."""
     sides = np.diff(start)
-    wanted = np.array([_SIDES.get(number, 0) for number in range(max(_FACETS) + 1)])[types]
+    wanted = np.array([_KINDS.get(number, ("", 0))[1] for number in range(max(_KINDS) + 1)])[types]
     if len(types) != len(sides) or ((wanted > 0) & (sides != wanted)).any():
         raise ValueError("the CELL_TYPES of its cells do not fit these")
     found = {}
-    for kind in dict.fromkeys(_FACETS.values()):
-        chosen = np.isin(types, [number for number, name in _FACETS.items() if name == kind])
-        begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[chosen])))
-        found[kind] = begin, loops[np.repeat(chosen, sides)]
+    for kind in dict.fromkeys(name for name, _ in _KINDS.values()):
+        chosen = np.isin(types, [number for number, (name, _) in _KINDS.items() if name == kind])
+        if chosen.any():
+            begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[chosen])))
+            found[kind] = begin, loops[np.repeat(chosen, sides)]
     return found
 
 
@@ -149,7 +159,7 @@ def read_radii(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     ValueError
         If it is torn, cannot be understood, or has no radii.
     """
-    file = _File(path.read_bytes())
+    file = _File(_content(path))
     points, radius, of_points = np.zeros((0, 3)), None, False
     while radius is None and (words := file.line().split()):
         name = words[0].upper()
@@ -219,7 +229,7 @@ class _File:
             words += line.split()
         if len(words) > count:
             raise ValueError(f"it holds more than {count} numbers where it says so many")
-        return np.array(words, np.float64 if dtype.kind == "f" else np.int64)
+        return numbers_of(words) if dtype.kind == "f" else np.array(words, np.int64)
 
     def _bytes(self, count: int, dtype: np.dtype[np.generic]) -> NDArray[Any]:
         end = self._place + count * dtype.itemsize

@@ -1,0 +1,1 @@
+"""Surface meshes from and to files, one module for each format; `pdem.containers.mesh_files.reading` knows them all."""

@@ -1,0 +1,185 @@
+"""OBJ files: vertices and faces, with the names of their groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers.mesh_files.raw_surface import RawSurface, groups_of
+from pdem.foundation.number_rows import is_number, number_of, numbers_in
+from pdem.foundation.texts import TextError, read_text, shown_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_NAMES = {"g", "o", "mtllib", "usemtl", "usemap", "maplib", "shadow_obj", "trace_obj", "call"}
+"""Statements with names, which may have a backslash or a # in them."""
+
+_WITHOUT_SHAPE = {
+    "vn", "vt", "vp", "s", "mg", "bevel", "c_interp", "d_interp", "lod", "ctech", "stech", "csh", *_NAMES,
+}  # fmt: skip
+_CELLS = {"l": "line", "p": "vertex"}
+_FREE_FORM = {
+    "cstype", "deg", "bmat", "step", "curv", "curv2", "surf", "parm", "trim", "hole", "scrv", "sp", "end", "con",
+}  # fmt: skip
+
+
+class _Statements:
+    """What an OBJ file says.
+
+    Attributes
+    ----------
+    places, corners : list of str
+        Coordinates of vertices, and corners of all faces.
+    sizes : list of int
+        Corners of each face.
+    known : list of int
+        Vertices before each face, for indices that count backwards.
+    parts : dict of str to list of (int, str)
+        Names of groups (``g``) and objects (``o``), each with the number of faces before it.
+    others : Counter of str
+        How many there are of statements that are left out.
+    unknown : list of (int, str)
+        Lines that are no statement, with their numbers.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.places: list[str] = []
+        self.corners: list[str] = []
+        self.sizes: list[int] = []
+        self.known: list[int] = []
+        self.parts: dict[str, list[tuple[int, str]]] = {"g": [], "o": []}
+        self.others: Counter[str] = Counter()
+        self.unknown: list[tuple[int, str]] = []
+        for number, kind, rest in _statements(text):
+            self._take(number, kind, rest)
+
+    def _take(self, number: int, kind: str, rest: str) -> None:
+        if kind == "v":
+            self.places.append(rest)
+        elif kind == "f":
+            loop = rest.split()
+            self.corners += loop
+            self.sizes.append(len(loop))
+            self.known.append(len(self.places))
+        elif kind in self.parts:
+            self.parts[kind].append((len(self.sizes), rest))
+        elif kind in _CELLS or kind in _FREE_FORM:
+            self.others[kind] += 1
+        elif kind not in _WITHOUT_SHAPE:
+            self.unknown.append((number, f"{kind} {rest}"))
+
+
+def read_obj(path: Path) -> RawSurface:
+    """Read vertices and faces of an OBJ file; its groups, or without any its objects, are the groups.
+
+    Raises
+    ------
+    ValueError
+        With the line, if a vertex or a face cannot be understood.
+    """
+    text = read_text(path)
+    found = _Statements(text)
+    vertices = _vertices(text, found.places)
+    index = _indices(text, found.corners)
+    start = np.concatenate((np.zeros(1, np.int64), np.cumsum(found.sizes, dtype=np.int64)))
+    back = np.repeat(np.array(found.known, np.int64), found.sizes) + index
+    parts = found.parts["g"] or found.parts["o"]
+    first = np.array([begin for begin, _ in parts], np.int64)
+    part = np.searchsorted(first, np.arange(len(found.sizes)), side="right") - 1
+    return RawSurface(
+        vertices, start, np.where(index < 0, back, index - 1), groups_of([name for _, name in parts], part),
+        passed_over=tuple((_CELLS[kind], found.others[kind]) for kind in _CELLS if found.others[kind]),
+        notes=_notes(found),
+    )  # fmt: skip
+
+
+def _statements(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the number of the first line, the keyword in small letters, and the rest of every statement.
+
+    A backslash at the end joins a line with the next, but neither in comments nor behind names, such as of folders.
+    """
+    begun: tuple[int, str, str] | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.split(None, 1) if begun is None else [begun[1], f"{begun[2]} {line}"]
+        if not words or words[0].startswith("#"):
+            continue
+        first, kind = number if begun is None else begun[0], words[0].lower()
+        rest, begun = words[1].strip() if len(words) > 1 else "", None
+        if kind not in _NAMES:
+            rest = rest.partition("#")[0].rstrip() if "#" in rest else rest
+            if rest.endswith("\\"):
+                begun = first, kind, rest[:-1]
+                continue
+        yield first, kind, rest
+    if begun is not None:
+        yield begun
+
+
+def _vertices(text: str, places: Sequence[str]) -> NDArray[np.float64]:
+    """Return the first three numbers of each line of a vertex; colours and weights may follow."""
+    columns = len(places[0].split()) if places else 3
+    try:
+        numbers = numbers_in(" ".join(places))
+        if columns >= 3 and _are_even(places, columns):
+            return np.ascontiguousarray(numbers.reshape(-1, columns)[:, :3])
+    except TextError:
+        pass
+    rows = [_vertex(number, rest) for number, kind, rest in _statements(text) if kind == "v"]
+    return np.array(rows)
+
+
+def _vertex(number: int, rest: str) -> list[float]:
+    words = rest.split()[:3]
+    try:
+        if len(words) == 3:
+            return [number_of(word) for word in words]
+    except TextError as error:
+        raise ValueError(f"line {number}: {error}") from None
+    raise ValueError(f"line {number}: {shown_text('v ' + rest)} is no vertex: 3 coordinates are needed")
+
+
+def _are_even(places: Sequence[str], columns: int) -> bool:
+    """Tell whether all lines have so many words."""
+    return all(len(place.split()) == columns for place in places)
+
+
+def _indices(text: str, corners: Sequence[str]) -> NDArray[np.int64]:
+    """Return the numbers of vertices at corners, which may have those of textures and normals behind a slash."""
+    try:
+        index = np.array([int(corner.partition("/")[0]) for corner in corners], np.int64)
+    except (ValueError, OverflowError):
+        index = np.zeros(1, np.int64)
+    if (index != 0).all():
+        return index
+    for number, kind, rest in _statements(text):
+        for corner in rest.split() if kind == "f" else ():
+            word = corner.partition("/")[0]
+            if not word.removeprefix("-").isascii() or not word.removeprefix("-").isdecimal():
+                hint = ": they are whole numbers" if is_number(word) else ""
+                raise ValueError(f"line {number}: {shown_text(corner)} is no number of a vertex{hint}")
+            if int(word) == 0:
+                raise ValueError(
+                    f"line {number}: vertex 0 of {shown_text('f ' + rest)}; OBJ counts vertices from 1"
+                )
+    raise ValueError("a face has numbers of vertices that are too large")
+
+
+def _notes(found: _Statements) -> tuple[str, ...]:
+    notes = []
+    free = sum(count for kind, count in found.others.items() if kind in _FREE_FORM)
+    if free:
+        surfaces = found.others["surf"]
+        lost = f", {surfaces:,} surfaces among them: export these as facets" if surfaces else ""
+        notes.append(f"{free:,} lines of free-form curves and surfaces were left out{lost}")
+    if found.unknown:
+        number, line = found.unknown[0]
+        notes.append(
+            f"{len(found.unknown):,} lines were not understood and left out (first: line {number}, {shown_text(line)})"
+        )
+    return tuple(notes)

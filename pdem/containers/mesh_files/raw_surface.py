@@ -1,0 +1,73 @@
+"""Facets as a file has them: what every reader returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.int64]
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""Groups of a file that has none."""
+
+
+class RawSurface(NamedTuple):
+    """Facets as a file has them.
+
+    Attributes
+    ----------
+    vertices : ndarray, shape (V, 3), float64
+        Not welded, in the unit of the file.
+    start, loops : ndarray of int64
+        Facets in compressed rows, in the order of the file.
+    groups : mapping of str to ndarray of int64
+        Names of the parts that the file tells apart, and the facets of each, ascending. A facet may be in several.
+    aliases : mapping of str to str
+        Other names of these parts.
+    passed_over : tuple of (str, int)
+        Kinds and numbers of cells that are no surface.
+    notes : tuple of str
+        What else was left out, or taken otherwise than the format has it: sentences for the user, without full stops.
+    """
+
+    vertices: NDArray[np.float64]
+    start: Indices
+    loops: Indices
+    groups: Mapping[str, Indices] = NOTHING
+    aliases: Mapping[str, str] = NOTHING
+    passed_over: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def groups_of(names: Sequence[str], part: Indices) -> dict[str, Indices]:
+    """Return the facets of each named part; parts without a name, and those of one facet none, are left out.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the parts; several may have the same.
+    part : ndarray, shape (F,)
+        Part of each facet, -1 for none.
+    """
+    distinct = dict.fromkeys(name for name in names if name)
+    number = {name: place for place, name in enumerate(distinct)}
+    lookup = np.array([*(number.get(name, -1) for name in names), -1], np.int64)
+    return {name: np.flatnonzero(lookup[part] == place) for name, place in number.items()}
+
+
+def rows_of_tables(tables: Sequence[NDArray[Any]]) -> tuple[Indices, Indices]:
+    """Return the rows of several tables of vertices as compressed rows."""
+    sizes = [np.full(len(table), table.shape[1], dtype=np.int64) for table in tables]
+    start = np.concatenate(
+        (np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes])))
+    )
+    flat = [np.asarray(table).reshape(-1).astype(np.int64) for table in tables]
+    return start, np.concatenate([np.zeros(0, np.int64), *flat])

@@ -1,0 +1,150 @@
+"""Where a mesh is put when it is read: scaled, then turned, then moved, in double precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.foundation.arguments import real_number, shown
+from pdem.foundation.errors import MeshError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_KEYS = ("axis", "angle", "centre")
+_FORM = 'rotate={"axis": [0, 0, 1], "angle": {"degrees": 90}}'
+
+
+class Turn(NamedTuple):
+    """A rotation about an axis, right-handed.
+
+    Attributes
+    ----------
+    axis : tuple of 3 floats
+        Of length 1.
+    cosine, sine : float
+        Of the angle.
+    centre : tuple of 3 floats
+        A point on the axis [m].
+    """
+
+    axis: tuple[float, float, float]
+    cosine: float
+    sine: float
+    centre: tuple[float, float, float]
+
+    def applied(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return points (n, 3) [m] turned, by Rodrigues' formula; quarter turns about a coordinate axis are exact.
+
+        It has no products of matrices: their last bits differ between libraries.
+        """
+        (kx, ky, kz), (x, y, z) = self.axis, (points - np.array(self.centre)).T
+        along = (kx * x + ky * y + kz * z) * (1.0 - self.cosine)
+        turned = (
+            x * self.cosine + (ky * z - kz * y) * self.sine + kx * along,
+            y * self.cosine + (kz * x - kx * z) * self.sine + ky * along,
+            z * self.cosine + (kx * y - ky * x) * self.sine + kz * along,
+        )
+        return np.column_stack(turned) + np.array(self.centre)
+
+
+class Placement(NamedTuple):
+    """What happens to the coordinates of a file before anything else.
+
+    Attributes
+    ----------
+    scale : float
+        Factor on all of them.
+    turns : tuple of Turn
+        Rotations after that, one after the other.
+    offset : tuple of 3 floats
+        Added at last [m].
+    """
+
+    scale: float = 1.0
+    turns: tuple[Turn, ...] = ()
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def applied(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return points (n, 3) of a file, or (n, 2) in the plane z = 0, where they are put [m]."""
+        if points.shape[1] == 2:
+            points = np.column_stack((points, np.zeros(len(points))))
+        placed = points * self.scale
+        for turn in self.turns:
+            placed = turn.applied(placed)
+        return placed + np.array(self.offset) if any(self.offset) else placed
+
+
+def placement_of(scale: object, rotate: object, offset: ArrayLike) -> Placement:
+    """Return a placement from arguments.
+
+    Parameters
+    ----------
+    scale : float
+        Positive factor.
+    rotate : mapping, sequence of mappings, or None
+        Keys of each: ``axis`` (direction), ``angle`` in rad, or ``{"degrees": ...}``, and ``centre`` [m], the origin
+        unless given.
+    offset : array_like, shape (3,)
+        In m.
+
+    Raises
+    ------
+    MeshError
+        Naming the argument that is wrong.
+    """
+    factor = real_number("scale", scale, MeshError)
+    if not factor > 0.0:
+        raise MeshError(f"scale is {scale}; it must be a positive number")
+    given = [rotate] if isinstance(rotate, Mapping) else [] if rotate is None else rotate
+    if not isinstance(given, Sequence) or not all(isinstance(one, Mapping) for one in given):
+        raise MeshError(f"rotate is {shown(rotate)}; give one rotation or a list of them, as {_FORM}")
+    return Placement(factor, tuple(turn_of(dict(one)) for one in given), _point("offset", offset))
+
+
+def turn_of(given: dict[str, Any]) -> Turn:
+    """Return a rotation from its keys; see `placement_of`.
+
+    Raises
+    ------
+    MeshError
+        Naming what is wrong.
+    """
+    unknown = [key for key in given if key not in _KEYS]
+    missing = [key for key in ("axis", "angle") if key not in given]
+    if unknown or missing:
+        what = f"has no {missing[0]!r}" if missing else f"has the key {unknown[0]!r}"
+        raise MeshError(f"rotate {what}; its keys are axis, angle and centre, as {_FORM}")
+    x, y, z = _point("rotate: axis", given["axis"])
+    length = math.hypot(x, y, z)
+    if not length > 0.0:
+        raise MeshError("rotate: axis is zero; give a direction, such as [0, 0, 1]")
+    centre = _point("rotate: centre", given.get("centre", (0.0, 0.0, 0.0)))
+    return Turn((x / length, y / length, z / length), *_cosine_and_sine(given["angle"]), centre)
+
+
+def _cosine_and_sine(angle: Any) -> tuple[float, float]:
+    """Return both of an angle in rad, or in degrees: then those of quarter turns are exact."""
+    if not isinstance(angle, Mapping):
+        radians = real_number("rotate: angle", angle, MeshError)
+        return math.cos(radians), math.sin(radians)
+    if set(angle) != {"degrees"}:
+        raise MeshError(f'rotate: angle is {shown(angle)}; give rad, or {{"degrees": ...}}')
+    quarters, rest = divmod(real_number("rotate: angle", angle["degrees"], MeshError), 90.0)
+    cosine, sine = (math.cos(math.radians(rest)), math.sin(math.radians(rest))) if rest else (1.0, 0.0)
+    for _ in range(int(quarters % 4)):
+        cosine, sine = -sine, cosine
+    return cosine + 0.0, sine + 0.0
+
+
+def _point(name: str, value: Any) -> tuple[float, float, float]:
+    try:
+        x, y, z = (
+            real_number(name, one, MeshError) for one in np.asarray(value, np.float64).reshape(-1).tolist()
+        )
+    except (TypeError, ValueError):
+        raise MeshError(f"{name} is {shown(value)}; give three numbers, as [0, 0, 1]") from None
+    return x, y, z
