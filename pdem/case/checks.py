@@ -21,6 +21,7 @@ from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.motions import RotationKind
 from pdem.case.particle_sources import largest_given_radius, particle_materials
 from pdem.case.particles import FillKeys, ParticleGroup
+from pdem.case.path_rules import path_problems
 from pdem.case.placement_rules import placement_problems
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_rules import sensor_problems
@@ -54,6 +55,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
     rules = (
         _magnitudes,
         _domain,
+        path_problems,
         _material_names,
         _interaction_keys,
         _particles,

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pdem.case.estimates.impacts import impact_overlap
 from pdem.case.gravity import largest_gravity
 from pdem.case.particle_sources import largest_radii
 from pdem.case.timestep import (
     effective_mass_and_radius,
     impact_conditions,
     impact_limit,
-    impact_overlap,
     spring_of,
     step_limits,
     step_scale,
@@ -45,7 +45,7 @@ class ContactRow:
     radius : float
         Of the first body [m].
     overlap : float
-        Largest one of an elastic impact at the speed of the case, over the smaller radius.
+        Largest one of an impact at the speed of the case, over the smaller radius.
     duration : float
         Of that impact [s].
     pull_off : float
@@ -79,8 +79,10 @@ class ContactRow:
         return self.subject, f"{self.radius:.3g}", overlap, *times, *texts
 
 
-def contact_rows(case: CaseData) -> Iterator[ContactRow]:
+def contact_rows(case: CaseData, speed: float | None = None) -> Iterator[ContactRow]:
     """Yield the contacts of a case, of the smallest and of the largest particles of each two materials that can touch.
+
+    Impacts are those at a speed [m/s], unless given the largest that is possible.
 
     Raises
     ------
@@ -94,7 +96,7 @@ def contact_rows(case: CaseData) -> Iterator[ContactRow]:
                 (radii[first], None if is_wall else radii[second]) for radii in (conditions.smallest, largest)
             ]
             for sizes in dict.fromkeys(found):
-                yield _row(case, (first, second), sizes, conditions.speed)
+                yield _row(case, (first, second), sizes, conditions.speed if speed is None else speed)
 
 
 def _row(
@@ -125,17 +127,18 @@ def _least_weight(case: CaseData, pair: tuple[str, str], sizes: tuple[float, flo
     return min(masses) * math.hypot(*largest_gravity(case))
 
 
-def contact_table(case: CaseData) -> str:
+def contact_table(case: CaseData, speed: float | None = None) -> str:
     """Return the contacts of a case as a table of text with the part of the law that limits the time step.
 
-    Empty without particles.
+    Empty without particles. Impacts as for `contact_rows`.
 
     Raises
     ------
     CaseError
         See `contact_rows`.
     """
-    rows = list(contact_rows(case))
+    speed = impact_conditions(case).speed if speed is None else speed
+    rows = list(contact_rows(case, speed))
     if not rows:
         return ""
     sticks = any(row.pull_off for row in rows)
@@ -145,8 +148,8 @@ def contact_table(case: CaseData) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     texts = [_aligned(line, widths) for line in lines]
     more = [f"  ... and {len(rows) - MOST_PAIRS} more"] if len(rows) > MOST_PAIRS else []
-    speed = impact_conditions(case).speed
-    return "\n".join([f"contacts, at impacts of {speed:.3g} m/s:", *texts, *more, *_limiting(case)])
+    head = f"contacts, at impacts of {speed:.3g} m/s:" if speed else "contacts:"
+    return "\n".join([head, *texts, *more, *_limiting(case)])
 
 
 def _aligned(line: tuple[str, ...], widths: list[int]) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from pdem.case.base import Flags, Name, NotNegative, Positive, Section, Vector
-from pdem.case.motions import Axis, Values
+from pdem.case.motions import Axis
+from pdem.case.unit_sections import AngleRange, AngularVelocity, PositiveRate, Values
 
-Limits = Annotated[tuple[float, float], Field(strict=False)]
+TORQUES = ("torque", "torque_table")
+"""Loads with which a servo turns its wall."""
 
 
 class LoadTable(Section):
@@ -51,8 +54,8 @@ class Servo(Section):
     force_table, torque_table : LoadTable
         In place of `force` and `torque`: the wanted load as a function of time.
     largest_rate : float
-        Largest rate of the wall, in m/s or rad/s; it moves at this rate until only a tenth of the largest load is
-        missing.
+        Largest rate of the wall, in m/s, with a torque in rad/s or ``{rpm = 5}``; it moves at this rate until only
+        a tenth of the largest load is missing.
     gain : float
         Rate over error of the load, in m/(N s) or rad/(N m s); by default ten times `largest_rate` over the largest
         load. It is reduced where stiff contacts would make the servo unstable.
@@ -60,7 +63,8 @@ class Servo(Section):
         Time at which the servo starts to move the wall, in s. If the wall has a `stage`, this time and those of the
         table are counted from the beginning of that stage.
     travel_limits : tuple of 2 float
-        Smallest and largest displacement from the position of the mesh, along or about the axis, in m or rad.
+        Smallest and largest displacement from the position of the mesh, along the axis in m, or with a torque about
+        it in rad or ``{degrees = [-10, 10]}``.
     """
 
     axis: Vector
@@ -69,10 +73,21 @@ class Servo(Section):
     torque: float | None = None
     force_table: LoadTable | None = None
     torque_table: LoadTable | None = None
-    largest_rate: Positive
+    largest_rate: PositiveRate
     gain: Positive | None = None
     start: NotNegative = 0.0
-    travel_limits: Limits | None = None
+    travel_limits: AngleRange | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lengths_are_no_angles(cls, table: Any) -> Any:
+        if not isinstance(table, dict) or any(key in table for key in TORQUES):
+            return table
+        for key, unit in (("largest_rate", "m/s"), ("travel_limits", "m")):
+            if isinstance(table.get(key), dict):
+                text = "moves along its axis: {key} is in {unit}; only with a torque the wall turns"
+                raise PydanticCustomError("no_angle", text, {"key": key, "unit": unit})
+        return table
 
 
 def _matrix(value: Any) -> Any:
@@ -109,7 +124,7 @@ class Body(Section):
     velocity : tuple of 3 float
         Velocity at time 0, in m/s.
     angular_velocity : tuple of 3 float
-        Angular velocity at time 0, in rad/s.
+        Angular velocity at time 0, in rad/s, or ``{rpm = [0, 0, 20]}``.
     free_translation : tuple of 3 bool
         Directions of space in which the body can move.
     free_rotation : tuple of 3 bool
@@ -129,7 +144,7 @@ class Body(Section):
     centre: Vector | None = None
     inertia: Inertia | None = None
     velocity: Vector = (0.0, 0.0, 0.0)
-    angular_velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: AngularVelocity = (0.0, 0.0, 0.0)
     free_translation: Flags = (True, True, True)
     free_rotation: Flags = (True, True, True)
     hinge: Axis | None = None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import BaseModel
 
 from pdem.case.base import BRANCH
-from pdem.case.example_cases import example_groups, example_text
+from pdem.case.example_texts import example_groups, example_text
+from pdem.case.explain_search import WIDTH, found_text, listed
 from pdem.case.key_examples import example_of, is_named
 from pdem.case.key_texts import (
     default_text,
@@ -20,6 +21,7 @@ from pdem.case.key_texts import (
     models_in,
     plain,
     summary_of,
+    text_of,
 )
 from pdem.case.law_texts import model_key_texts, model_keys, model_texts
 from pdem.case.messages import nearest_key_hint
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     Models = list[type[BaseModel]]
     Fields = list[tuple[type[BaseModel], str]]
 
-WIDTH = 100
 _INDEX = re.compile(r"\[\d+\]|(?<=\.)\d+(?=\.|$)")
 
 
@@ -52,36 +53,53 @@ class Root(NamedTuple):
 
 
 def explain(key: str = "", roots: Mapping[str, Root] | None = None) -> str:
-    """Return what a key of the case file means.
+    """Return what a key of the case file means, or where words are found.
 
     Parameters
     ----------
     key : str
         As in messages and ``--set``: ``time.step``, ``insertions.face.radius``, ``walls[0].servo``. Names of materials,
-        interactions and motions may be there or not. Empty: all sections.
+        interactions and motions may be there or not. Empty: all sections. What is no key is looked for in all keys,
+        models, measures and examples, and in what is said of them: ``friction``, ``rolling friction``, ``rpm``.
     roots : mapping of str to Root, optional
         Other kinds of files by name, with which their keys begin: ``sweep.vary.min``.
 
     Raises
     ------
     InputError
-        If there is no such key.
+        If there is no such key, and nothing has these words.
     """
+    if len(key.split()) > 1:
+        return _found(key.split(), roots or {}) or _nothing(key)
     parts = [part for part in _INDEX.sub("", key).split(".") if part]
     root = (roots or {}).get(parts[0]) if parts else None
     if not parts:
         others = f"\n\nother files: {', '.join(f'pdem explain {name}' for name in roots)}" if roots else ""
-        return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData])}{others}"
+        return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData], briefly=True)}{others}"
     told = model_key_texts(parts)
     if told:
         return "\n\n".join([".".join(parts), *told])
-    found, models = _place_of(parts, CaseData if root is None else root.model, skip=root is not None)
+    try:
+        found, models = _place_of(parts, CaseData if root is None else root.model, skip=root is not None)
+    except InputError:
+        if len(parts) == 1 and (text := _found(parts, roots or {})):
+            return text
+        raise
     texts = _field_texts(found[-1] if found else [])
     sections = _section_texts(list(dict.fromkeys(models)))
     examples = _case_examples() if root is None else root.examples
     path = [some[0] for some in found]
     example = example_of(path, examples) if path else []
     return "\n\n".join([".".join(parts), *texts, *model_texts(parts), *sections, *example])
+
+
+def _found(words: Sequence[str], roots: Mapping[str, Root]) -> str:
+    """Return a list of all that has some words, empty if nothing has them."""
+    return found_text(words, {"": CaseData, **{name: root.model for name, root in roots.items()}})
+
+
+def _nothing(words: str) -> str:
+    raise InputError(f"nothing has the words {words!r}; give fewer, or pdem explain for all sections")
 
 
 def _place_of(parts: Sequence[str], top: type[BaseModel], skip: bool) -> tuple[list[Fields], Models]:
@@ -157,14 +175,11 @@ def _section_text(model: type[BaseModel], without: Sequence[str] = ()) -> str:
     return "\n".join(textwrap.wrap(plain(text), WIDTH)) + _listed([model], without)
 
 
-def _listed(models: Models, without: Sequence[str] = ()) -> str:
-    """Return the keys of sections except some, a line each, with the first sentence of their meaning."""
+def _listed(models: Models, without: Sequence[str] = (), *, briefly: bool = False) -> str:
+    """Return the keys of sections except some, with all that is said of them, or the first sentence."""
     names = list(
         dict.fromkeys((name, model) for model in models for name in model.model_fields if name not in without)
     )
     width = max((len(name) for name, _ in names), default=0)
-    texts = [
-        textwrap.shorten(plain(first_sentence(model, name)), WIDTH - width, placeholder=" ...")
-        for name, model in names
-    ]
-    return "".join(f"\n  {name:<{width}}  {text}" for (name, _), text in zip(names, texts, strict=True))
+    say = first_sentence if briefly else text_of
+    return "".join(f"\n{listed(name, plain(say(model, name)), width)}" for name, model in names)

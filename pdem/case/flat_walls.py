@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pdem.case.base import BRANCH, NotNegative, Positive, Vector
 from pdem.case.messages import Problem
+from pdem.case.unit_sections import Slope
 from pdem.case.wall_shapes import RoundWall, ShapeWall
 from pdem.containers.primitives import flat
 
@@ -178,7 +179,7 @@ class ChuteWall(ShapeWall):
     up : tuple of 3 float
         Direction against gravity.
     inclination : float
-        Inclination of the floor below the horizontal, in rad (30 degrees are 0.5236).
+        Inclination of the floor below the horizontal, in rad, or ``{degrees = 30}``.
     length : float
         Length of the floor along the slope, in m.
     width : float
@@ -192,7 +193,7 @@ class ChuteWall(ShapeWall):
     start: Vector
     direction: Vector
     up: Vector = (0.0, 0.0, 1.0)
-    inclination: Annotated[float, Field(gt=-0.5 * math.pi, lt=0.5 * math.pi)]
+    inclination: Slope
     length: Positive
     width: Positive
     height: NotNegative = 0.0

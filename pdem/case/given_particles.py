@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.case.checks import contact_pair_problems, contact_pairs, density_problems, periodic_width_problems
+from pdem.case.estimates.impacts import expected_impact
 from pdem.case.initial import INITIAL_COLUMNS
 from pdem.case.messages import Problem, shown_key
 from pdem.case.particle_checks import particle_findings, particle_name
 from pdem.case.population import Population
-from pdem.case.preflight import overlap_findings, wall_findings
+from pdem.case.preflight import of_stiffness, overlap_findings, wall_findings
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
 from pdem.containers.clusters import ParticleTable
@@ -93,10 +95,12 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
         )
     conditions = _conditions_of_columns(case, materials, columns)
     population = Population(columns)
+    conditions = replace(conditions, impact=expected_impact(case, population, meshes))
     _raise_errors(
         case,
         [
             *particle_findings(case, population, case.resolved_step(), conditions, particle_name),
+            *of_stiffness(case, population, conditions),
             *overlap_findings(case, population),
             *wall_findings(case, population, meshes),
         ],

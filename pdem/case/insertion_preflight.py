@@ -19,8 +19,7 @@ from pdem.case.particle_checks import (
     share,
 )
 from pdem.case.shapes import member_count
-from pdem.case.timestep import impact_conditions
-from pdem.case.unit_checks import impact_findings, radius_unit_warnings
+from pdem.case.unit_checks import radius_unit_warnings
 from pdem.particles.fill_limits import CLOSEST_FRACTION, USUAL_FRACTION
 
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from pdem.particles.faces import Face
 
 
-def insertion_findings(case: Case, step: float, particles: int) -> Iterator[Finding]:
-    """Yield the findings on the insertions of a case with a time step [s] and a number of particles at time 0.
+def insertion_findings(case: Case, step: float) -> Iterator[Finding]:
+    """Yield the findings on the insertions of a case with a time step [s].
 
     Raises
     ------
@@ -42,8 +41,6 @@ def insertion_findings(case: Case, step: float, particles: int) -> Iterator[Find
     limits = [sphere_limits(case, one) for one in case.insertions]
     radii = np.array([radius for both in limits for radius in both or ()])
     yield from radius_unit_warnings(case, radii)
-    if not particles:  # else the check of particles reports it
-        yield from impact_findings(case, impact_conditions(case), radii)
     for index, insertion in enumerate(case.insertions):
         face = face_of(case, index)
         problems = list(geometry_problems(case, insertion, face, ("insertions", index)))

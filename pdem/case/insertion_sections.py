@@ -11,6 +11,7 @@ from pdem.case.particles import Points, Region
 from pdem.case.placed_meshes import PlacedMesh
 from pdem.case.shape_sections import Orientation
 from pdem.case.size_sections import Numbers, Radius
+from pdem.case.unit_sections import AngularVelocity
 
 
 class RateTable(Section):
@@ -155,7 +156,7 @@ class Insertion(Section):
     velocity : vector, float, SpreadVelocity
         Velocity of the particles in m/s; with a face a number is the speed along its normal.
     angular_velocity : vector
-        Angular velocity of the particles in rad/s.
+        Angular velocity of the particles in rad/s, or ``{rpm = [0, 0, 20]}``.
     every : float or None
         Interval of insertion events, in s. By default the time in which the layer behind a face becomes two of
         the largest diameters deep, or in which a particle leaves the region.
@@ -188,7 +189,7 @@ class Insertion(Section):
     mass: Positive | None = None
     count: Annotated[int, Field(ge=1, lt=2**40)] | None = None
     velocity: InsertionVelocity = (0.0, 0.0, 0.0)
-    angular_velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: AngularVelocity = (0.0, 0.0, 0.0)
     every: Positive | None = None
     stage: Name | None = None
     seed: Seed = 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 from pydantic import BaseModel
 
 from pdem.case.base import BRANCH
+from pdem.case.unit_sections import UnitSection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +46,15 @@ def models_in(field: FieldInfo) -> Iterator[type[BaseModel]]:
         yield from within(item)
 
 
+def lists_of(model: type[BaseModel]) -> list[str]:
+    """Return the keys of a section that hold lists of tables, ``[[NAME]]`` in a file."""
+    return [
+        name
+        for name, field in model.model_fields.items()
+        if get_origin(field.annotation) is tuple and any(True for _ in models_in(field))
+    ]
+
+
 def meaning_of(owner: type[BaseModel], name: str) -> str:
     """Return what docstrings say about an attribute, else the first paragraph of that of its section."""
     for model in owner.__mro__:
@@ -63,16 +73,21 @@ def meaning_of(owner: type[BaseModel], name: str) -> str:
 
 def summary_of(model: type[BaseModel]) -> str:
     """Return the first paragraph of the docstring of a section; words of code are between backticks."""
-    return _in_one_line(inspect.cleandoc(model.__doc__ or "").split("\n\n")[0])
+    return _in_one_line((inspect.getdoc(model) or "").split("\n\n")[0])
 
 
-def first_sentence(model: type[BaseModel], name: str) -> str:
-    """Return the first sentence on a key; where the section says all about it already, the type."""
+def text_of(model: type[BaseModel], name: str) -> str:
+    """Return all that is said of a key; where the section says all about it already, the type."""
     meaning = meaning_of(model, name)
     if meaning == summary_of(model):
         field = model.model_fields[name]
         return kind_of(field.annotation, field.metadata)
-    return re.split(r"(?<=[a-z)])\. ", meaning)[0]
+    return meaning
+
+
+def first_sentence(model: type[BaseModel], name: str) -> str:
+    """Return the first sentence on a key; where the section says all about it already, the type."""
+    return re.split(r"(?<=[a-z)])\. ", text_of(model, name))[0]
 
 
 def kind_of(annotation: Any, metadata: Sequence[Any] = ()) -> str:
@@ -96,6 +111,9 @@ def kind_of(annotation: Any, metadata: Sequence[Any] = ()) -> str:
         return f"{many}: {kind_of(arguments[0])}"
     if origin is dict:
         return "tables by name" if arguments[1] is not Any else "table"
+    if isinstance(annotation, type) and issubclass(annotation, UnitSection):
+        inner = annotation.model_fields[annotation.unit]
+        return f"{{{annotation.unit} = {kind_of(inner.annotation, inner.metadata)}}}"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         tag = str(getattr(annotation, "branch", "")).removeprefix(BRANCH)
         return f"table ({tag})" if tag else "table"

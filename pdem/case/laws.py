@@ -6,9 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.deformation import deforms
-from pdem.case.materials import LAW_KEYS
-from pdem.case.messages import Problem, nearest_key_hint, unknown_key_text
+from pdem.case.hints.given_values import number_hint
+from pdem.case.hints.suggestions import unknown_key_text, value_hint
+from pdem.case.hints.validation import elsewhere
+from pdem.case.materials import LAW_KEYS, Interaction
+from pdem.case.messages import Problem, nearest_key_hint, shown_value
 from pdem.case.python_files import FROM_FILE, is_python_name, variables_of
+from pdem.case.schema import CaseData
 from pdem.case.shapes import has_clusters
 from pdem.case.stage_cases import cases_of_stages
 from pdem.contact.law.check import check_part
@@ -19,14 +23,14 @@ from pdem.contact.law.two_frictions import frictions_rule
 from pdem.foundation.errors import CaseError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pdem.case.materials import Interaction
-    from pdem.case.schema import CaseData
     from pdem.contact.law.parts import Key
 
     Location = tuple[str | int, ...]
+
+DEFAULT_LAW = str(Interaction.model_fields["law"].default)
 
 TRIAL_MATERIAL = MaterialProperties(1000.0, 1e7, 0.3)
 """A typical material, for test calls of laws."""
@@ -54,7 +58,8 @@ def _law_hint(name: str) -> str:
     for role, models in PARTS.items():
         if name.lower() in models:
             return f'it is a model of {role}: give {role} = {{model = "{name.lower()}", ...}} beside the law'
-    return nearest_key_hint(name, list(LAWS))
+    hint = value_hint(name, list(LAWS))
+    return f"{hint}{' ' if hint else ''}allowed: {', '.join(LAWS)}"
 
 
 def _friction_problems(interaction: Interaction, where: Location) -> Iterator[Problem]:
@@ -79,15 +84,7 @@ def _friction_problems(interaction: Interaction, where: Location) -> Iterator[Pr
 
 def _law_problems(model: LawModel, interaction: Interaction, where: Location) -> Iterator[Problem]:
     given = interaction.law_keys
-    allowed = [*LAW_KEYS, *model.keys]
-    for name in given:
-        others = [law for law, other in LAWS.items() if name in other.keys]
-        if name not in model.keys and others:
-            yield Problem(
-                (*where, name), f'belongs to law = "{others[0]}"; {interaction.law} has no use for it'
-            )
-        elif name not in model.keys:
-            yield Problem((*where, name), unknown_key_text(name, allowed))
+    yield from _unknown_keys(model, interaction.law, given, where)
     problems = list(_value_problems(model.keys, given, where))
     yield from problems
     defaults = {name: key.default for name, key in model.keys.items()}
@@ -98,6 +95,29 @@ def _law_problems(model: LawModel, interaction: Interaction, where: Location) ->
         yield Problem((*where, "restitution"), text)
 
 
+def _unknown_keys(model: LawModel, law: str, names: Iterable[str], where: Location) -> Iterator[Problem]:
+    """Yield the problems of keys that are none of a law."""
+    for name in names:
+        if name in model.keys:
+            continue
+        others = [other for other, one in LAWS.items() if name in one.keys]
+        if others:
+            yield Problem((*where, name), f'belongs to law = "{others[0]}"; {law} has no use for it')
+        else:
+            text, meant = unknown_key_text(name, [*LAW_KEYS, *model.keys], elsewhere(CaseData, name))
+            yield Problem((*where, name), text, meant)
+
+
+def unknown_keys_of_laws(document: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the problems of unknown keys in the interactions of a file, of which the rest may not be valid."""
+    interactions = document.get("interactions")
+    for key, table in interactions.items() if isinstance(interactions, dict) else ():
+        law = table.get("law", DEFAULT_LAW) if isinstance(table, dict) else None
+        if isinstance(law, str) and law in LAWS:
+            names = [name for name in table if name not in Interaction.model_fields]
+            yield from _unknown_keys(LAWS[law], law, names, ("interactions", str(key)))
+
+
 def _part_problems(role: str, interaction: Interaction, where: Location) -> Iterator[Problem]:
     table = getattr(interaction, role)
     if table is None:
@@ -106,7 +126,9 @@ def _part_problems(role: str, interaction: Interaction, where: Location) -> Iter
     model = table.get("model")
     if model not in models:
         names = ", ".join(f'"{name}"' for name in models) or "none is there yet"
+        hint = value_hint(model, list(models)) if isinstance(model, str) else ""
         text = f"must be one of {names}" if "model" in table else f"is missing; it is one of {names}"
+        text += f"; {hint}" if hint else ""
         yield Problem((*location, "model"), text)
         return
     part = models[model]
@@ -114,7 +136,8 @@ def _part_problems(role: str, interaction: Interaction, where: Location) -> Iter
     given = {name: value for name, value in table.items() if name != "model"}
     for name in given:
         if name not in keys:
-            yield Problem((*location, name), unknown_key_text(name, ["model", *keys]))
+            text, meant = unknown_key_text(name, ["model", *keys])
+            yield Problem((*location, name), text, meant)
     problems = list(_value_problems(keys, given, location))
     yield from problems
     if not problems and (text := part.rule({**{name: key.default for name, key in keys.items()}, **given})):
@@ -177,11 +200,11 @@ def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Lo
 def _value_problem(key: Key, value: Any) -> str | None:
     """Return the problem of the value of a key, None if there is none."""
     if key.choices:
-        return (
-            None if value in key.choices else f"must be one of {', '.join(repr(one) for one in key.choices)}"
-        )
+        hint = value_hint(value, key.choices) if isinstance(value, str) else ""
+        text = f"must be one of {', '.join(map(shown_value, key.choices))}{f'; {hint}' if hint else ''}"
+        return None if value in key.choices else text
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return "must be a number"
+        return f"must be a number{f' in {key.unit}' if key.unit else ''}{number_hint(None, value)}"
     if not math.isfinite(value):
         return "must be a finite number"
     if key.above is not None and not value > key.above:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pdem.case.materials import split_pair
 from pdem.case.messages import Problem
 from pdem.contact.law.models import LAWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DEFAULT = "default"
 """Key of the interaction of all pairs that no other one names."""
@@ -104,4 +107,13 @@ def as_in_file(problem: Problem, document: Any) -> Problem:
     if place in given or DEFAULT not in given:
         return problem
     text = problem.text.replace("both materials", f"both materials of {place}")
-    return Problem(("interactions", DEFAULT, *rest), text)
+    return Problem(("interactions", DEFAULT, *rest), text, problem.meant)
+
+
+def once_for_all_pairs(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems in the case file in which a key that the default lacks is missing once, for the first pair."""
+    found: dict[tuple[Any, ...], Problem] = {}
+    for one in problems:
+        lacks = one.location[:2] == ("interactions", DEFAULT) and one.text.startswith("is missing")
+        found.setdefault((one.location,) if lacks else (one.location, one.text), one)
+    return list(found.values())

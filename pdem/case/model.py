@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +10,12 @@ from pydantic import PrivateAttr, ValidationError
 
 from pdem.case.checks import problems_of_case
 from pdem.case.flat_keys import flat_keys
-from pdem.case.messages import Problem, problems_of
-from pdem.case.mixing import as_in_file, idle_problem
+from pdem.case.hints.toml_text import parsed
+from pdem.case.hints.validation import in_order, problems_of
+from pdem.case.key_texts import lists_of
+from pdem.case.laws import unknown_keys_of_laws
+from pdem.case.messages import Problem
+from pdem.case.mixing import as_in_file, idle_problem, once_for_all_pairs
 from pdem.case.overrides import apply_override
 from pdem.case.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of
@@ -70,7 +72,7 @@ class Case(CaseData):
 
     @classmethod
     def _from_text(cls, text: str, directory: Path, source: str) -> Case:
-        case = cls._from_document(_parsed(text, source), source)
+        case = cls._from_document(parsed(text, source, lists_of(cls)), source)
         case._directory = directory
         return case
 
@@ -79,7 +81,7 @@ class Case(CaseData):
         try:
             case = cls.model_validate(document)
         except ValidationError as error:
-            problems = problems_of(cls, error.errors(include_url=False))
+            problems = [*unknown_keys_of_laws(document), *problems_of(cls, error.errors(include_url=False))]
             raise _case_error(problems, document, source) from None
         problems = problems_of_case(case)
         if problems:
@@ -131,7 +133,7 @@ class Case(CaseData):
         instance_of("an override", assignment, str, 'write it "key=value", for instance "time.end=0.5"')
         document = copy.deepcopy(self._document)
         source = f"{self.source} with {' '.join(assignment.split())}"
-        parts = apply_override(document, assignment, source)
+        parts = apply_override(document, assignment, source, CaseData)
         changed = self._from_document(document, source)
         if idle := idle_problem(parts, document):
             raise CaseError(f"{source}: {'.'.join(parts)} {idle}")
@@ -174,8 +176,8 @@ def _shortened(value: Any) -> str:
 
 
 def _case_error(problems: list[Problem], document: dict[str, Any], source: str) -> CaseError:
-    lines = dict.fromkeys(as_in_file(problem, document).line(source, document) for problem in problems)
-    return CaseError("\n".join(lines))
+    found = in_order(once_for_all_pairs(as_in_file(problem, document) for problem in problems))
+    return CaseError("\n".join(dict.fromkeys(problem.line(source, document) for problem in found)))
 
 
 def _file_text(path: Path) -> str:
@@ -189,16 +191,3 @@ def _file_text(path: Path) -> str:
         raise CaseError(f"{path}: {error}; a case is a text file in UTF-8") from None
     except OSError as error:
         raise CaseError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _parsed(text: str, source: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        what, _, where = str(error).partition(" (at ")
-        place = re.match(r"line (\d+), column (\d+)", where)
-        prefix = f"line {place[1]}, column {place[2]}" if place else "last line"
-        raise CaseError(f"{source}: {prefix}: not valid TOML: {what}") from None
-    except (RecursionError, ValueError) as error:
-        # Python limits the depth of nesting and the digits of an integer.
-        raise CaseError(f"{source}: not usable TOML: {str(error).splitlines()[0]}") from None

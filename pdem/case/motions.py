@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from pdem.case.base import Name, Positive, Section, Vector
+from pdem.case.base import Name, Section, Vector
 from pdem.case.time_tables import read_table
+from pdem.case.unit_sections import Angle, Angles, AngularRate, Frequency, InRpm, Values
 from pdem.motion.courses import Oscillating, Steady, Tabulated
 
 if TYPE_CHECKING:
     from pdem.motion.courses import Course
 
-Values = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
 Vectors = Annotated[tuple[Vector, ...], Field(strict=False, min_length=2)]
 
 
@@ -59,20 +60,37 @@ class Axis(Section):
     centre: Vector = (0.0, 0.0, 0.0)
 
 
-class RotationKind(Axis, MotionKind):
-    """A kind of rotation about an axis; all other kinds are translations."""
-
-
-class Rotation(RotationKind):
-    """``rotation``: rotation at a constant rate.
+class SteadyTurn(Section):
+    """A constant rate of rotation.
 
     Attributes
     ----------
     rate : float
-        Rate of rotation in rad/s.
+        Rate of rotation in rad/s, or ``{rpm = 20}`` in revolutions per minute.
+    rpm : float
+        In place of `rate`: revolutions per minute; the case then holds ``rpm * pi / 30`` as `rate`.
     """
 
-    rate: float
+    rate: AngularRate
+    rpm: float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rate_in_rpm(cls, table: Any) -> Any:
+        if not isinstance(table, dict) or table.get("rpm") is None:
+            return table
+        if table.get("rate") is not None:
+            raise PydanticCustomError("two_rates", "has both rate and rpm; keep one of them")
+        rest = {key: value for key, value in table.items() if key != "rpm"}
+        return {**rest, "rate": {InRpm.unit: table["rpm"]}}
+
+
+class RotationKind(Axis, MotionKind):
+    """A kind of rotation about an axis; all other kinds are translations."""
+
+
+class Rotation(SteadyTurn, RotationKind):
+    """``rotation``: rotation at a constant rate, ``{rate = 2.0, axis = [0, 0, 1]}`` or ``{rpm = 20, axis = ...}``."""
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
         """Return the course of the angle."""
@@ -85,16 +103,16 @@ class Swing(RotationKind):
     Attributes
     ----------
     amplitude : float
-        Amplitude in rad.
+        Amplitude in rad, or ``{degrees = 5}``.
     phase : float
-        Phase at time 0 in rad.
+        Phase at time 0 in rad, or ``{degrees = 90}``.
     frequency : float
-        Frequency in Hz.
+        Frequency in Hz, or ``{rpm = 300}`` for 5 Hz.
     """
 
-    amplitude: float
-    frequency: Positive
-    phase: float = 0.0
+    amplitude: Angle
+    frequency: Frequency
+    phase: Angle = 0.0
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
         """Return the course of the angle."""
@@ -109,14 +127,14 @@ class RotationTable(RotationKind):
     times : tuple of float
         Times in increasing order, in s; no rotation before the first and after the last.
     angles : tuple of float
-        Angles in rad; the mesh in the file has the angle of time 0.
+        Angles in rad, or ``{degrees = [0, 90]}``; the mesh in the file has the angle of time 0.
     file : str
-        In place of the two lists: a text file with a column for each, relative to the folder of the case.
+        In place of the two lists: a text file with a column for each (s, rad), relative to the folder of the case.
     """
 
     values_key: ClassVar[str] = "angles"
     times: Values | None = None
-    angles: Values | None = None
+    angles: Angles | None = None
     file: Name | None = None
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
@@ -152,14 +170,14 @@ class Oscillation(MotionKind):
     amplitude : tuple of 3 float
         Amplitude in m.
     frequency : float
-        Frequency in Hz.
+        Frequency in Hz, or ``{rpm = 900}`` for 15 Hz.
     phase : float
-        Phase at time 0 in rad.
+        Phase at time 0 in rad, or ``{degrees = 90}``.
     """
 
     amplitude: Vector
-    frequency: Positive
-    phase: float = 0.0
+    frequency: Frequency
+    phase: Angle = 0.0
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
         """Return the courses of x, y and z."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_RAYS = np.array(
+RAYS = np.array(
     [(0.0, 0.0, 0.0), *((0.95 * np.cos(a), 0.95 * np.sin(a), 0.0) for a in np.pi * np.arange(8) / 4)]
 )
 """Where rays begin, over the radius: at the centre and near the rim, since a hole narrower than that is no way out."""
@@ -121,7 +121,7 @@ def _wall_below(
     """Return whether a ray along gravity from the centre of a particle, or from beside it, meets a wall."""
     frame = frame_of(gravity.tolist())
     points, found = positions @ frame.T, np.zeros(len(positions), bool)
-    for offset in _RAYS:
+    for offset in RAYS:
         beside = points + radii[:, None] * offset
         for mesh in meshes:
             left = np.flatnonzero(~found)

@@ -24,7 +24,7 @@ from pdem.case.timestep import (
     step_limits,
     step_scale,
 )
-from pdem.case.unit_checks import impact_findings, radius_unit_warnings
+from pdem.case.unit_checks import radius_unit_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +70,6 @@ def particle_findings(
     if case.domain.dimension == 2:
         yield from _plane(particles, name)
     yield from radius_unit_warnings(case, particles.radii)
-    yield from impact_findings(case, conditions, particles.radii)
     yield from adhesion_findings(case, conditions, particles.radii, step)
 
 

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag
 from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
 from pdem.case.shape_sections import Orientation
 from pdem.case.size_sections import Radius
+from pdem.case.unit_sections import AngularVelocity
 
 Points = Annotated[tuple[Vector, ...], Field(strict=False, min_length=1)]
 
@@ -167,7 +168,7 @@ class ParticleGroup(Section):
     velocity : vector, RandomVelocity or None
         Initial velocity in m/s; it replaces the velocities of a file. Without both the particles are at rest.
     angular_velocity : vector or None
-        Initial angular velocity in rad/s; otherwise as `velocity`.
+        Initial angular velocity in rad/s, or ``{rpm = [0, 0, 20]}``; otherwise as `velocity`.
     liquid : float
         Volume of the liquid that each particle carries over its own volume, for bridges with `carried_volume`.
     shape : str or None
@@ -185,7 +186,7 @@ class ParticleGroup(Section):
     file: Name | None = None
     positions: Points | None = None
     velocity: Velocity | None = None
-    angular_velocity: Vector | None = None
+    angular_velocity: AngularVelocity | None = None
     liquid: NotNegative = 0.0
     shape: Name | None = None
     orientation: Orientation = "random"

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
 from pdem.case.base import BRANCH, Name, Positive, Section, Vector
 from pdem.case.motions import Axis
-
-
-class Degrees(Section):
-    """An angle in degrees, in place of a number in rad.
-
-    Attributes
-    ----------
-    degrees : float
-        The angle in degrees. Quarter turns are exact.
-    """
-
-    branch: ClassVar[str] = f"{BRANCH}degrees"
-    degrees: float
-
-
-def _angle_branch(value: Any) -> str:
-    return Degrees.branch if isinstance(value, (dict, Degrees)) else f"{BRANCH}number"
-
-
-Angle = Annotated[
-    Annotated[Degrees, Tag(Degrees.branch)] | Annotated[float, Tag(f"{BRANCH}number")],
-    Discriminator(_angle_branch),
-]
+from pdem.case.unit_sections import Angle
 
 
 class MeshRotation(Axis):
@@ -40,8 +18,8 @@ class MeshRotation(Axis):
     ----------
     axis : tuple of 3 float
         Direction of the axis, a vector of any length but zero; the rotation is right-handed about it.
-    angle : float or table
-        Angle in rad, or in degrees, as in ``{degrees = 90}``.
+    angle : float
+        Angle in rad, or ``{degrees = 90}``. Quarter turns are exact.
     centre : tuple of 3 float
         A point on the axis, in m: in the coordinates of the file after `scale`.
     """

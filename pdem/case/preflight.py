@@ -5,17 +5,23 @@ Each finding has the number and the remedy. An error makes a run pointless, a wa
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.case.deformation_preflight import deformation_findings
 from pdem.case.driven_wall_preflight import driven_findings
+from pdem.case.estimates.beds import bed_depth
+from pdem.case.estimates.impacts import expected_impact, pull_of
+from pdem.case.estimates.lengths import length_findings
+from pdem.case.estimates.stiffness import stiffness_findings
+from pdem.case.estimates.stillness import stillness_findings
 from pdem.case.far_places import place_findings
 from pdem.case.field_preflight import field_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
-from pdem.case.group_sizes import largest_cluster_reach
+from pdem.case.group_sizes import largest_cluster_reach, sphere_limits
 from pdem.case.insertion_preflight import inserted_number, insertion_findings
 from pdem.case.open_sides import falling_findings, falling_inlet_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
@@ -31,7 +37,7 @@ from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
 from pdem.case.wall_checks import mesh_findings, side_warnings, wall_unit_warnings
 from pdem.case.wall_shapes import ShapeWall
-from pdem.case.wall_speeds import speed_findings
+from pdem.case.wall_speeds import speed_findings, turning_findings
 from pdem.containers.exchange import Alone
 from pdem.containers.group import on_first_rank
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
@@ -51,8 +57,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.case.timestep import ImpactConditions
     from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
+
+
+NO_OVERLAPS = "no particles overlap"
 
 
 def preflight(
@@ -93,10 +103,11 @@ def preflight(
     """
     over = Alone() if over is None else over
     population, step = Population(particles, over), case.resolved_step()
+    conditions = replace(impact_conditions(case), impact=expected_impact(case, population, meshes))
     of_particles = [
-        *particle_findings(case, population, step, impact_conditions(case), particle_name),
-        *overlap_findings(case, population),
-        *wall_findings(case, population, meshes),
+        *particle_findings(case, population, step, conditions, particle_name),
+        *of_stiffness(case, population, conditions),
+        *_of_contacts(case, population, meshes),
         *thin_wall_findings(case, population, meshes),
         *falling_findings(case, population, meshes),
     ]
@@ -113,8 +124,9 @@ def preflight(
             *_steps(case, step, population.count),
             *material_unit_warnings(case),
             *place_findings(case, population),
+            *length_findings(case, population, radii_of(case, population), step),
             *of_particles,
-            *insertion_findings(case, step, population.count),
+            *insertion_findings(case, step),
             *falling_inlet_findings(case, meshes),
             *sensor_findings(case, step),
             *field_findings(case, step, float(population.radii.min(initial=np.inf))),
@@ -131,6 +143,29 @@ def preflight(
     return on_first_rank(over, all_findings)
 
 
+def _of_contacts(case: Case, particles: Population, meshes: Sequence[Mesh]) -> list[Finding]:
+    """Return the findings on overlaps at time 0, and on whether anything moves. Collective."""
+    overlaps = list(overlap_findings(case, particles))
+    walls = list(wall_findings(case, particles, meshes))
+    touch = bool(walls) or any(one.message != NO_OVERLAPS for one in overlaps)
+    return [*overlaps, *walls, *stillness_findings(case, particles, touch=touch)]
+
+
+def radii_of(case: Case, particles: Population) -> NDArray[np.float64]:
+    """Return the ends of the radii of particles at time 0 and of all that comes in [m]."""
+    return np.concatenate((particles.radii, *(sphere_limits(case, one) or () for one in case.insertions)))
+
+
+def of_stiffness(case: Case, particles: Population, conditions: ImpactConditions) -> Iterator[Finding]:
+    """Yield the findings on the stiffness of contacts. Collective."""
+    radii = radii_of(case, particles)
+    pull = pull_of(case)
+    gravity = float(np.linalg.norm(pull))
+    depth = bed_depth(case, particles, pull) if gravity else 0.0
+    number = particles.count + inserted_number(case)
+    yield from stiffness_findings(case, conditions, radii, (depth, gravity), number)
+
+
 def _findings_on_walls(
     case: Case, particles: Population, meshes: Sequence[Mesh], step: float, sides: Sequence[Sequence[str]]
 ) -> Iterator[Finding]:
@@ -143,6 +178,7 @@ def _findings_on_walls(
             yield Finding(level, f"wall {wall.name}", text)
         for text in wrong_side:
             yield Finding("warning", f"wall {wall.name}", text)
+    yield from turning_findings(case)
     yield from speed_findings(case, radii, meshes, step)
     yield from surface_findings(case, radii, meshes, step)
     yield from driven_findings(case, radii, particles.count, meshes, step)
@@ -190,7 +226,7 @@ def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
     number = int(over.add(np.array([len(pairs)]))[0])
     if number == 0:
         if particles.count:
-            yield Finding("info", "overlaps", "no particles overlap")
+            yield Finding("info", "overlaps", NO_OVERLAPS)
         return
     worst = float(over.largest(np.array([relative.max(initial=0.0)]))[0])
     level = level_of(worst, OVERLAP_WARNING, case.limits.largest_overlap)

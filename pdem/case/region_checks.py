@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from pdem.case.messages import Problem, problem_of
+from pdem.case.hints.validation import problem_of
+from pdem.case.messages import Problem
 from pdem.case.particles import BoxRegion, CylinderRegion, SphereRegion
 from pdem.case.particles import Region as GivenRegion
 from pdem.case.value_rules import direction_problems

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from pdem.case.base import BRANCH, Name, Positive, Section, Seed, Vector
+from pdem.case.unit_sections import AngleInDegrees
 
 _Sphere = Annotated[tuple[float, float, float, Positive], Field(strict=False)]
 
@@ -91,12 +92,12 @@ class Turn(Section):
     axis : vector
         Axis of the rotation, a vector of any length but 0.
     angle : float
-        Angle of the rotation in degrees.
+        Angle of the rotation in degrees; ``{degrees = 30}`` says the same.
     """
 
     branch: ClassVar[str] = f"{BRANCH}turn"
     axis: Vector
-    angle: float
+    angle: AngleInDegrees
 
 
 class RandomTurn(Section):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from pdem.case.gravity import gravity_tables
+from pdem.case.hints.validation import problems_of
 from pdem.case.laws import interaction_problems
 from pdem.case.materials import Interaction
-from pdem.case.messages import Problem, nearest_key_hint, problems_of
+from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.stage_cases import changed_interaction, first_present, stage_named, walls_present
 from pdem.case.stage_quantities import quantities_of
 from pdem.case.value_rules import table_problems

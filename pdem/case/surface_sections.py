@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pdem.case.base import Name, Section, Vector
 from pdem.case.messages import Problem
-from pdem.case.motions import Axis, Values, Vectors
+from pdem.case.motions import Axis, SteadyTurn, Vectors
+from pdem.case.unit_sections import AngularRates, Values
 from pdem.case.value_rules import direction_problems, table_problems
 
 if TYPE_CHECKING:
@@ -35,16 +36,8 @@ class VelocityTable(Section):
     file: Name | None = None
 
 
-class SurfaceRotation(Axis):
-    """``rotation``: a surface that turns about an axis at a constant rate.
-
-    Attributes
-    ----------
-    rate : float
-        Rate of rotation in rad/s.
-    """
-
-    rate: float
+class SurfaceRotation(SteadyTurn, Axis):
+    """``rotation``: a surface that turns about an axis at a constant rate."""
 
 
 class SurfaceRotationTable(Axis):
@@ -55,14 +48,14 @@ class SurfaceRotationTable(Axis):
     times : tuple of float
         Times in increasing order, in s; the rate is constant before the first and after the last.
     rates : tuple of float
-        Rates of rotation at these times in rad/s.
+        Rates of rotation at these times in rad/s, or ``{rpm = [0, 20]}``.
     file : str
-        In place of the two lists: a text file with a column for each, relative to the folder of the case.
+        In place of the two lists: a text file with a column for each (s, rad/s), relative to the folder of the case.
     """
 
     values_key: ClassVar[str] = "rates"
     times: Values | None = None
-    rates: Values | None = None
+    rates: AngularRates | None = None
     file: Name | None = None
 
 

@@ -27,6 +27,9 @@ from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
+    from pdem.case.estimates.impact import Impact
     from pdem.case.materials import Interaction, Material
     from pdem.case.schema import CaseData
     from pdem.case.walls import Wall
@@ -75,12 +78,16 @@ class ImpactConditions:
         Materials that can touch: of a particle, of its partner, and whether that is a wall.
     of_case : bool
         Whether the particles are those of the case, which determine the automatic step.
+    impact : Impact or None
+        The impact that is expected, for overlaps, if it is known: slower than `speed`, at which any impact has to be
+        resolved.
     """
 
     smallest: dict[str, float]
     speed: float
     pairs: tuple[tuple[str, str, bool], ...]
     of_case: bool = False
+    impact: Impact | None = None
 
 
 def impact_conditions(case: CaseData) -> ImpactConditions:
@@ -147,7 +154,9 @@ def expected_speed(case: CaseData, motions: Sequence[Motion]) -> float:
     given = [one.acceleration for one in case.forces if one.acceleration is not None]
     pull = largest_gravity(case) + np.abs(np.array(given)).reshape(-1, 3).sum(axis=0)
     fall = math.sqrt(2.0 * float(np.dot(pull, sides)))
-    walls = [_wall_speed(case, *pair) for pair in zip(case.walls, motions, strict=True)]
+    # Particles are inside the domain: no point of a wall farther from an axis than its corners matters.
+    corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
+    walls = [wall_speed(case, *pair, corners) for pair in zip(case.walls, motions, strict=True)]
     return max([fall, *walls])
 
 
@@ -341,19 +350,6 @@ def contact_force(case: CaseData, pair: tuple[str, str], radius: float, overlap:
     return 4.0 / 3.0 * modulus * math.sqrt(radius * overlap) * overlap
 
 
-def impact_overlap(case: CaseData, pair: tuple[str, str], mass: float, radius: float, speed: float) -> float:
-    """Return the largest overlap of an elastic impact of effective mass [kg] and radius [m] at a speed [m/s], in m.
-
-    sqrt(m / k) v of the linear law, else (15 m v^2 / (16 sqrt(R) E))^(2/5) as in `hertz_time`.
-    """
-    law = _law(case, *pair)
-    if law.law == "linear":
-        return speed * math.sqrt(mass / float(law.normal_stiffness or 0.0))
-    if law.law != "hertz-mindlin":
-        return spring_of(case, pair).depth(mass, radius, speed)
-    return float((15.0 * mass * speed**2 / (16.0 * math.sqrt(radius) * effective_modulus(case, pair))) ** 0.4)
-
-
 def effective_modulus(case: CaseData, pair: tuple[str, str]) -> float:
     """Return the effective modulus E of a contact of two materials [Pa], one over the sum of (1 - nu^2) / E."""
     return 1.0 / (_compliance(case.materials[pair[0]]) + _compliance(case.materials[pair[1]]))
@@ -380,18 +376,17 @@ def _compliance(material: Material) -> float:
     return (1.0 - material.poisson_ratio**2) / material.youngs_modulus
 
 
-def _wall_speed(case: CaseData, wall: Wall, motion: Motion) -> float:
-    # Particles are inside the domain: no point of a wall farther from an axis than its corners matters.
-    corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
-    speed = motion.largest_speed(corners)
+def wall_speed(case: CaseData, wall: Wall, motion: Motion, points: NDArray[np.float64]) -> float:
+    """Return the largest speed of points (n, 3) by the motion of a wall, its surface and what drives it [m/s]."""
+    speed = motion.largest_speed(points)
     if wall.surface is not None:
-        speed += surface_course(wall.surface, case.directory).largest_speed(corners)
+        speed += surface_course(wall.surface, case.directory).largest_speed(points)
     if wall.body is not None:
         speed += math.hypot(*wall.body.velocity)
     if wall.servo is not None:
         servo, arms = wall.servo, np.ones(1)
         if servo.centre is not None:
             axis = np.array(servo.axis) / math.hypot(*servo.axis)
-            arms = np.linalg.norm(np.cross(corners - np.array(servo.centre), axis), axis=1)
+            arms = np.linalg.norm(np.cross(points - np.array(servo.centre), axis), axis=1)
         speed += servo.largest_rate * float(arms.max())
     return speed

@@ -1,4 +1,4 @@
-"""Warnings of values that are probably in a wrong unit, and of the depth of impacts.
+"""Warnings of values of single keys that are probably in a wrong unit; `pdem.case.estimates.lengths` has lengths.
 
 These are warnings, never errors: any of these values may be intended.
 """
@@ -12,25 +12,31 @@ import numpy as np
 
 from pdem.case.findings import Finding
 from pdem.case.gravity import largest_gravity
+from pdem.case.hints.quantities import FACTORS, number_text
+from pdem.case.inlets import largest_insertion_speed
 from pdem.case.messages import shown_key
-from pdem.case.timestep import effective_mass_and_radius, impact_overlap
+from pdem.case.motions import Swing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from pdem.case.materials import Material
     from pdem.case.model import Case
-    from pdem.case.timestep import ImpactConditions
+    from pdem.case.motions import MovingFrame
 
 MODULUS = (1e4, 1e13)
 """Plausible Young's moduli [Pa]: from the softest gels to ten times diamond (1.2e12)."""
 
-DENSITY = (50.0, 30000.0)
+SOLID_MODULUS, SOLID_DENSITY = 2.5e5, 1500.0
+"""Modulus [Pa] that nothing as dense as minerals and metals [kg/m^3] is given, however soft it is made for a run."""
+
+DENSITY = (20.0, 30000.0)
 """Plausible densities [kg/m^3]: from expanded polystyrene to more than osmium (22,590)."""
 
 RADIUS = (1e-7, 10.0)
-"""Plausible radii [m]: below, the motion is Brownian; above there are no grains."""
+"""Plausible radii [m]: below, the motion is Brownian; above there are no grains that fall."""
 
 LARGEST_GRAVITY = 5000.0
 """500 times that of the earth, the limit of geotechnical centrifuges [m/s^2]."""
@@ -40,25 +46,101 @@ EARTH_GRAVITY = 9.81
 IMMOVABLE = 1e9
 """Density above which no wrong unit is assumed [kg/m^3]: such particles are meant to be immovable."""
 
+LARGEST_FRICTION = 5.0
+"""Coefficient above which friction is probably an angle in degrees, up to 90."""
+
+LARGEST_TENSION = 2.0
+"""Surface tension [N/m] that no liquid has, molten metals included."""
+
+FASTEST = 300.0
+"""Speed [m/s] above which it is probably in mm/s: nearly that of sound in air."""
+
+_MODULI = {"GPa": (1e6, 2e12), "MPa": (1e6, 2e12), "kPa": (1e6, 2e12)}
+_DENSITIES = ("g/cm3", "g/mm3", "kg/mm3", "t/mm3", "g/m3")
+_USUAL_DENSITY = (100.0, 23000.0)
+_MORE_FACTORS = {"g/m3": 1e-3}
+
 
 def material_unit_warnings(case: Case) -> Iterator[Finding]:
-    """Warn of moduli, densities and gravity that seem to be in GPa, g/cm3 or mm/s2."""
+    """Warn of constants of materials and interactions, and of gravity, that seem to be in another unit."""
     for name, material in case.materials.items():
-        modulus, density = material.youngs_modulus, material.density
-        if modulus is not None and not MODULUS[0] <= modulus <= MODULUS[1]:
-            unit = {True: "GPa or MPa", False: "another unit"}[modulus < MODULUS[0]]
-            meant = f" (as {modulus:g} GPa it is {modulus * 1e9:.3g})" if modulus < 2000.0 else ""
-            yield _unit_warning(("materials", name, "youngs_modulus"), modulus, "Pa", unit, meant, MODULUS)
-        if density is not None and density < IMMOVABLE and not DENSITY[0] <= density <= DENSITY[1]:
-            unit = "g/cm3" if density < DENSITY[0] else "another unit"
-            meant = f" (as {density:g} g/cm3 it is {density * 1e3:g})" if density < DENSITY[0] else ""
-            yield _unit_warning(("materials", name, "density"), density, "kg/m3", unit, meant, DENSITY)
+        yield from _modulus(name, material)
+        yield from _density(name, material)
+        yield from _friction(("materials", name, "friction"), material.friction)
+    yield from _interactions(case)
     yield from _gravity(case)
+    yield from _angles(case)
+    yield from _speeds(case)
+
+
+def _interactions(case: Case) -> Iterator[Finding]:
+    """Warn of constants of interactions; [interactions.default] stands for many, of which one is named."""
+    seen: set[tuple[str, float]] = set()
+    for name, law in case.interactions.items():
+        tension = float((law.adhesion or {}).get("surface_tension") or 0.0)
+        if ("friction", law.friction) not in seen:
+            yield from _friction(("interactions", name, "friction"), law.friction)
+        if tension > LARGEST_TENSION and ("tension", tension) not in seen:
+            where = shown_key(("interactions", name, "adhesion", "surface_tension"))
+            text = f"{where} = {tension:g} N/m is more than any liquid has; in mN/m it is "
+            yield Finding("warning", "units", f"{text}{number_text(tension / 1e3)} (water: 0.072 N/m)")
+        seen |= {("friction", law.friction), ("tension", tension)}
+
+
+def _modulus(name: str, material: Material) -> Iterator[Finding]:
+    """Warn of a modulus that no material has, or none that is as dense."""
+    modulus = material.youngs_modulus
+    if modulus is None:
+        return
+    where, lowest = ("materials", name, "youngs_modulus"), MODULUS[0]
+    if SOLID_DENSITY < (material.density or 0.0) < IMMOVABLE and modulus < SOLID_MODULUS:
+        lowest = SOLID_MODULUS
+    if lowest <= modulus <= MODULUS[1]:
+        return
+    meant = _meant(modulus, "Pa", {unit: FACTORS[unit] for unit in _MODULI}, _MODULI["GPa"])
+    unit = "GPa or MPa" if modulus < lowest else "another unit"
+    yield _unit_warning(where, modulus, "Pa", f"{unit}? It has to be in Pa{meant}", (lowest, MODULUS[1]))
+
+
+def _density(name: str, material: Material) -> Iterator[Finding]:
+    """Warn of a density that no material has."""
+    density = material.density
+    if density is None or density >= IMMOVABLE or DENSITY[0] <= density <= DENSITY[1]:
+        return
+    factors = {unit: _MORE_FACTORS.get(unit) or FACTORS[unit] for unit in _DENSITIES}
+    units = [unit for unit, factor in factors.items() if _within(density * factor, _USUAL_DENSITY)]
+    meant = _meant(density, "kg/m3", {unit: factors[unit] for unit in units[:1]}, _USUAL_DENSITY)
+    unit = units[0] if units else "another unit"
+    where = ("materials", name, "density")
+    yield _unit_warning(where, density, "kg/m3", f"{unit}? It has to be in kg/m3{meant}", DENSITY)
+
+
+def _within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] <= value <= limits[1]
+
+
+def _meant(value: float, unit: str, factors: dict[str, float], limits: tuple[float, float]) -> str:
+    """Return what a value is in an SI unit, if it has been given in one of some units."""
+    texts = [
+        f"as {value:g} {one} it is {number_text(value * factor)}"
+        for one, factor in factors.items()
+        if _within(value * factor, limits)
+    ]
+    return f" ({', '.join(texts)})" if texts else ""
+
+
+def _friction(where: tuple[str, ...], friction: float | None) -> Iterator[Finding]:
+    """Warn of a coefficient of friction that seems to be an angle."""
+    if friction is not None and LARGEST_FRICTION < friction < 90.0:
+        text = f"{shown_key(where)} = {friction:g} is a coefficient; is it an angle? Give its tangent: "
+        yield Finding(
+            "warning", "units", f"{text}{math.tan(math.radians(friction)):.3g} for {friction:g} degrees"
+        )
 
 
 def _gravity(case: Case) -> Iterator[Finding]:
     size = math.hypot(*largest_gravity(case))
-    factors = {"cm/s2": 100.0, "mm/s2": 1000.0, "km/s2": 0.001}
+    factors = {"cm/s2": 100.0, "mm/s2": 1000.0, "km/s2": 0.001, "ft/s2": 1.0 / 0.3048, "in/s2": 1.0 / 0.0254}
     unit = next(
         (unit for unit, factor in factors.items() if abs(size / (EARTH_GRAVITY * factor) - 1.0) < 0.02), None
     )
@@ -72,21 +154,41 @@ def _gravity(case: Case) -> Iterator[Finding]:
     )
 
 
+def _angles(case: Case) -> Iterator[Finding]:
+    """Warn of a swing by more than a turn, which is probably in degrees."""
+    frames: list[tuple[str, MovingFrame]] = [(f"walls[{index}]", one) for index, one in enumerate(case.walls)]
+    frames += [(f"motions.{name}", one) for name, one in case.motions.items()]
+    for where, one in frames:
+        kind = one.kinds().get("swing")
+        if isinstance(kind, Swing) and abs(kind.amplitude) > 2.0 * math.pi:
+            text = f"{where}.swing.amplitude = {kind.amplitude:g} rad is more than a turn; in degrees: "
+            yield Finding("warning", "units", f"{text}{{degrees = {kind.amplitude:g}}}")
+
+
+def _speeds(case: Case) -> Iterator[Finding]:
+    """Warn of velocities with which particles begin or come in that seem to be in mm/s."""
+    given = [
+        (f"particles[{index}].velocity", math.hypot(*one.velocity))
+        for index, one in enumerate(case.particles)
+        if isinstance(one.velocity, tuple)
+    ]
+    given += [
+        (f"insertions[{index}].velocity", largest_insertion_speed(case, one))
+        for index, one in enumerate(case.insertions)
+    ]
+    for where, speed in given:
+        if speed > FASTEST:
+            text = f"{where} of {speed:g} m/s is faster than projectiles of air; in mm/s it is {speed / 1000.0:g} m/s"
+            yield Finding("warning", "units", text)
+
+
 def _unit_warning(
-    where: tuple[str, ...],
-    value: float,
-    unit: str,
-    probable_unit: str,
-    meant: str,
-    limits: tuple[float, float],
+    where: tuple[str, ...], value: float, unit: str, question: str, limits: tuple[float, float]
 ) -> Finding:
-    text = (
-        f"{shown_key(where)} = {value:g} {unit} is {'below' if value < limits[0] else 'above'} all materials "
-    )
-    text += (
-        f"({limits[0]:g} to {limits[1]:g} {unit}); is it in {probable_unit}? It has to be in {unit}{meant}"
-    )
-    return Finding("warning", "units", text)
+    side = "below" if value < limits[0] else "above"
+    text = f"{shown_key(where)} = {value:g} {unit} is {side} all materials "
+    text += "as dense as this one " if limits[0] == SOLID_MODULUS else ""
+    return Finding("warning", "units", f"{text}({limits[0]:g} to {limits[1]:g} {unit}); is it in {question}")
 
 
 def radius_unit_warnings(case: Case, radius: NDArray[np.float64]) -> Iterator[Finding]:
@@ -95,65 +197,10 @@ def radius_unit_warnings(case: Case, radius: NDArray[np.float64]) -> Iterator[Fi
         return
     least, most = float(radius.min()), float(radius.max())
     sides = np.subtract(case.domain.upper, case.domain.lower)[: case.domain.dimension]
+    falls = bool(largest_gravity(case).any())
     if 2.0 * most > float(sides.min()):
         text = f"the largest diameter is {2.0 * most:g} m, more than the domain's side of {sides.min():g} m"
         yield Finding("warning", "units", f"{text}; check the unit of the radius (m, not mm)")
-    elif most > RADIUS[1] or least < RADIUS[0]:
+    elif least < RADIUS[0] or (most > RADIUS[1] and falls):
         text = f"radii are {least:g} to {most:g} m, beyond grains ({RADIUS[0]:g} to {RADIUS[1]:g} m)"
         yield Finding("warning", "units", f"{text}; check their unit (m)")
-
-
-def impact_findings(
-    case: Case, conditions: ImpactConditions, radius: NDArray[np.float64]
-) -> Iterator[Finding]:
-    """Report the largest overlap of an elastic impact at the reference speed, over the smaller radius.
-
-    It is the largest over all pairs of materials that can touch, with their smallest radii and with the largest of
-    `radius` (n,) [m]: by Hertz the size does not matter, by the linear law large spheres overlap more.
-
-    It is an upper bound, without damping and at the speed of a fall through the whole domain. Soft spheres with 10 to
-    40 % are common practice, so there is a warning only if the bound is above `limits.largest_overlap`, at which such
-    an impact would end the run.
-    """
-    if not len(radius) or conditions.speed == 0.0:
-        return
-    deepest = max(_depths(case, conditions, radius), default=(0.0, ""))
-    if deepest[0] == 0.0:
-        return
-    text = f"an impact at {conditions.speed:.3g} m/s of {deepest[1]} overlaps by "
-    text += f"{100.0 * deepest[0]:.3g} % of the radius"
-    most = case.limits.largest_overlap
-    if deepest[0] <= most:
-        yield Finding("info", "stiffness", f"{text} at most")
-        return
-    linear = any(law.normal_stiffness is not None for law in case.interactions.values())
-    key = "normal_stiffness or youngs_modulus" if linear else "youngs_modulus"
-    text += f", and a run ends at {100.0 * most:g} % (limits.largest_overlap)"
-    yield Finding("warning", "stiffness", f"{text}: check the unit of {key}, or make it larger")
-
-
-def _depths(
-    case: Case, conditions: ImpactConditions, radius: NDArray[np.float64]
-) -> Iterator[tuple[float, str]]:
-    """Yield overlap over the smaller radius and a text for each pair of materials, at both ends of sizes."""
-    largest = float(radius.max())
-    for first, second, is_wall in conditions.pairs:
-        if first not in conditions.smallest or (not is_wall and second not in conditions.smallest):
-            continue
-        if (case.materials[first].density or 0.0) >= IMMOVABLE or (len(radius) == 1 and not is_wall):
-            continue
-        for one, other in _radii(conditions.smallest, first, None if is_wall else second, largest):
-            inertia = effective_mass_and_radius(case, (first, second), one, other)
-            overlap = impact_overlap(case, (first, second), *inertia, conditions.speed)
-            smaller = one if other is None else min(one, other)
-            yield overlap / smaller, f"{first} on {'wall of ' if is_wall else ''}{second}"
-
-
-def _radii(
-    smallest: Mapping[str, float], first: str, second: str | None, largest: float
-) -> Iterator[tuple[float, float | None]]:
-    for one in {smallest[first], largest}:
-        if second is None:
-            yield one, None
-        else:
-            yield from ((one, other) for other in {smallest[second], largest})

@@ -118,7 +118,8 @@ def mesh_warnings(report: MeshReport, *, made: bool = False) -> Iterator[str]:
         facets = _listed(report.first["self_intersections"])
         yield (
             f"{least}{report.self_intersections} pairs of facets cut each other (first: facets {facets}): spheres "
-            "there touch both; cut the surfaces along each other, or make them two walls"
+            "there touch both, as of two walls, which is right for lifters on a drum; where one surface should end at "
+            "the other, cut them along each other"
         )
     if report.slivers:
         yield (

@@ -13,6 +13,8 @@ from pdem.case.findings import Finding
 from pdem.case.particle_sources import smallest_radii
 from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import MeshError
+from pdem.motion.courses import Steady
+from pdem.motion.motions import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,6 +86,16 @@ def speed_findings(case: Case, present: Floats, meshes: Sequence[Mesh], step: fl
         else:
             text += f", or use a step of at most {WALL_DISPLACEMENT_WARNING * radius / speed:.3g} s"
         yield Finding("error" if too_fast else "warning", f"wall {wall.name}", text)
+
+
+def turning_findings(case: Case) -> Iterator[Finding]:
+    """Report how fast walls turn that do so at a constant rate, themselves or carried by others."""
+    for wall in case.walls:
+        motion = motion_of(wall, case.motions, case.directory)
+        turns = [part.angle for part in motion.parts if isinstance(part, Turn)]
+        for rate in (angle.rate for angle in turns if isinstance(angle, Steady)):
+            text = f"turns at {rate:.4g} rad/s, {rate * 30.0 / math.pi:.4g} revolutions per minute"
+            yield Finding("info", f"wall {wall.name}", text)
 
 
 def _largest_displacement(case: Case, wall: Wall, mesh: Mesh, step: float, reach: float) -> StepDisplacement:

@@ -13,6 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from pdem.case.base import BRANCH, Name
 from pdem.case.driven_wall_sections import Body, Servo
+from pdem.case.hints.suggestions import foreign_key
+from pdem.case.messages import shown_value
 from pdem.case.motions import MovingFrame
 from pdem.case.placed_meshes import PlacedMesh
 from pdem.case.surface_sections import Surface
@@ -75,10 +77,19 @@ class MeshWall(PlacedMesh, Wall):
     @classmethod
     def _default_name(cls, table: Any) -> Any:
         if isinstance(table, dict) and "mesh" not in table:
-            raise PydanticCustomError("no_surface", "needs a surface: {keys}", {"keys": SURFACE_HINT})
+            raise PydanticCustomError("no_surface", "needs a surface: {keys}", {"keys": _surface_hint(table)})
         if isinstance(table, dict) and "name" not in table and isinstance(table.get("mesh"), str):
             return {**table, "name": table.get("group") or PurePath(table["mesh"]).stem or "wall"}
         return table
+
+
+def _surface_hint(table: dict[str, Any]) -> str:
+    """Return which keys give a surface, by the word of another program if there is one."""
+    for key, value in table.items():
+        meant = foreign_key(str(key), ("mesh", "shape")) if key not in MeshWall.model_fields else None
+        if meant is not None:
+            return f"{key} is not a key; did you mean {meant.key} = {shown_value(value)}?"
+    return SURFACE_HINT
 
 
 SURFACE_HINT = (

@@ -55,7 +55,9 @@ def _check(
     path: str, settings: Sequence[str], of_laws: tuple[bool | None, Path | None], threads: int | None
 ) -> int:
     from pdem.case.contact_table import contact_table
+    from pdem.case.estimates.impacts import expected_impact
     from pdem.case.initial import initial_particles
+    from pdem.case.population import Population
     from pdem.case.preflight import preflight
     from pdem.case.wall_files import read_walls
     from pdem.foundation.machine import default_threads
@@ -75,7 +77,8 @@ def _check(
         *folder_findings(case),
     ]
     findings += _prove_laws(case, *of_laws) if not any(one.level == "error" for one in findings) else []
-    if table := contact_table(case):
+    impact = expected_impact(case, Population(particles), meshes)
+    if table := contact_table(case, impact.speed):
         click.echo(table)
     for line in _shape_tables(case):
         click.echo(line)

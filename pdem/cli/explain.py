@@ -7,14 +7,16 @@ import click
 from pdem.cli.common import serial
 
 
-@click.command(short_help="Explain a key of the case file.")
-@click.argument("key", required=False, default="")
-def explain(key: str) -> int:
+@click.command(short_help="Explain a key of the case file, or look for a word.")
+@click.argument("key", nargs=-1)
+def explain(key: tuple[str, ...]) -> int:
     """Explain a key of the case file: meaning, values, default and an example, as in pdem explain insertions.face.
 
-    Without KEY the command lists all sections. Keys of other files begin with their command: pdem explain sweep.vary.
+    A word that is no key is looked for in all keys, models, measures, examples and their texts: pdem explain friction,
+    pdem explain rolling friction. Without KEY the command lists all sections. Keys of other files begin with their
+    command: pdem explain sweep.vary.
     """
-    return serial(lambda: _explain(key))
+    return serial(lambda: _explain(" ".join(key)))
 
 
 def _explain(key: str) -> None:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _KEYS = ("axis", "angle", "centre")
+_QUARTER = 0.5 * math.pi
+_QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+"""Cosine and sine."""
+
+_MANY_TURNS = 1e6
+"""Angle [rad] from which on its rounding is no quarter turn that somebody has asked for."""
+
 _FORM = 'rotate={"axis": [0, 0, 1], "angle": {"degrees": 90}}'
 
 
@@ -127,17 +134,17 @@ def turn_of(given: dict[str, Any]) -> Turn:
 
 
 def _cosine_and_sine(angle: Any) -> tuple[float, float]:
-    """Return both of an angle in rad, or in degrees: then those of quarter turns are exact."""
-    if not isinstance(angle, Mapping):
+    """Return both of an angle in rad, or in degrees: those of quarter turns are exact."""
+    if isinstance(angle, Mapping):
+        if set(angle) != {"degrees"}:
+            raise MeshError(f'rotate: angle is {shown(angle)}; give rad, or {{"degrees": ...}}')
+        radians = math.radians(real_number("rotate: angle", angle["degrees"], MeshError))
+    else:
         radians = real_number("rotate: angle", angle, MeshError)
+    quarters = round(radians / _QUARTER) if abs(radians) < _MANY_TURNS else 0
+    if abs(radians - quarters * _QUARTER) > 4.0 * math.ulp(radians):
         return math.cos(radians), math.sin(radians)
-    if set(angle) != {"degrees"}:
-        raise MeshError(f'rotate: angle is {shown(angle)}; give rad, or {{"degrees": ...}}')
-    quarters, rest = divmod(real_number("rotate: angle", angle["degrees"], MeshError), 90.0)
-    cosine, sine = (math.cos(math.radians(rest)), math.sin(math.radians(rest))) if rest else (1.0, 0.0)
-    for _ in range(int(quarters % 4)):
-        cosine, sine = -sine, cosine
-    return cosine + 0.0, sine + 0.0
+    return _QUARTER_TURNS[quarters % 4]
 
 
 def _point(name: str, value: Any) -> tuple[float, float, float]:

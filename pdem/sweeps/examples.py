@@ -7,7 +7,8 @@ import tomllib
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from pdem.case.example_cases import title_of, write_example
+from pdem.case.example_cases import write_example
+from pdem.case.example_texts import title_of
 from pdem.case.explain import Root
 from pdem.sweeps.sections import CalibrationPlan, RunsPlan, SweepPlan
 

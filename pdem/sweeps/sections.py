@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -11,7 +10,8 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from pdem.case.base import Name, Positive, Section, Seed
-from pdem.case.messages import problems_of
+from pdem.case.hints.toml_text import parsed
+from pdem.case.hints.validation import problems_of
 from pdem.foundation.errors import CaseError
 from pdem.foundation.texts import TextError, read_text
 from pdem.sweeps.measure_sections import Measure
@@ -224,13 +224,12 @@ def read_document(path: Path) -> dict[str, Any]:
         If it cannot be read.
     """
     try:
-        return tomllib.loads(read_text(path))
+        text = read_text(path)
     except OSError as error:
         raise CaseError(f"{path}: cannot be read: {error.strerror}") from None
     except TextError as error:
         raise CaseError(f"{path}: {error}; a plan is a text file in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise CaseError(f"{path}: not valid TOML: {error}") from None
+    return parsed(text, str(path))
 
 
 def text_of_plan(plan: RunsPlan) -> str:

@@ -44,7 +44,7 @@ def test_step_duration_and_disk_are_shown(write_case):
         "s, automatic: 3.33 % of the Rayleigh time" in line and line.endswith(" steps") for line in lines
     )
     assert any("33.3 % of the usual one, for restitution 0.05 of grain-grain" in line for line in lines)
-    for subject in ("duration", "disk", "stiffness"):
+    for subject in ("duration", "disk", "sizes"):
         assert sum(line.startswith(f"info: {subject}: ") for line in lines) == 1
     assert lines[-1] == "2 particles: 0 errors, 0 warnings"
 

@@ -54,7 +54,7 @@ def write_case(tmp_path):
 
 
 def test_a_sound_case_has_no_errors(write_case):
-    result = pdem("check", write_case(GROUP))
+    result = pdem("check", write_case(GROUP + "velocity = [0.1, 0.0, 0.0]\n"))
     assert result.exit_code == 0
     assert "info: overlaps: no particles overlap" in result.stdout
     assert result.stdout.endswith("\n2 particles: 0 errors, 0 warnings\n")

@@ -193,3 +193,19 @@ def test_all_checks_of_a_box_that_strains_are_those_of_one_process(ranks, commun
     assert [one for one in found if one.subject == "deformation"] == [
         one for one in alone if one.subject == "deformation"
     ]
+
+
+@pytest.mark.ranks(1, 2, 3, slow=(8,))
+@pytest.mark.parametrize("group", ["random", "hexagonal", "rods", "positions"])
+@pytest.mark.parametrize("gravity", ["[0, 0, -9.81]", "[1.0, 2.0, -9.81]", "[0, 0, 0]"])
+def test_impacts_beds_and_lengths_are_judged_as_by_one_process(ranks, group, gravity, communicator):
+    floor = '[[walls]]\nshape = "plane"\nnormal = [0, 0.1, 1]\nmaterial = "steel"\n'
+    steel = "[materials.steel]\n[interactions.grain-steel]\nfriction = 0.5\nrestitution = 0.4\n"
+    text = BASE.replace("[1.0, 2.0, -9.81]", gravity) + steel + (ROD if group == "rods" else "")
+    case = Case.from_text(f'{text}[[particles]]\nmaterial = "grain"\n{GROUPS[group]}\n{floor}')
+    meshes, over = read_walls(case), exchange_of(case, communicator, 1)
+    found = preflight(case, initial_particles(case, meshes, over=over), meshes, ranks, 1, over)
+    alone = preflight(case, initial_particles(case, meshes), meshes, ranks, 1)
+    judged = ("stiffness", "sizes", "units", "gravity")
+    assert [one for one in found if one.subject in judged] == [one for one in alone if one.subject in judged]
+    assert {one.subject for one in found} >= {"sizes"}

@@ -30,6 +30,7 @@ interactions.grain-steel = {{friction = 0.5, restitution = 0.4}}
 material = "grain"
 radius = 0.05
 positions = {positions}
+velocity = [0.0, 0.0, 0.1]
 [[walls]]
 mesh = "wall.obj"
 material = "steel"

@@ -311,7 +311,7 @@ def test_pdem_check_shows_mass_properties_and_counts_clusters(tmp_path, capsys):
     text = tomli_w.dumps(document([cluster("pair", (0, 0, 0.01))], {"pair": PAIR}))
     (tmp_path / "case.toml").write_text(text)
     with pytest.raises(SystemExit):
-        main(["check", str(tmp_path / "case.toml")])
+        main(["check", str(tmp_path / "case.toml"), "--set", "particles.0.velocity=[0, 0, 0.1]"])
     out = capsys.readouterr().out
     assert "shape pair:" in out
     assert "union" in out

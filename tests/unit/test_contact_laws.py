@@ -64,7 +64,7 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"law": "hertz-mindln"}, "is no contact law; did you mean 'hertz-mindlin'?"),
+        ({"law": "hertz-mindln"}, 'is no contact law; did you mean "hertz-mindlin"?'),
         (
             {"law": "JKR"},
             'is no contact law; it is a model of adhesion: give adhesion = {model = "jkr", ...} beside',
@@ -81,7 +81,7 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
         ({"rolling": {"model": "spring", "friction": 0.1, "damping": 1.5}}, "must be at most 1"),
         (
             {"rolling": {"model": "spring", "friction": 0.1, "stiffness": "hard"}},
-            "must be one of 'ai', 'tangential'",
+            'must be one of "ai", "tangential"',
         ),
         ({"rolling": {"model": "spring", "friction": "high"}}, "must be a number"),
         ({"rolling": {"model": "spring", "friction": 0.1}, "rolling_friction": 0.1}, "not allowed together"),
@@ -95,7 +95,7 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
         ({"adhesion": {"model": "linear"}}, "cohesion_energy_density: is missing"),
         (
             {"adhesion": {"model": "linear", "cohesion_energy_density": 1e3, "area": "sjkr2"}},
-            "must be one of 'lens', 'double'",
+            'must be one of "lens", "double"',
         ),
         (
             {"adhesion": {**WATER, "contact_angle": 90.0, "volume": 1e-12}},

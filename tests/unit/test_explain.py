@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from pdem.case.example_cases import example_text
 from pdem.case.explain import explain
-from pdem.case.key_texts import models_in
+from pdem.case.key_texts import meaning_of, models_in, plain
 from pdem.case.schema import CaseData
 from pdem.cli import main
 from pdem.contact.law.models import PARTS
@@ -50,6 +50,7 @@ def test_every_key_is_explained():
         assert "`" not in text
         assert "typing." not in text
         assert "<class" not in text
+        assert " ...\n" not in f"{text.partition('example, of pdem new')[0]}\n"  # texts ended after a line
 
 
 @pytest.mark.parametrize("key", PLANS)
@@ -144,7 +145,68 @@ def test_sections_and_mistakes():
         explain("particles.a.radius")
 
 
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        (
+            "friction",
+            ["  materials.NAME.friction ", "interactions.NAME.rolling.friction ", "rolling_friction "],
+        ),
+        ("rotation", ["  walls.rotation ", "walls.rotation.rate ", "(motions.NAME.rotation)"]),
+        ("rpm", ["walls.rotation.rate ", "walls.oscillation.frequency ", "particles.angular_velocity "]),
+        ("degrees", ["walls.inclination ", "walls.swing.amplitude "]),
+        ("angle-of-repose", ['  sweep.measures.NAME.kind = "angle-of-repose"', "slope of a heap"]),
+        ("discharge_rate", ['kind = "discharge-rate"']),
+        ("jkr", ['interactions.NAME.adhesion.model = "jkr"', "work_of_adhesion"]),
+        ("rosin-rammler", ['radius.distribution = "rosin-rammler"']),
+        ("cylinder", ['walls.shape = "cylinder"', 'fill.shape = "cylinder"']),
+        ("hertz-mindlin", ['interactions.NAME.law = "hertz-mindlin"']),
+        ("rolling friction", ["interactions.NAME.rolling_friction ", "interactions.NAME.rolling.friction "]),
+        ("ROLLING_friction", ["interactions.NAME.rolling_friction "]),
+        ("mixer", ["  pdem new h2_mixer"]),
+        (
+            "youngsModulus",
+            ["is no word of pdem; did you mean youngs_modulus?", "materials.NAME.youngs_modulus"],
+        ),
+        ("timestep", ["did you mean step?", "  time.step "]),
+        ("fricton", ["is no word of pdem; did you mean friction?", "materials.NAME.friction"]),
+    ],
+)
+def test_words_are_looked_for_everywhere(word, expected):
+    text = explain(word, study_roots())
+    assert all(one in text for one in expected), text
+    head, *lines = text.splitlines()
+    assert word in head
+    assert lines
+    names = [line.split("  ")[1] for line in lines]
+    assert len(set(zip(names, lines, strict=True))) == len(lines)
+    assert all(line.startswith("  ") and len(line.split()) > 2 for line in lines)  # one line each
+
+
+def test_whatever_a_search_lists_can_be_explained():
+    """Except examples, which are no keys."""
+    for word in ("friction", "rotation", "file", "radius", "stage"):
+        for line in explain(word, study_roots()).splitlines()[1:]:
+            name = line.split("  ")[1].partition(" = ")[0].strip()
+            if not name.startswith("pdem new "):
+                assert explain(name.removesuffix(".model"), study_roots())
+
+
+def test_a_section_has_all_that_its_keys_mean():
+    text = " ".join(explain("insertions").split())
+    for name in CaseData.model_fields["insertions"].annotation.__args__[0].model_fields:
+        meaning = plain(meaning_of(CaseData.model_fields["insertions"].annotation.__args__[0], name))
+        assert " ".join(meaning.split()) in text, name
+
+
+def test_nothing_found():
+    with pytest.raises(InputError, match="nothing has the words 'blue moon'"):
+        explain("blue moon")
+
+
 def test_the_command():
+    found = CliRunner().invoke(main, ["explain", "rolling", "friction"], standalone_mode=False)
+    assert "interactions.NAME.rolling_friction" in found.output
     found = CliRunner().invoke(main, ["explain", "domain.gravity"], standalone_mode=False)
     assert "Acceleration in m/s^2" in found.output
 

@@ -90,18 +90,18 @@ def test_a_face_in_a_file(tmp_path):
         case_of(inlet(count=5, face={"shape": "mesh", "mesh": f"{name}.vtk"}), folder=tmp_path)
         for name in ("inlet", "bent")
     )
-    assert not [one for one in insertion_findings(flat, 2e-5, 0) if one.level != "info"]
+    assert not [one for one in insertion_findings(flat, 2e-5) if one.level != "info"]
     with pytest.raises(CaseError, match=r"insertions\[0\].face: is no plane"):
-        list(insertion_findings(bent, 2e-5, 0))
+        list(insertion_findings(bent, 2e-5))
     missing = case_of(inlet(count=5, face={"shape": "mesh", "mesh": "none.vtk"}), folder=tmp_path)
     with pytest.raises(CaseError, match=r"insertions\[0\].face.mesh"):
-        list(insertion_findings(missing, 2e-5, 0))
+        list(insertion_findings(missing, 2e-5))
 
 
 def levels(case):
     return {
         one.level: one.message
-        for one in insertion_findings(case, case.resolved_step(), 0)
+        for one in insertion_findings(case, case.resolved_step())
         if one.subject[:3] == "ins"
     }
 

@@ -175,8 +175,8 @@ offset = [1, 0, 0]
         ),
         ("rotate = {axis = [0, 0, 1], angle = {degree = 90}}", "did you mean 'degrees'?"),
         ('rotate = {axis = [0, 0, 1], angle = "90"}', 'walls[0].rotate.angle = "90": must be a number'),
-        ("offset = 1.0", "walls[0].offset = 1.0: must be a list"),
-        ("offset = [1.0]", "walls[0].offset = [1.0]: has too few entries, at least 2 are needed"),
+        ("offset = 1.0", "walls[0].offset = 1.0: must be three numbers"),
+        ("offset = [1.0]", "walls[0].offset = [1.0]: has too few entries, at least 3 are needed"),
         ("move = [1, 2, 3]", "walls[0].move = [1, 2, 3]: is not a key"),
     ],
 )

@@ -52,6 +52,7 @@ def test_a_good_case_has_no_errors_and_no_warnings() -> None:
         "wall floor",
         "memory",
         "processes",
+        "sizes",
     }
 
 
@@ -173,21 +174,24 @@ def test_gravity_elsewhere_is_no_slip(gravity: list[float]) -> None:
 
 
 def test_how_deep_an_impact_goes_is_told() -> None:
-    """The closed form of Hertz on a rigid wall, by the speed of a fall through the domain."""
-    modulus, speed = 1e7 / (1.0 - 0.2**2), np.sqrt(2.0 * 9.81)
+    """The closed form of Hertz, at sqrt(e) of the speed of a fall from where the highest sphere is onto the floor."""
+    modulus, speed = 1e7 / (1.0 - 0.2**2), np.sqrt(2.0 * 9.81 * 0.45)
     mass = 1000.0 * 4.0 / 3.0 * np.pi * 0.05**3
-    depth = (15.0 * 0.5 * mass * speed**2 / (16.0 * np.sqrt(0.025) * 0.5 * modulus)) ** 0.4 / 0.05
-    (one,) = (one for one in findings() if one.subject == "stiffness")
+    depth = (15.0 * 0.5 * mass * 0.4 * speed**2 / (16.0 * np.sqrt(0.025) * 0.5 * modulus)) ** 0.4 / 0.05
+    apart = "particles[0].positions=[[0.2, 0.2, 0.5], [0.8, 0.8, 0.5]]"
+    (one,) = (one for one in findings(apart) if one.subject == "stiffness")
     assert one.level == "info"
     assert f"an impact at {speed:.3g} m/s of grain on grain overlaps by " in one.message
-    told = float(one.message.partition("overlaps by ")[2].partition(" %")[0]) / 100.0
-    assert told == pytest.approx(depth, rel=1e-2)
-    (line,) = (line for line in bad("materials.grain.youngs_modulus=2e5") if "stiffness" in line)
-    assert line.startswith("warning: stiffness: an impact at 4.43 m/s of grain on grain overlaps by ")
+    assert one.message.endswith(", for a moment (a fall of 0.45 m onto wall floor)")
+    found = float(one.message.partition("overlaps by ")[2].partition(" %")[0]) / 100.0
+    assert found == pytest.approx(depth, rel=1e-2)
+    (line,) = (line for line in bad(apart, "materials.grain.youngs_modulus=3e4") if "stiffness" in line)
+    assert line.startswith(f"warning: stiffness: an impact at {speed:.3g} m/s of grain on grain overlaps by ")
     assert line.endswith(
-        "a run ends at 50 % (limits.largest_overlap): check the unit of youngs_modulus, or make it larger"
+        "a run ends at 50 % (limits.largest_overlap): check the unit of youngs_modulus and of lengths, or make it "
+        "larger"
     )
-    assert bad("materials.grain.youngs_modulus=2e5", "limits.largest_overlap=1.0") == []
+    assert bad(apart, "materials.grain.youngs_modulus=3e4", "limits.largest_overlap=1.0") == []
 
 
 def test_the_linear_law_is_judged_by_its_largest_spheres() -> None:
@@ -197,7 +201,9 @@ def test_the_linear_law_is_judged_by_its_largest_spheres() -> None:
     (one,) = (one for one in findings(*laws, sizes) if one.subject == "stiffness")
     radius = max(initial_particles(Case.from_text(BASE))["radius"])
     mass = 1000.0 * 4.0 / 3.0 * np.pi * radius**3
-    assert f"{100.0 * np.sqrt(2.0 * 9.81 * mass / 1e6) / radius:.1f}"[:2] in one.message
+    speed = float(one.message.partition("impact at ")[2].partition(" m/s")[0])
+    found = float(one.message.partition("overlaps by ")[2].partition(" %")[0]) / 100.0
+    assert found == pytest.approx(speed * np.sqrt(mass / 1e6) / radius, rel=3e-2)
 
 
 def test_a_case_in_the_plane_moves_in_it() -> None:

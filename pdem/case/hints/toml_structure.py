@@ -1,0 +1,129 @@
+"""Causes of mistakes in TOML that lie in other lines: lists and texts that do not end, tables that are there twice."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pdem.case.hints.toml_place import blanked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pdem.case.hints.toml_place import Place
+
+_HEADER = re.compile(r"^[ \t]*(\[\[?)\s*([^\]\n]*?)\s*(\]\]?)", re.MULTILINE)
+_KEY = re.compile(r"^[ \t]*([\w.\"'-]+)\s*=", re.MULTILINE)
+_BEGIN_OF_STATEMENT = re.compile(r"\s*(?:[\w.\"'-]+\s*=|\[\[?\s*[A-Za-z_\"'][^\]=,]*\]\]?\s*(?:#.*)?$)")
+_PAIRS = {"[": "]", "{": "}", "(": ")"}
+
+
+def structure_cause(place: Place, lists: Sequence[str]) -> tuple[Place, str] | None:
+    """Return where a mistake begins that the parser found later, and its cause; None if it is none of that kind."""
+    if place.reason.startswith("Cannot "):
+        return place, _repeated(place, lists)
+    if place.reason.startswith(("Unclosed", "Invalid value", "Invalid initial character")):
+        return _unclosed(place)
+    if place.reason.startswith(("Expected '\"'", 'Expected "', "Unterminated string", "Illegal character")):
+        return _unclosed_text(place)
+    return None
+
+
+def _repeated(place: Place, lists: Sequence[str]) -> str:
+    """Return why a table or a key cannot stand here."""
+    header = _HEADER.match(place.line)
+    if header is None:
+        return _repeated_key(place)
+    name, many = header[2], header[1] == "[["
+    first = next((one for one in _HEADER.finditer(place.text, 0, place.begin) if one[2] == name), None)
+    within = next(
+        (one for one in _HEADER.finditer(place.text, 0, place.begin) if one[2].startswith(f"{name}.")), None
+    )
+    if many and first is None and within is not None:
+        at = _line_of(place, within.start())
+        return f"[{within[2]}] in line {at} stands before it and belongs to one: put it behind its [[{name}]]"
+    if first is None:
+        at = _line_of_key(place, name)
+        return f"{name} is there already{f', in line {at}' if at else ''}: keep all its keys in one place"
+    at = _line_of(place, first.start())
+    if name in lists:
+        which = f"both here and in line {at}" if not many else f"in line {at} as well"
+        return f"there may be several of {name}: write [[{name}]] with two brackets, {which}"
+    if many:
+        return f"there is only one {name}, [{name}] in line {at}: write [{name}] with its keys once"
+    return f"the table [{name}] is there already, in line {at}: put its keys together there"
+
+
+def _repeated_key(place: Place) -> str:
+    """Return where a key has been given before."""
+    key = place.key or place.line.partition("=")[0].strip()
+    header = list(_HEADER.finditer(place.text, 0, place.begin))
+    begin = header[-1].end() if header else 0
+    earlier = [one for one in _KEY.finditer(place.text, begin, place.begin) if one[1] == key]
+    if earlier:
+        at = _line_of(place, earlier[0].start(1))
+        return f"the key {key} is given twice, first in line {at}: keep one of them"
+    return f"{key or 'this'} is given twice: keep one of them"
+
+
+def _line_of(place: Place, position: int) -> int:
+    """Return the number of the line of the first letter from a position on."""
+    while position < len(place.text) and place.text[position].isspace():
+        position += 1
+    return place.text.count("\n", 0, position) + 1
+
+
+def _line_of_key(place: Place, name: str) -> int:
+    """Return the number of the line that gives a table by a key, 0 if there is none."""
+    first = next((one for one in _KEY.finditer(place.text, 0, place.begin) if one[1] == name), None)
+    return 0 if first is None else _line_of(place, first.start(1))
+
+
+def _unclosed(place: Place) -> tuple[Place, str] | None:
+    """Return where the bracket is that nothing closes, or what separates the elements wrongly."""
+    opened = _open_brackets(place)
+    if not opened:
+        return None
+    first, bracket = place.moved(opened[-1]), place.text[opened[-1]]
+    wanted, what = _PAIRS[bracket], "list" if bracket == "[" else "inline table"
+    at_end = place.position >= len(place.text.rstrip())
+    letter = "" if at_end else place.text[place.position]
+    if letter in tuple(")}]") and letter != wanted:
+        return place, f"the {what} that begins with {bracket} ends with {wanted}, not with {letter}"
+    if bracket == "{":
+        return (first, _one_line(first)) if at_end or letter == "\n" or first.number != place.number else None
+    if at_end or (_BEGIN_OF_STATEMENT.match(place.line) and not place.before.strip()):
+        return first, f"the list that begins here has no {wanted}"
+    return None
+
+
+def _one_line(first: Place) -> str:
+    key = first.key or "NAME"
+    text = "an inline table {...} begins and ends on one line, without a comma at its end"
+    return f"{text}; for several lines begin a table: [SECTION.{key}], and a line for each key"
+
+
+def _open_brackets(place: Place) -> list[int]:
+    """Return the positions of the brackets before a place that are not closed there."""
+    opened: list[int] = []
+    for position, letter in enumerate(blanked(place.text[: place.position])):
+        if letter in "[{":
+            opened.append(position)
+        elif letter in "]}" and opened:
+            opened.pop()
+    return opened
+
+
+def _unclosed_text(place: Place) -> tuple[Place, str] | None:
+    """Return where a text in quotes begins that nothing ends."""
+    bare = blanked(place.text)
+    first = next((at for at, letter in enumerate(bare) if letter in "\"'"), len(bare))
+    if first >= place.position:
+        return None
+    begin, mark = place.moved(first), bare[first]
+    if place.text[first : first + 3] == 3 * mark:
+        return begin, f"the text that begins here with {3 * mark} does not end with {3 * mark}"
+    other = '"' if mark == "'" else "'"
+    ends_with_other = begin.line.rstrip(" ,]}").endswith(other)
+    how = f"but with {other}: take the same quotes" if ends_with_other else "on this line"
+    return begin, f"the text that begins here with {mark} does not end with {mark} {how}"

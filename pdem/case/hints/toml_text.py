@@ -1,0 +1,85 @@
+"""Reader of TOML whose messages show the line, point at the place, and say what usually causes such a mistake."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.hints.toml_causes import cause_at
+from pdem.case.hints.toml_place import Place
+from pdem.case.hints.toml_structure import structure_cause
+from pdem.foundation.errors import CaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHOWN = 100
+"""Letters of a line that are shown at most."""
+
+_LONGEST_CAUSE = 240
+
+_WHERE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)\Z", re.DOTALL)
+
+
+def parsed(text: str, source: str, lists: Sequence[str] = ()) -> dict[str, Any]:
+    """Return parsed TOML.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    source : str
+        Name of its file, for messages.
+    lists : sequence of str
+        Names of sections of which there may be several, ``[[NAME]]``.
+
+    Raises
+    ------
+    CaseError
+        If it is not valid. The message has the line of the text, a caret below the place, and the usual cause.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place, cause = _place_and_cause(text, str(error), lists)
+        where = f"line {place.number}, column {place.column}"
+        raise CaseError(f"{source}: {where}: not valid TOML: {cause}\n{shown(place)}") from None
+    except (RecursionError, ValueError) as error:
+        # Python limits the depth of nesting and the digits of an integer.
+        raise CaseError(f"{source}: not usable TOML: {str(error).splitlines()[0]}") from None
+
+
+def value_cause(text: str) -> str:
+    """Return the usual cause for which a text is no value of TOML, empty if none is known."""
+    line = f"value = {text}"
+    try:
+        tomllib.loads(line)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        place, cause = _place_and_cause(line, str(error), ())
+        return "" if cause == place.reason else cause
+    return ""
+
+
+def _place_and_cause(text: str, message: str, lists: Sequence[str]) -> tuple[Place, str]:
+    """Return the place of an error of the parser, moved to where the mistake begins, and its usual cause."""
+    found = _WHERE.match(message)
+    text = text.replace("\r\n", "\n")  # as the parser counts
+    reason = found[1] if found else message
+    if found and found[2]:
+        place = Place.at_line(text, int(found[2]), int(found[3]), reason)
+    else:
+        place = Place(text, len(text.rstrip("\n")), reason)
+    moved = structure_cause(place, lists)
+    place, cause = moved if moved is not None else (place, cause_at(place) or reason)
+    return place, cause if len(cause) <= _LONGEST_CAUSE else f"{cause[:_LONGEST_CAUSE]} ..."
+
+
+def shown(place: Place) -> str:
+    """Return the line of a place with a caret below it."""
+    line, at = place.line, place.column - 1
+    first = max(0, at - _SHOWN // 2) if len(line) > _SHOWN else 0
+    part = line[first : first + _SHOWN]
+    part = "".join(letter if letter.isprintable() else " " for letter in part)
+    number = f"{place.number:>5} | "
+    return f"{number}{part}\n{' ' * (len(number) - 2)}| {' ' * (at - first)}^"
