@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.fields import written_fields
 from pdem.output.contact_snapshots import contact_fields
+from pdem.simulation.contact_counts import CONTACT_COUNT
 from pdem.simulation.particle_output import CLUSTER_FIELDS
 from pdem.simulation.wall_output import BODY_FIELDS, BODY_INDEX, FACET_FIELDS, FACET_NUMBER, NODE_FIELDS
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = "generated/columns"
 TABLES: dict[str, Iterable[Field]] = {
-    "particles": written_fields(),
+    "particles": (*written_fields(), CONTACT_COUNT),
     "clusters": CLUSTER_FIELDS,
     "contacts": contact_fields(energies=True, ages=True),
     "wall_points": NODE_FIELDS,

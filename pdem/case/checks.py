@@ -17,6 +17,7 @@ from pdem.case.gravity import gravity_tables
 from pdem.case.insertion_rules import insertion_problems
 from pdem.case.laws import interaction_problems, liquid_problems
 from pdem.case.materials import split_pair
+from pdem.case.mean_loads import mean_load_problems
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.motions import RotationKind
 from pdem.case.particle_sources import largest_given_radius, particle_materials
@@ -65,6 +66,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         sensor_problems,
         field_problems,
         collision_problems,
+        mean_load_problems,
         force_problems,
         _motions,
         _detection,

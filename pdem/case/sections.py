@@ -12,6 +12,7 @@ from pdem.case.base import (
     AutoOrPositive,
     AutoOrSizes,
     Flags,
+    Name,
     Positive,
     Section,
     Seed,
@@ -196,6 +197,10 @@ class Output(Section):
     contact_ages : bool
         Whether contacts remember how long they have lasted. This takes one more number for each contact, and
         kernels of its own. The motion has the same bits.
+    mean_wall_loads : tuple of str
+        Names of walls, or patterns such as ``"*"`` for all: the series has the mean force, torque and power of the
+        particles on them over all steps since the last line that was due, and the largest force and torque in one of
+        these steps. The other columns of loads are those of the step of the line.
     collision_energies : optional
         Count collisions by the energy that they lose.
     """
@@ -209,6 +214,7 @@ class Output(Section):
     stress: bool = False
     contacts_every: Positive | None = None
     contact_ages: bool = False
+    mean_wall_loads: Annotated[tuple[Name, ...], Field(strict=False)] = ()
     collision_energies: CollisionEnergies | None = None
 
 

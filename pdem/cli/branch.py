@@ -62,6 +62,6 @@ def _branch(prepare: Callable[[], Any], quiet: bool, communicator: Any, threads:
     if is_root(communicator) and not quiet:
         for note in (f"going on from {plan.start}", *plan.notes):
             echo_to_stderr(note)
-    load_kernels(communicator, plan.case(), threads)
+    load_kernels(communicator, plan.case(), threads, folder=plan.case().output.folder)
     run_branch(plan, communicator, threads, quiet=quiet, commands=COMMAND_LINE)
     return 0

@@ -157,12 +157,20 @@ def echo_findings(findings: Sequence[Finding]) -> bool:
     return any(finding.level == "error" for finding in findings)
 
 
-def load_kernels(communicator: Any, case: Case | None, threads: int, flag: SignalFlag | None = None) -> bool:
+def load_kernels(
+    communicator: Any,
+    case: Case | None,
+    threads: int,
+    flag: SignalFlag | None = None,
+    folder: str | None = None,
+) -> bool:
     """Load all kernels that are needed, or compile them; return whether any was compiled. Collective.
 
-    A stop signal in `flag` ends it early.
+    A stop signal in `flag` ends it early. `folder` is that of the output of a run, which says there how far it is.
     """
+    from pdem.output.run_status import CompilingStatus
     from pdem.simulation.prepare_kernels import prepare_kernels
     from pdem.simulation.simulation import Simulation
 
-    return prepare_kernels(Simulation, communicator, case, threads, flag)
+    status = CompilingStatus(folder) if folder is not None and is_root(communicator) else None
+    return prepare_kernels(Simulation, communicator, case, threads, flag, status)

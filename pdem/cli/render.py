@@ -29,9 +29,19 @@ _PIXELS = click.IntRange(16, 20000)
 @click.option(
     "--contacts", is_flag=True, help="Draw force chains in place of particles (needs output.contacts_every)."
 )
-@click.option("--colour-by", help="Field to colour by; by default speed, for contacts normal_force.")
+@click.option(
+    "--colour-by",
+    help="Field to colour by; by default speed, for contacts normal_force. A field of walls (wear, pressure, "
+    "sliding_power) colours these, and particles have one colour.",
+)
 @click.option("--colour-map", default="viridis", show_default=True, help="Colour map of matplotlib.")
 @click.option("--limits", type=(float, float), help="Values at the ends of the colour map.")
+@click.option("--colour-walls-by", help="Field to colour walls by, beside the colours of particles.")
+@click.option(
+    "--wall-colour-map", default="plasma", show_default=True, help="Colour map of --colour-walls-by."
+)
+@click.option("--wall-limits", type=(float, float), help="Values at its ends.")
+@click.option("--particles/--no-particles", default=True, help="Draw particles, or leave them out.")
 @click.option(
     "--size",
     type=(_PIXELS, _PIXELS),
@@ -42,9 +52,7 @@ _PIXELS = click.IntRange(16, 20000)
 @click.option(
     "--wall-opacity",
     type=click.FloatRange(0.0, 1.0),
-    default=0.15,
-    show_default=True,
-    help="0 is invisible, 1 is opaque.",
+    help="0 is invisible, 1 is opaque; by default 0.15, for walls that are coloured by a field 1.",
 )
 @click.option(
     "--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Frames per second of films."

@@ -30,7 +30,24 @@ def require_results(path: str | Path, command: str) -> None:
         raise InputError(_case_hint(path, command))
     if not path.exists():
         what = "file" if path.suffix else "folder"
-        raise InputError(f"{path}: no such {what}; {_similar_folders(path)}")
+        raise InputError(f"{path}: no such {what}; {similar_folders(path)}")
+
+
+def require_folder_of_run(path: str | Path, command: str) -> None:
+    """Refuse a path that is a file; a folder need not be there yet.
+
+    Raises
+    ------
+    InputError
+        If it is a file: a case, whose output folder is named, or one in a folder.
+    """
+    from pdem.foundation.errors import InputError
+
+    path = Path(path)
+    if path.suffix == ".toml" and path.is_file():
+        raise InputError(_case_hint(path, command))
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file; name the output folder of a run: pdem {command} {path.parent}")
 
 
 def _case_hint(path: Path, command: str) -> str:
@@ -42,7 +59,9 @@ def _case_hint(path: Path, command: str) -> str:
     return f"{path}: is a case, and {folder} has no results of it yet: pdem run {path}"
 
 
-def _similar_folders(path: Path) -> str:
+def similar_folders(path: str | Path) -> str:
+    """Return which folders with results there are near a path, those of similar names first."""
+    path = Path(path)
     parent = path.parent
     while not parent.is_dir():
         parent = parent.parent

@@ -148,7 +148,7 @@ def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions)
     if is_root(communicator) and not options.quiet:
         echo_findings([finding for finding in findings if finding.level == "warning"])
     _refuse_errors(case, findings)
-    load_kernels(communicator, case, threads, flag)
+    load_kernels(communicator, case, threads, flag, case.output.folder)
     stop_if_signalled(communicator, flag)
     simulation = Simulation(
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
@@ -356,7 +356,7 @@ def _continue_run(
     for note in (*point.warnings, *notes):
         echo(note)
     options.check(communicator)
-    load_kernels(communicator, case, threads, options.flag)
+    load_kernels(communicator, case, threads, options.flag, case.output.folder)
     stop_if_signalled(communicator, options.flag)
     wanted = (
         options.laws if changes or options.laws else False

@@ -26,10 +26,14 @@ def watch(output: str, host: str, port: int) -> int:
 
 
 def _watch(output: str, host: str, port: int) -> None:
+    from pdem.cli.result_paths import require_folder_of_run, similar_folders
     from pdem.watch.server import LOOPBACK, serve
 
+    require_folder_of_run(output, "watch")
     if not Path(output).is_dir():
-        echo_to_stderr(f"pdem: {output}: no such folder yet; the page shows the run when it has begun")
+        echo_to_stderr(
+            f"{output}: no such folder yet, the page shows the run when it has begun; {similar_folders(output)}"
+        )
     if host not in LOOPBACK:
-        echo_to_stderr(f"pdem: warning: everybody who reaches {host} can see this run; there is no password")
+        echo_to_stderr(f"warning: everybody who reaches {host} can see this run; there is no password")
     serve(output, host, port, lambda address: click.echo(f"{address}  (Ctrl-C ends it)"))

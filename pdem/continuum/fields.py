@@ -16,6 +16,7 @@ import numpy as np
 from pdem.continuum.sums import CONTACT, COUNT, MASS, MOMENTUM, MOVING, PAIRS, SIZE, WALL
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.fields import Field
+from pdem.foundation.named import Named
 from pdem.output.images import write_image
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ class ContinuumFields:
         Their fields.
     parts : mapping of str to CellColumns, optional
         Those of each material, which add up to the whole.
+    lacking : str, optional
+        Why contacts are not known, if they are not: what the error says where a field needs them.
 
     Attributes
     ----------
@@ -103,30 +106,40 @@ class ContinuumFields:
     """
 
     def __init__(
-        self, grid: Grid, columns: CellColumns, parts: Mapping[str, CellColumns] | None = None
+        self,
+        grid: Grid,
+        columns: CellColumns,
+        parts: Mapping[str, CellColumns] | None = None,
+        lacking: str = "",
     ) -> None:
-        self.grid, self.columns = grid, columns
-        self.materials = {name: ContinuumFields(grid, part) for name, part in (parts or {}).items()}
+        self.grid, self.columns, self._lacking = grid, columns, lacking
+        made = {name: ContinuumFields(grid, part, lacking=lacking) for name, part in (parts or {}).items()}
+        self.materials = Named(
+            made, "material", 'there are no parts of materials; make fields with by="material"'
+        )
 
     @classmethod
-    def of_sums(cls, grid: Grid, sums: Floats, materials: Sequence[str] = ()) -> ContinuumFields:
+    def of_sums(
+        cls, grid: Grid, sums: Floats, materials: Sequence[str] = (), lacking: str = ""
+    ) -> ContinuumFields:
         """Return the fields of sums (classes, cells, SUMS), means over states; classes are materials, if any."""
         parts = {name: _columns_of(grid, one) for name, one in zip(materials, sums, strict=False)}
-        return cls(grid, _columns_of(grid, sums.sum(axis=0)), parts)
+        return cls(grid, _columns_of(grid, sums.sum(axis=0)), parts, lacking)
 
     def on(self, grid: Grid) -> ContinuumFields:
         """Return the same fields on cells that are elsewhere by now, as many."""
         if grid is self.grid:
             return self
         parts = {name: one.columns for name, one in self.materials.items()}
-        return ContinuumFields(grid, self.columns, parts)
+        return ContinuumFields(grid, self.columns, parts, self._lacking)
 
     @classmethod
     def mean(cls, fields: Sequence[ContinuumFields], weights: Sequence[float]) -> ContinuumFields:
         """Return the mean of fields by weights that add up to 1, on the grid of the last."""
         names = fields[0].materials
         parts = {name: _mean([one.materials[name].columns for one in fields], weights) for name in names}
-        return cls(fields[-1].grid, _mean([one.columns for one in fields], weights), parts)
+        lacking = next((one._lacking for one in fields if one._lacking), "")
+        return cls(fields[-1].grid, _mean([one.columns for one in fields], weights), parts, lacking)
 
     def __repr__(self) -> str:
         """Return the number of cells."""
@@ -135,6 +148,8 @@ class ContinuumFields:
     def __getattr__(self, name: str) -> Floats:
         if name not in CellColumns._fields:
             raise AttributeError(f"there is no field {name!r}; there are {', '.join(NAMES)}")
+        if name in _OF_CONTACTS and self._lacking:
+            raise InputError(self._lacking)
         found: Floats = getattr(self.columns, name)
         return found
 
@@ -181,10 +196,14 @@ class ContinuumFields:
 
     @property
     def named(self) -> dict[str, Floats]:
-        """All fields by name, as files have them: those of materials after their names and an underscore."""
-        found = {name: self[name] for name in NAMES}
+        """All fields by name, as files have them: those of materials after their names and an underscore.
+
+        Those that need contacts are left out where contacts are not known.
+        """
+        names = [name for name in NAMES if not self._lacking or name not in NEED_CONTACTS]
+        found = {name: self[name] for name in names}
         for material, part in self.materials.items():
-            found |= {f"{material}_{name}": part[name] for name in NAMES}
+            found |= {f"{material}_{name}": part[name] for name in names}
         return found
 
     def write(self, path: str | Path) -> None:
@@ -200,6 +219,10 @@ class ContinuumFields:
 
 NAMES = tuple(field.name for field in CELL_FIELDS)
 """Names of all fields."""
+
+_OF_CONTACTS = "contact_stress", "wall_force"
+NEED_CONTACTS = (*_OF_CONTACTS, "stress", "pressure")
+"""Names of fields that contacts have a part in."""
 
 
 def fields_with_parts(materials: Sequence[str]) -> tuple[Field, ...]:

@@ -25,6 +25,9 @@ LIMBS = 72
 NARROW_LIMBS, NARROW_BELOW = 10, 224
 """Limbs of sums of which there are many, and bits of these below 1: from 4e-52 to 1e28 they are as exact."""
 
+WIDE_BELOW, NARROW_LARGEST = _SHIFT, 2.0**90
+"""Bits below 1 of sums of `LIMBS`, and the numbers that narrow ones have room for: smaller than this."""
+
 _NARROW_BEGIN = (_SHIFT - NARROW_BELOW) // 32
 _NORMALISE_AFTER = 2**28
 

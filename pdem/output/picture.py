@@ -12,18 +12,22 @@ import numpy as np
 
 from pdem.foundation.errors import PdemError
 from pdem.foundation.extras import how_to_install
-from pdem.output.scene import field_label
+from pdem.output.colour_scale import add_bars
 from pdem.output.summary import body_count, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.output.colour_scale import Scale
+    from pdem.output.colours import Coloured
     from pdem.output.scene import Frame, Walls
 
 _LINE_COLOUR = "#2b3440"
 _BACKGROUND_BOTTOM, _BACKGROUND_TOP = "#ffffff", "#dfe6ee"
 _WALL_COLOURS = ("#8fa3b8", "#8795a5", "#7a9a8d", "#9a8ba8", "#a89f7f", "#7f93b4")
-_INNER_OPACITY = 3.0
+_PLAIN = 184, 190, 197
+"""Colour of particles that are not coloured by a field."""
+_WALL_OPACITY, _INNER_OPACITY = 0.15, 3.0
 _EDGE_OPACITY = 0.35
 _SHARP_EDGE = 30.0
 _VIEW_ANGLE = 25.0
@@ -83,20 +87,28 @@ class Look:
     ----------
     size : tuple of int
         In pixels.
-    colour_by, colour_map, limits
-        Field, map and limits of the colours.
-    wall_opacity : float
-        Opacity of the walls.
+    particles, walls : Coloured or None
+        How particles, or contacts, and walls are coloured; None: not by a field.
+    wall_opacity : float or None
+        Opacity of the walls; None for the usual ones.
+    shows_particles : bool
+        Whether particles, or contacts, are drawn.
     sampling : int
         Pixels drawn per pixel along each axis: 2 gives smooth edges, 1 takes a third of the time (films).
     """
 
     size: tuple[int, int]
-    colour_by: str
-    colour_map: str
-    limits: tuple[float, float]
-    wall_opacity: float
+    particles: Coloured | None
+    walls: Coloured | None = None
+    wall_opacity: float | None = None
+    shows_particles: bool = True
     sampling: int = 2
+
+    @property
+    def scales(self) -> list[Scale]:
+        """The scales of a picture, from the top."""
+        shown = [self.particles] if self.shows_particles else []
+        return [one.scale for one in (*shown, self.walls) if one is not None]
 
     @property
     def scale(self) -> float:
@@ -135,18 +147,17 @@ def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
             plotter.add_light(
                 pyvista.Light(position=position, light_type="camera light", intensity=intensity)
             )
-        if frame.contacts is None:
-            _add_particles(plotter, frame, camera, look)
-        else:
-            _add_chains(plotter, frame, camera, look)
+        if look.shows_particles:
+            add = _add_particles if frame.contacts is None else _add_chains
+            add(plotter, frame, camera, look)
         if frame.walls is None:
             _add_outline(plotter, camera, look)
-        elif look.wall_opacity > 0:
+        else:
             _add_walls(plotter, frame.walls, camera, look)
-        _add_scale(plotter, look)
+        add_bars(plotter, look.scales, look.scale)
         _add_text(plotter, frame, look)
         _place_camera(plotter, camera, look)
-        if frame.contacts is None:
+        if frame.contacts is None and look.shows_particles:
             _add_shadows(plotter, frame)
         return _downsampled(plotter.screenshot(return_img=True), look.size)
     finally:
@@ -155,19 +166,16 @@ def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
 
 def _add_particles(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
     """Add the spheres; their shader wants single precision, which is enough relative to the centre of the scene."""
-    from matplotlib import colormaps
     from vtkmodules.vtkRenderingCore import vtkActor
     from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLSphereMapper
 
     whole = np.isfinite(frame.columns["position"]).all(axis=1)
     if not whole.any():
         return
-    low, high = look.limits
-    fractions = np.clip((frame.values(look.colour_by)[whole] - low) / (high - low), 0, 1)
     centres = (frame.columns["position"][whole] - camera.centre).astype(np.float32)
     cloud = import_pyvista().PolyData(centres)
     cloud["radius"] = frame.columns["radius"][whole].astype(np.float32)
-    cloud["colour"] = colormaps[look.colour_map](fractions, bytes=True)[:, :3]
+    cloud["colour"] = _colours(frame, look)[whole]
     cloud.set_active_scalars("colour")
     mapper = vtkOpenGLSphereMapper()
     mapper.SetInputData(cloud)
@@ -182,10 +190,16 @@ def _add_particles(plotter: Any, frame: Frame, camera: Camera, look: Look) -> No
     plotter.add_actor(actor)
 
 
+def _colours(frame: Frame, look: Look) -> NDArray[np.uint8]:
+    """Return the colours (n, 3) of all particles, or contacts."""
+    if look.particles is None:
+        number = len(frame.columns["radius"] if frame.contacts is None else frame.contacts["normal_force"])
+        return np.tile(np.array(_PLAIN, np.uint8), (number, 1))
+    return look.particles.scale.colours(frame.values(look.particles.field))
+
+
 def _add_chains(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
     """Add a tube along each contact, as thick as its normal force is large beside the largest ones."""
-    from matplotlib import colormaps
-
     assert frame.contacts is not None
     force = np.abs(frame.contacts["normal_force"])
     if not len(force) or not force.any():
@@ -193,37 +207,46 @@ def _add_chains(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
     begin = frame.contacts["centre"] - camera.centre
     ends = np.stack((begin, begin + frame.contacts["branch"]), axis=1).reshape(-1, 3)
     lines = np.column_stack((np.full(len(force), 2), np.arange(len(ends)).reshape(-1, 2)))
-    low, high = look.limits
-    fractions = np.clip((frame.values(look.colour_by) - low) / (high - low), 0, 1)
     share = np.minimum(force / np.percentile(force, _THICKEST), 1.0)
     radius = float(np.median(frame.columns["radius"])) * (_THINNEST + (_THICK - _THINNEST) * share)
     mesh = import_pyvista().PolyData(ends, lines=lines.ravel())
     mesh["width"] = np.repeat(radius, 2)
-    mesh["colour"] = np.repeat(colormaps[look.colour_map](fractions, bytes=True)[:, :3], 2, axis=0)
+    mesh["colour"] = np.repeat(_colours(frame, look), 2, axis=0)
     tubes = mesh.tube(scalars="width", absolute=True, n_sides=_TUBE_SIDES, capping=True)
     plotter.add_mesh(tubes, scalars="colour", rgb=True, ambient=0.3, diffuse=0.8, specular=0.2)
 
 
 def _add_walls(plotter: Any, walls: Walls, camera: Camera, look: Look) -> None:
-    """Add each wall as a tinted, translucent surface with its sharp edges."""
+    """Add each wall with its sharp edges: as a tinted, translucent surface, or in the colours of a field."""
     lower, upper = walls.vertices.min(axis=0), walls.vertices.max(axis=0)
     margin = 1e-3 * (upper - lower)
     loops = np.split(walls.facet_vertices, walls.facet_start[1:-1])
     for wall in np.unique(walls.facet_wall):
-        own = [loops[facet] for facet in np.flatnonzero(walls.facet_wall == wall)]
+        mine = np.flatnonzero(walls.facet_wall == wall)
+        own = [loops[facet] for facet in mine]
         faces = np.concatenate([np.concatenate(([len(loop)], loop)) for loop in own])
+        surface = import_pyvista().PolyData(walls.vertices - camera.centre, faces=faces)
         vertices = walls.vertices[np.concatenate(own)]
         inside = (vertices.min(axis=0) > lower + margin) & (vertices.max(axis=0) < upper - margin)
-        opacity = look.wall_opacity * (_INNER_OPACITY if np.count_nonzero(inside) > 1 else 1.0)
-        surface = import_pyvista().PolyData(walls.vertices - camera.centre, faces=faces)
-        plotter.add_mesh(
-            surface,
-            color=_WALL_COLOURS[int(wall) % len(_WALL_COLOURS)],
-            opacity=min(1.0, opacity),
-            ambient=0.4,
-            diffuse=0.6,
-        )
+        coloured = look.walls is not None and int(wall) in look.walls.walls
+        opacity = _opacity(look, coloured, bool(np.count_nonzero(inside) > 1))
+        if opacity == 0.0:
+            continue
+        if look.walls is not None and coloured:
+            surface.cell_data["colour"] = look.walls.scale.colours(walls.values(look.walls.field)[mine])
+            plotter.add_mesh(surface, scalars="colour", rgb=True, opacity=opacity, ambient=0.6, diffuse=0.4)
+        else:
+            colour = _WALL_COLOURS[int(wall) % len(_WALL_COLOURS)]
+            plotter.add_mesh(surface, color=colour, opacity=opacity, ambient=0.4, diffuse=0.6)
         _add_edges(plotter, surface, look)
+
+
+def _opacity(look: Look, coloured: bool, inner: bool) -> float:
+    """Return the opacity of a wall that is coloured by a field or not, and inside others or not."""
+    if look.wall_opacity is None and coloured:
+        return 1.0
+    usual = _WALL_OPACITY if look.wall_opacity is None else look.wall_opacity
+    return min(1.0, usual * (_INNER_OPACITY if inner else 1.0))
 
 
 def _add_edges(plotter: Any, surface: Any, look: Look) -> None:
@@ -238,33 +261,6 @@ def _add_outline(plotter: Any, camera: Camera, look: Look) -> None:
     half = (camera.upper - camera.lower) / 2
     box = import_pyvista().Box(np.stack([-half, half], axis=1).ravel())
     _add_edges(plotter, box, look)
-
-
-def _add_scale(plotter: Any, look: Look) -> None:
-    """Add the colour scale at the right edge."""
-    from vtkmodules.vtkRenderingCore import vtkPolyDataMapper
-
-    table = import_pyvista().LookupTable(look.colour_map)
-    table.scalar_range = look.limits
-    mapper = vtkPolyDataMapper()
-    mapper.SetLookupTable(table)
-    mapper.SetScalarRange(*look.limits)
-    bar = plotter.add_scalar_bar(
-        title=f"{field_label(look.colour_by)}\n",
-        mapper=mapper,
-        vertical=True,
-        position_x=0.89,
-        position_y=0.25,
-        width=0.06,
-        height=0.5,
-        n_labels=5,
-        fmt="%.3g",
-        color=_LINE_COLOUR,
-        title_font_size=round(20 * look.scale),
-        label_font_size=round(17 * look.scale),
-    )
-    bar.SetTextPad(round(7 * look.scale))
-    bar.SetBarRatio(0.3)
 
 
 def _add_text(plotter: Any, frame: Frame, look: Look) -> None:

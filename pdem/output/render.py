@@ -10,15 +10,17 @@ from tqdm import tqdm
 
 from pdem.foundation.errors import InputError, PdemError
 from pdem.foundation.extras import how_to_install
+from pdem.output.colours import Choice, assigned, coloured_particles, coloured_walls
 from pdem.output.picture import Camera, Look, draw, import_pyvista
 from pdem.output.scene import nearest_frame, open_scene
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
     from numpy.typing import NDArray
 
+    from pdem.output.colour_scale import Scale
     from pdem.output.scene import Frame, Scene
 
 VIEWS: dict[str, tuple[float, float, float]] = {
@@ -34,8 +36,7 @@ DEFAULT_VIEW = "three-quarter"
 FILMS = (".gif", ".mp4")
 """Endings of output files that hold all frames."""
 
-_FRAMES_FOR_LIMITS = 20
-_UPPER_PERCENTILE = 99.5
+_OF_A_SCALE = 48  # colours of a film in .gif
 _PROGRESS_LINES = 10  # for a film, without a terminal
 
 
@@ -46,26 +47,40 @@ class LookOptions(TypedDict, total=False):
     ----------
     size : tuple of int
         Width and height in pixels.
+    particles : bool
+        Whether particles, or contacts, are drawn.
     colour_by : str, optional
-        ``speed`` or a field; of vectors the length. Of contacts one of their columns.
+        ``speed`` or a field; of vectors the length. Of contacts one of their columns. A field that walls alone have,
+        such as ``wear``, ``pressure`` or ``sliding_power``, colours these, and particles have one colour.
     colour_map : str
         A colour map of matplotlib.
     limits : tuple of float, optional
         Values at the ends of the colour map; from the data if None.
-    wall_opacity : float
-        0 hides walls, 1 makes them solid; walls inside others are three times as opaque.
+    colour_walls_by : str, optional
+        A field of walls, or the length of one of vectors (``force``), beside `colour_by` for particles. Walls on which
+        it is 0 everywhere keep their own colours.
+    wall_colour_map, wall_limits
+        The same for walls.
+    wall_opacity : float, optional
+        0 hides walls, 1 makes them solid; walls inside others are three times as opaque. By default 0.15, for walls
+        that are coloured by a field 1.
     """
 
     size: tuple[int, int]
+    particles: bool
     colour_by: str | None
     colour_map: str
     limits: tuple[float, float] | None
-    wall_opacity: float
+    colour_walls_by: str | None
+    wall_colour_map: str
+    wall_limits: tuple[float, float] | None
+    wall_opacity: float | None
 
 
 DEFAULT_LOOK = LookOptions(
-    size=(1280, 960), colour_by=None, colour_map="viridis", limits=None, wall_opacity=0.15
-)
+    size=(1280, 960), particles=True, colour_by=None, colour_map="viridis", limits=None, colour_walls_by=None,
+    wall_colour_map="plasma", wall_limits=None, wall_opacity=None,
+)  # fmt: skip
 """Default options of a picture."""
 
 
@@ -125,23 +140,29 @@ def render(
     if ending not in (".png", *FILMS):
         raise InputError(f"{output}: no such picture format; end the output in .png, .gif or .mp4")
     options = _complete_look(look, contacts)
-    _check_colours(options["colour_map"], options["limits"])
+    for choice in _choices(options):
+        _check_colours(choice)
     scene = open_scene(source, contacts=contacts)
     if ending == ".mp4":
         _import_imageio()
     report = say or (lambda _: None)
     indices = range(len(scene.times)) if every or ending in FILMS else [_snapshot_index(scene, time, report)]
-    camera = _camera(scene, indices, view)
-    colour_by = options["colour_by"] or ""
-    colours = options["limits"] or _limits(scene, indices, colour_by)
+    camera = _camera(scene, indices, view, particles=options["particles"])
+    of_particles, of_walls = assigned(scene.frame(indices[0]), *_choices(options))
+    shown = coloured_particles(scene, indices, of_particles)
+    walls = coloured_walls(scene, indices, of_walls, beside=shown is not None and options["particles"])
     picture = Look(
-        options["size"], colour_by, options["colour_map"], colours, options["wall_opacity"],
+        options["size"],
+        shown,
+        walls,
+        options["wall_opacity"],
+        options["particles"],
         1 if ending in FILMS else 2,
-    )  # fmt: skip
+    )
     pictures = (draw(scene.frame(index), camera, picture) for index in _with_progress(indices, report))
     output.parent.mkdir(parents=True, exist_ok=True)
     if ending == ".gif":
-        return _write_gif(output, pictures, frames_per_second)
+        return _write_gif(output, pictures, frames_per_second, picture.scales)
     if ending == ".mp4":
         return _write_film(output, pictures, frames_per_second)
     return _write_pictures(output, pictures, numbered=every)
@@ -164,6 +185,14 @@ def _complete_look(given: LookOptions, contacts: bool) -> LookOptions:
     return options
 
 
+def _choices(options: LookOptions) -> tuple[Choice, Choice]:
+    """Return by what particles and walls are to be coloured."""
+    return (
+        Choice(options["colour_by"] or "", options["colour_map"], options["limits"]),
+        Choice(options["colour_walls_by"] or "", options["wall_colour_map"], options["wall_limits"]),
+    )
+
+
 def _snapshot_index(scene: Scene, time: float | None, say: Callable[[str], object]) -> int:
     """Return the index of the snapshot nearest to a time; report it if its time is another."""
     index = nearest_frame(scene, time)
@@ -184,32 +213,22 @@ def _with_progress(indices: Sequence[int], say: Callable[[str], object]) -> Iter
         yield index
 
 
-def _check_colours(colour_map: str, limits: tuple[float, float] | None) -> None:
+def _check_colours(choice: Choice) -> None:
     import_pyvista()
     from matplotlib import colormaps
 
-    if colour_map not in colormaps:
+    if choice.colour_map not in colormaps:
         raise InputError(
-            f"colour map {colour_map!r} is unknown; give one of matplotlib, such as viridis or turbo"
+            f"colour map {choice.colour_map!r} is unknown; give one of matplotlib, such as viridis or turbo"
         )
+    limits = choice.limits
     if limits is not None and not limits[0] < limits[1]:
         raise InputError(f"limits {limits[0]:g} and {limits[1]:g} leave no range; give the smaller one first")
 
 
-def _limits(scene: Scene, indices: Iterable[int], colour_by: str) -> tuple[float, float]:
-    """Return the range of the colours up to a percentile, so that a few fast particles do not darken all."""
-    chosen = list(indices)
-    chosen = chosen[:: max(1, len(chosen) // _FRAMES_FOR_LIMITS)]
-    columns = [scene.frame(index).values(colour_by) for index in chosen]
-    finite = [column for values in columns if len(column := values[np.isfinite(values)])]
-    low = min((float(column.min()) for column in finite), default=0.0)
-    high = max((float(np.percentile(column, _UPPER_PERCENTILE)) for column in finite), default=1.0)
-    if 0 < low < high / 2:
-        low = 0.0
-    return (low, high) if high > low else (low, low + 1.0)
-
-
-def _camera(scene: Scene, indices: Sequence[int], view: str | tuple[float, float, float] | None) -> Camera:
+def _camera(
+    scene: Scene, indices: Sequence[int], view: str | tuple[float, float, float] | None, *, particles: bool
+) -> Camera:
     """Return a camera for which the first and the last frame fit into the picture."""
     frames = [scene.frame(index) for index in (indices[0], indices[-1])]
     if view is None:
@@ -220,7 +239,9 @@ def _camera(scene: Scene, indices: Sequence[int], view: str | tuple[float, float
     length = np.linalg.norm(direction)
     if not 0 < length < np.inf:
         raise InputError(f"view {view} is no direction; give x y z from the scene towards the camera")
-    return Camera(direction / length, np.concatenate([frame.outline() for frame in frames]))
+    return Camera(
+        direction / length, np.concatenate([frame.outline(particles=particles) for frame in frames])
+    )
 
 
 def _is_flat(frame: Frame) -> bool:
@@ -239,13 +260,28 @@ def _write_pictures(output: Path, pictures: Iterator[NDArray[np.uint8]], numbere
     return written
 
 
-def _write_gif(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float) -> list[Path]:
+def _write_gif(
+    output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float, scales: Sequence[Scale]
+) -> list[Path]:
+    """Write a film of pictures of 256 colours each, those of the scales among them: the bars are not in steps."""
     from PIL import Image
 
-    frames = [Image.fromarray(picture).convert("P", palette=Image.Palette.ADAPTIVE) for picture in pictures]
+    bars = [scale.colours(np.linspace(scale.low, scale.high, _OF_A_SCALE)) for scale in scales]
+    fixed = np.concatenate([np.zeros((0, 3), np.uint8), *bars])
+    frames = [_of_few_colours(Image.fromarray(picture), fixed) for picture in pictures]
     milliseconds = round(1000 / frames_per_second)
     frames[0].save(output, save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
     return [output]
+
+
+def _of_few_colours(picture: Any, fixed: NDArray[np.uint8]) -> Any:
+    """Return a picture with a palette of these colours (n, 3), and of those that it has most of."""
+    from PIL import Image
+
+    own = picture.quantize(256 - len(fixed), dither=Image.Dither.NONE).getpalette()[: 3 * (256 - len(fixed))]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*fixed.ravel().tolist(), *own])
+    return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def _write_film(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float) -> list[Path]:

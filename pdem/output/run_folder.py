@@ -21,6 +21,7 @@ from pdem.output.formats import FORMATS
 from pdem.output.growing_snapshots import last_snapshot
 from pdem.output.image_series import FIELD_FILES
 from pdem.output.log import LOG_FILE
+from pdem.output.run_status import STATUS_FILE
 from pdem.output.series import TABLE, read_series_head
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason
 
@@ -39,7 +40,7 @@ COLLISION_FILE = "collisions.csv"
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
 _TEMPORARY_FILE = re.compile(
-    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|(digests|collisions)\.csv)\.tmp|"
+    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|(digests|collisions)\.csv|status\.json)\.tmp|"
     rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))}|fields-.*\.vtkhdf)\.torn-\d+"
 )
 
@@ -114,7 +115,8 @@ def remove_run(folder: Path | str) -> None:
     folder = Path(folder)
     others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
     others += [
-        folder / name for name in (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, PICTURE_FILE, *LAW_FILES)
+        folder / name
+        for name in (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, PICTURE_FILE, STATUS_FILE, *LAW_FILES)
     ]
     others += folder.glob(FIELD_FILES)
     checkpoints = CheckpointFolder(folder)

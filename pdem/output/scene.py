@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +14,8 @@ from pdem.output import vtkhdf
 from pdem.output.checkpoint import Checkpoint, read_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import step_index
-from pdem.output.contact_snapshots import CONTACT_FILE, contact_fields, read_contacts
+from pdem.output.contact_snapshots import CONTACT_FILE, read_contacts
+from pdem.output.contact_table import UNITS
 from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
 
 if TYPE_CHECKING:
@@ -25,23 +26,54 @@ if TYPE_CHECKING:
 _SPEED = "speed"
 _POLYGONS = "Polygons"
 _TITLE = "title"
+_NO_FIELDS = WALL_INDEX.name, PRESENT.name
 
 
 @dataclass(frozen=True)
 class Walls:
-    """The wall surface at one time: vertices (v, 3) in m, facets as loops of vertices, wall of each facet."""
+    """The wall surface at one time.
+
+    Attributes
+    ----------
+    vertices : (v, 3) array
+        Places of nodes [m].
+    facet_start, facet_vertices : int64 arrays
+        Facets as loops of nodes, one after the other, and where each begins.
+    facet_wall : (f,) int32 array
+        Wall of each facet.
+    fields : dict of (f, ...) arrays
+        Loads, wear and whatever else the facets have, by name.
+    units : dict of str to str
+        Their SI units.
+    """
 
     vertices: NDArray[np.float64]
     facet_start: NDArray[np.int64]
     facet_vertices: NDArray[np.int64]
     facet_wall: NDArray[np.int32]
+    fields: dict[str, NDArray[Any]] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
 
     def only(self, facets: NDArray[np.bool_]) -> Walls:
         """Return the surface of some of the facets; vertices stay."""
         sides = np.diff(self.facet_start)
         loops = self.facet_vertices[np.repeat(facets, sides)]
         start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[facets])))
-        return Walls(self.vertices, start, loops, self.facet_wall[facets])
+        fields = {name: column[facets] for name, column in self.fields.items()}
+        return Walls(self.vertices, start, loops, self.facet_wall[facets], fields, self.units)
+
+    def values(self, name: str) -> NDArray[np.float64]:
+        """Return a number per facet (f,): a field, or the length of a vector field.
+
+        Raises
+        ------
+        InputError
+            If the walls have no such field.
+        """
+        if name not in self.fields:
+            names = ", ".join(sorted(self.fields))
+            raise InputError(f"no field {name!r} to colour walls by; they have {names}{_hint(name)}")
+        return _lengths(self.fields[name])
 
 
 @dataclass(frozen=True)
@@ -60,6 +92,8 @@ class Frame:
         The walls, if the run wrote any.
     contacts : dict of ndarray or None
         Contacts, as `pdem.output.contact_snapshots.read_contacts` returns them, if these are to be drawn.
+    units : dict of str to str
+        SI units of the fields of particles, or of contacts if these are drawn.
     """
 
     time: float
@@ -67,6 +101,21 @@ class Frame:
     columns: dict[str, NDArray[Any]]
     walls: Walls | None
     contacts: dict[str, NDArray[Any]] | None = None
+    units: dict[str, str] = field(default_factory=dict)
+
+    def has(self, name: str) -> bool:
+        """Tell whether particles, or contacts if these are drawn, have a field of this name."""
+        return _field_of(name) in (self.columns if self.contacts is None else self.contacts)
+
+    def is_whole(self, name: str) -> bool:
+        """Tell whether a field consists of whole numbers."""
+        columns = self.columns if self.contacts is None else self.contacts
+        return np.issubdtype(columns[_field_of(name)].dtype, np.integer)
+
+    def unit(self, name: str) -> str:
+        """Return the SI unit of a field, ``"1"`` without dimension."""
+        name = _field_of(name)
+        return self.units.get(name, FIELDS[name].unit if name in FIELDS else "1")
 
     def values(self, name: str) -> NDArray[np.float64]:
         """Return a number per particle, or per contact if these are drawn (n,).
@@ -78,19 +127,25 @@ class Frame:
         InputError
             When the snapshot has no such field.
         """
-        field = "velocity" if name == _SPEED else name
         columns = self.columns if self.contacts is None else self.contacts
-        if field not in columns:
+        if not self.has(name):
             what = "snapshot has" if self.contacts is None else "contacts have"
-            raise InputError(f"no field {name!r} to colour by; the {what} {', '.join(sorted(columns))}")
-        column = np.asarray(columns[field])
+            text = f"no field {name!r} to colour by; the {what} {', '.join(sorted(columns))}"
+            if self.walls is not None and self.walls.fields:
+                text += f"; walls have {', '.join(sorted(self.walls.fields))}{_hint(name)}"
+            raise InputError(text)
+        column = np.asarray(columns[_field_of(name)])
         if self.contacts is None and "cluster" in columns:
             column = _of_bodies(column, columns["cluster"])
-        column = column.astype(np.float64)
-        return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
+        return _lengths(column)
 
-    def outline(self) -> NDArray[np.float64]:
-        """Return points (k, 3) whose hull holds the frame (m): vertices of walls, corners of a box, or both."""
+    def outline(self, *, particles: bool = True) -> NDArray[np.float64]:
+        """Return points (k, 3) whose hull holds the frame (m): vertices of walls, corners of a box, or both.
+
+        Without `particles` the frame is that of the walls, if there are any.
+        """
+        if not particles and self.walls is not None and len(self.walls.vertices):
+            return self.walls.vertices
         radius = self.columns["radius"][:, None]
         box = _bounding_box(
             np.concatenate([self.columns["position"] - radius, self.columns["position"] + radius])
@@ -102,6 +157,22 @@ class Frame:
         if not len(radius) or ((box[0] > wall_box[0] - slack) & (box[1] < wall_box[1] + slack)).all():
             return self.walls.vertices
         return np.concatenate([_corners(box), self.walls.vertices])
+
+
+def _hint(name: str) -> str:
+    """Return how walls get a field that not all have."""
+    return "; give the walls the key wear" if name == "wear" else ""
+
+
+def _field_of(name: str) -> str:
+    """Return the field whose numbers, or lengths, a name stands for."""
+    return "velocity" if name == _SPEED else name
+
+
+def _lengths(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a column (n,) as numbers, the lengths of one of vectors (n, k)."""
+    column = np.asarray(column, np.float64)
+    return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
 
 
 def _of_bodies(column: NDArray[Any], cluster: NDArray[np.int64]) -> NDArray[Any]:
@@ -158,9 +229,11 @@ class SnapshotScene:
         """Return the frame of one snapshot."""
         step = vtkhdf.read_step(self._particles, index)
         columns = {"position": step.points, **step.point_data}
-        contacts = None if self._contacts is None else _contacts_at(self._contacts, step.time)
+        units, contacts = step.units["point_data"], None
+        if self._contacts is not None:
+            contacts, units = _contacts_at(self._contacts, step.time), UNITS
         title, walls = str(step.attributes.get(_TITLE, "")), walls_at(self._walls, step.time)
-        return Frame(step.time, title, columns, walls, contacts)
+        return Frame(step.time, title, columns, walls, contacts, units)
 
 
 class CheckpointScene:
@@ -194,7 +267,11 @@ def walls_at(path: Path, time: float) -> Walls | None:
     facets = step.cells.get(_POLYGONS)
     if facets is None:
         return None
-    walls = Walls(step.points, facets.offsets, facets.connectivity, step.cell_data[WALL_INDEX.name])
+    fields = {name: column for name, column in step.cell_data.items() if name not in _NO_FIELDS}
+    walls = Walls(
+        step.points, facets.offsets, facets.connectivity, step.cell_data[WALL_INDEX.name], fields,
+        step.units["cell_data"],
+    )  # fmt: skip
     present = step.cell_data.get(PRESENT.name)
     return walls if present is None else walls.only(present.astype(np.bool_))
 
@@ -247,11 +324,3 @@ def nearest_frame(scene: Scene, time: float | None) -> int:
     if time is None:
         return len(scene.times) - 1
     return int(np.argmin(np.abs(np.asarray(scene.times) - time)))
-
-
-def field_label(name: str) -> str:
-    """Return a field with its unit, for a scale: ``speed [m/s]``."""
-    of_contacts = {one.name: one for one in contact_fields(energies=True, ages=True)}
-    field = FIELDS.get("velocity" if name == _SPEED else name) or of_contacts.get(name)
-    words = name.replace("_", " ")
-    return f"{words} [{field.unit}]" if field is not None and field.unit != "1" else words

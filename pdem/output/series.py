@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.output.storage import HDF5_ERRORS, discard, open_hdf5, publish, reserve, write_attributes, writing
+from pdem.output.storage import (
+    HDF5_ERRORS,
+    discard,
+    open_hdf5,
+    publish,
+    read_attributes,
+    reserve,
+    write_attributes,
+    writing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -290,6 +299,15 @@ def read_series(path: Path | str) -> NDArray[Any]:
             f"{path}: is no series of pdem; name a series.h5 of an output folder"
         ) from error
     return rows
+
+
+def series_attributes(folder: Path | str) -> dict[str, Attribute]:
+    """Return the attributes of the ``series.h5`` in a folder, those of its last run; none if it is unreadable."""
+    try:
+        with open_hdf5(Path(folder) / f"{TABLE}.h5", "r") as file:
+            return read_attributes(file)
+    except HDF5_ERRORS:
+        return {}
 
 
 def read_units(path: Path | str) -> dict[str, str]:

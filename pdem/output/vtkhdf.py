@@ -109,6 +109,8 @@ class Step:
         By kind; kinds without cells are left out.
     attributes : dict
         Attributes of the file.
+    units : dict of str to str
+        SI units of `point_data` and `cell_data`, by ``"point_data"`` and ``"cell_data"``, then by field name.
     """
 
     time: float
@@ -119,6 +121,7 @@ class Step:
     step_data: dict[str, NDArray[Any]] = field(default_factory=dict)
     cells: dict[str, Cells] = field(default_factory=dict)
     attributes: dict[str, Attribute] = field(default_factory=dict)
+    units: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows: int) -> None:
@@ -318,7 +321,13 @@ def _step_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) -> 
         step_data=step_data,
         cells={kind: cells for kind in TOPOLOGIES if (cells := cells_of(root, kind, part)).count},
         attributes=attributes,
+        units={"point_data": _units_in(root["PointData"]), "cell_data": _units_in(root["CellData"])},
     )
+
+
+def _units_in(group: h5py.Group) -> dict[str, str]:
+    """Return the units of all columns of a group by name."""
+    return {name: str(dataset.attrs.get("unit", "1")) for name, dataset in group.items()}
 
 
 def _cell_data_at(root: h5py.Group, index: int, part: int) -> dict[str, NDArray[Any]]:

@@ -219,6 +219,7 @@ class Rehearsal:
         )  # fmt: skip
         system.own_forces = forces_of_run(case)
         add_events(system, stages)
+        system.step_loads = None  # ranks add them up between steps that are not taken one by one here
         groups = initial_groups(columns, exchange)
         counters = groups["counters"]
         groups.update(self._continued)

@@ -19,6 +19,7 @@ from pdem.simulation.same_lists import advance_with_same_lists
 from pdem.simulation.sensor_events import act_sensors
 from pdem.simulation.sensors import sensors_of
 from pdem.simulation.stage_events import act_stages, begin_next_stage
+from pdem.simulation.wall_load_means import join_step_loads, step_loads_of
 from pdem.simulation.wall_wear import wear_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def add_events(system: System, stages: Stages) -> None:
     system.sensors = sensors_of(case, exchange, step)
     system.field_averages = field_averages_of(case, step)
     system.wear, system.collisions = wear_of(system), collision_counts_of(system)
+    system.step_loads = step_loads_of(system)
     system.pair_contacts.collisions = system.collisions
     system.stages, system.gravity = stages, gravity_of(case, exchange, step)
 
@@ -59,7 +61,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             begin_next_stage(system, phases)
             act(system, phases)
         looked_at = min(last, _next_look(system))
-        stop = min(looked_at, _next_box_event(system, system.step + 1))
+        stop = min(looked_at, _next_other_event(system, system.step + 1))
         while system.step < stop and not requested:
             begun = advance_with_same_lists(system, phases, stop - 1)
             following = system.step + (begun is None)
@@ -79,9 +81,13 @@ def _next_look(system: System) -> int:
     return min(gravity, system.insertions.next_step, looks, system.stages.next_step)
 
 
-def _next_box_event(system: System, first: int) -> int:
-    """Return the step of the next event of the box, from `first` on of those who have left it; none needs forces."""
-    return min(next_box_step(system), escape_step(system, first))
+def _next_other_event(system: System, first: int) -> int:
+    """Return the step of the next event that needs no forces: of loads of walls, of the box, of those who leave it.
+
+    Of these from `first` on.
+    """
+    loads = NEVER if system.step_loads is None else system.step_loads.next_step
+    return min(loads, next_box_step(system), escape_step(system, first))
 
 
 def act(system: System, phases: Phases) -> None:
@@ -89,13 +95,15 @@ def act(system: System, phases: Phases) -> None:
 
     After a restart with shorter intervals some may have been due before: they happen now.
     """
-    if system.step < min(_next_look(system), _next_box_event(system, system.step)):
+    if system.step < min(_next_look(system), _next_other_event(system, system.step)):
         return
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()
     if system.step >= system.field_averages.next_step:
         sample_fields(system)  # before anything changes: forces are those of the step
         phases.lap("fields")
+    if system.step_loads is not None and system.step >= system.step_loads.next_step:
+        join_step_loads(system)
     if system.step == escape_step(system, system.step):
         remove_escaped(system, phases)
     if system.gravity is not None and system.step >= system.gravity.next_step:

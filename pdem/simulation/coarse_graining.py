@@ -18,7 +18,7 @@ from pdem.continuum.sums import field_sums
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output import vtkhdf
-from pdem.output.contact_snapshots import CONTACT_FILE
+from pdem.output.contact_table import ContactTable
 from pdem.output.formats import CLUSTER_FILE
 from pdem.simulation.bodies import sizes_of, sphere_masses
 
@@ -56,7 +56,8 @@ def coarse_grain(
         Of one run: ``results.at(0.5)``, ``results``, ``[results[k] for k in range(5, 10)]``.
     contacts : mapping of ndarray, optional
         Of a single snapshot, as `pdem.simulation.results.Results.contacts_at` returns them; by default those written at
-        the time of each snapshot. ``{}`` leaves contacts out: then there is the kinetic stress alone.
+        the time of each snapshot. ``{}`` leaves contacts out, of several snapshots as well: the stress is the kinetic
+        stress alone then.
     cells : 3 int
         Number of cells along x, y and z; in 2D one along z.
     lower, upper : 3 float, optional
@@ -77,12 +78,13 @@ def coarse_grain(
     Returns
     -------
     ContinuumFields
-        Fields on the cells.
+        Fields on the cells. Where the run has written no contacts at the time of a snapshot, those that need contacts
+        (``contact_stress``, ``stress``, ``pressure``, ``wall_force``) are an error when they are asked for.
 
     Raises
     ------
     InputError
-        If an argument is not possible, or the run has not written contacts at the time of a snapshot.
+        If an argument is not possible.
     """
     several = list(snapshots) if isinstance(snapshots, Iterable) else [snapshots]
     _check(several, contacts, material)
@@ -91,40 +93,32 @@ def coarse_grain(
     frame = _frame_of(several[0])
     grid = checked_grid(case, frame, cells, (lower, upper), wide, kernel, by)
     names = list(case.materials) if by is not None or material is not None else []
-    total = np.zeros((max(len(names), 1), grid.total, SUMS))
+    total, reasons = np.zeros((max(len(names), 1), grid.total, SUMS)), []
     for snapshot in several:
-        _check_contacts(snapshot, contacts)
-        own = frame.follow(grid, _frame_of(snapshot))
-        found = _sums(snapshot, snapshot.contacts if contacts is None else contacts, own, len(names))
-        total += found * (grid.volume / own.volume)
-    fields = ContinuumFields.of_sums(grid, total / len(several), names).on(own)
+        own, acting = (
+            frame.follow(grid, _frame_of(snapshot)),
+            snapshot.contacts if contacts is None else contacts,
+        )
+        reasons.append(acting.reason if isinstance(acting, ContactTable) else "")
+        total += _sums(snapshot, acting, own, len(names)) * (grid.volume / own.volume)
+    lacking = next(
+        (f"{one}, or give contacts={{}} for the kinetic stress alone" for one in reasons if one), ""
+    )
+    fields = ContinuumFields.of_sums(grid, total / len(several), names, lacking).on(own)
     return fields if material is None else fields.materials[material]
 
 
 def _check(snapshots: list[Any], contacts: Any, material: str | None) -> None:
     if not snapshots:
         raise InputError("there is no snapshot to coarse-grain; give one of results.at(time), or several")
-    if contacts is not None and len(snapshots) > 1:
-        raise InputError("contacts are those of one snapshot; leave them out for several, each has its own")
+    if contacts and len(snapshots) > 1:
+        raise InputError(
+            f"contacts are those of one snapshot, and there are {len(snapshots)}; leave them out, each has its own, or "
+            "give contacts={} for the kinetic stress alone"
+        )
     case = snapshots[0].case
     if material is not None and material not in case.materials:
         raise InputError(f"there is no material {material!r}; {name_hint(material, list(case.materials))}")
-
-
-def _check_contacts(snapshot: Snapshot, contacts: Any) -> None:
-    if contacts is not None or snapshot.contacts:
-        return
-    text = f"the run has written no contacts at {snapshot.time:.6g} s: "
-    path = snapshot.folder / CONTACT_FILE
-    if path.exists():
-        nearest = min(vtkhdf.read_times(path).tolist(), key=lambda time: abs(time - snapshot.time))
-        text += (
-            f"the nearest are those at {nearest:.6g} s; let output.contacts_every be output.fields_every, a multiple "
-            "of it, or that over a whole number"
-        )
-    else:
-        text += "run it with output.contacts_every"
-    raise InputError(f"{text}, or give contacts={{}} for the kinetic stress alone")
 
 
 def _width_of(snapshot: Snapshot, width: float | None) -> float:

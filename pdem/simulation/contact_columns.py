@@ -10,6 +10,7 @@ import numpy as np
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.output.contact_snapshots import AGE_OF_CONTACT, ENDS, LOST, STORED, contact_fields
+from pdem.output.contact_table import ContactTable
 from pdem.output.history_columns import columns_of
 from pdem.simulation.acting_contacts import acting_contacts
 from pdem.simulation.energy import LOST_TERMS, STORED_TERMS
@@ -72,7 +73,7 @@ def contact_file_of(
     )  # fmt: skip
 
 
-def gathered_contacts(system: System, *, remembered: bool = False) -> Columns | None:
+def gathered_contacts(system: System, *, remembered: bool = False) -> ContactTable | None:
     """Return the contacts of all ranks in the order of ids on rank 0, None elsewhere. Collective.
 
     In place of ``ends`` they have ``centre`` and ``branch``. With `remembered` they have what contacts remember as
@@ -81,7 +82,8 @@ def gathered_contacts(system: System, *, remembered: bool = False) -> Columns | 
     columns, rows = contact_columns(system, remembered=remembered)
     ends = columns.pop(ENDS)
     columns |= {"centre": ends[:, 0], "branch": ends[:, 1] - ends[:, 0]}
-    return system.exchange.collect({name: rows.take(column) for name, column in columns.items()})
+    found = system.exchange.collect({name: rows.take(column) for name, column in columns.items()})
+    return None if found is None else ContactTable(found)
 
 
 def _histories(system: System) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ from pdem.simulation.carried_particles import finish_carried
 from pdem.simulation.cluster_steps import contact_parameters, place_ghost_members
 from pdem.simulation.driven_walls import finish_driven
 from pdem.simulation.own_force_kicks import kick_own
-from pdem.simulation.wall_wear import note_wall_contacts
+from pdem.simulation.wall_wear import looks_at_each_step, note_wall_contacts
 
 if TYPE_CHECKING:
     from typing import Any
@@ -190,7 +190,7 @@ class ContactSteps:
         """
         system = self._system
         counts = system.wear is not None or system.collisions is not None
-        walls = PythonCall(self._note_walls) if counts else None
+        walls = PythonCall(self._note_walls) if looks_at_each_step(system) else None
         waits = updates and self._ranks.finish_update == 0
         ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=waits)) if waits or counts else None
         between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from pdem.case.findings import Finding
 from pdem.case.insertion_preflight import inserted_number
 from pdem.case.laws import law_of
+from pdem.case.mean_loads import mean_load_columns
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
-from pdem.foundation.fields import state_fields, written_fields
+from pdem.foundation.fields import state_fields
 from pdem.output.contact_snapshots import contact_fields
 from pdem.output.summary import counted, duration, quantity
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.energy import terms_of
+from pdem.simulation.particle_output import snapshot_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -164,8 +166,9 @@ class DiskNeeds(NamedTuple):
 def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
     """Return the size of the output of a run of some particles; the spheres of clusters count as particles."""
     output, end, law = case.output, case.time.end, law_of(case)
-    fields = sum(field.allocate(1).nbytes for field in kept_fields(written_fields(), case))
+    fields = sum(field.allocate(1).nbytes for field in snapshot_fields(case))
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
+    loads = 7 * len(case.walls) + len(mean_load_columns(case))
     rows, terms = (
         math.floor(end / output.series_every) + 1,
         len(terms_of(law, case, own_forces=bool(case.forces))),
@@ -174,7 +177,7 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
         math.floor(end / output.fields_every) + 1,
         fields * particles + 48 * nodes + 40 * facets,
         rows,
-        rows * _SERIES_NUMBER * (12 + terms + 7 * len(case.walls) + 3 * len(case.insertions)),
+        rows * _SERIES_NUMBER * (12 + terms + loads + 3 * len(case.insertions)),
         # one more while the next is written
         min(output.checkpoints_kept + 1, math.ceil(end / output.checkpoint_every)) + len(case.stages),
         particles * _checkpoint_bytes(case, law, bool(meshes)),

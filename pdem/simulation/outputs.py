@@ -14,6 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pdem.case.box_columns import columns_of_whole
+from pdem.case.mean_loads import mean_load_columns
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import to_terminal
@@ -39,6 +40,7 @@ from pdem.simulation.state import OBSERVING, local_groups, tables_of
 from pdem.simulation.thin_walls import warn_of_thin_walls
 from pdem.simulation.wall_columns import driven_columns, load_columns
 from pdem.simulation.wall_files import WallFiles
+from pdem.simulation.wall_load_means import mean_load_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,6 +193,7 @@ class Outputs:
             *_LAST_COLUMNS,
             *load_columns(system.case),
             *driven,
+            *mean_load_columns(system.case),
             *(column for one in parts for column in one.columns),
             *columns_of_whole(system.case),
             *liquid_columns(system.constants),
@@ -205,7 +208,7 @@ class Outputs:
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
         system = simulation.system
-        sensed = {**line_values(system), **liquid_values(system)}
+        sensed = {**mean_load_values(system, self._loads), **line_values(system), **liquid_values(system)}
         if not self._root:
             return
         for notice in system.notices:

@@ -11,11 +11,13 @@ from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.simulation.box_report import BOX_FIELDS, box_tables
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.cluster_energy import cluster_columns_of
+from pdem.simulation.contact_counts import CONTACT_COUNT, contact_counts, counts_of_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pdem.case.schema import CaseData
     from pdem.output.formats import RowWriter
     from pdem.output.storage import Attribute
     from pdem.simulation.engine import Engine
@@ -32,8 +34,14 @@ CLUSTER_FIELDS = (
     Field("orientation", np.float64, (4,), "1", "unit quaternion w, x, y, z from how the shape is drawn"),
     FIELDS["image"],
     Field("mass", np.float64, (), "kg", "mass"),
+    CONTACT_COUNT,
 )
 """Columns of the file of clusters."""
+
+
+def snapshot_fields(case: CaseData) -> list[Field]:
+    """Return the fields of particles that snapshots of a case have."""
+    return [*kept_fields(written_fields(), case), CONTACT_COUNT]
 
 
 class ParticleOutput:
@@ -51,7 +59,7 @@ class ParticleOutput:
 
     def __init__(self, simulation: Engine, folder: Path, attributes: Mapping[str, Attribute]) -> None:
         self._simulation, form = simulation, FORMATS[WRITTEN_FORMAT]
-        self._fields = kept_fields(written_fields(), simulation.case)
+        self._fields = snapshot_fields(simulation.case)
         given: dict[str, Any] = {
             "resume_step": simulation.step or None, "ranks": simulation.system.exchange,
         }  # fmt: skip
@@ -71,12 +79,14 @@ class ParticleOutput:
     def write(self) -> None:
         """Append the particles and clusters of all ranks as they are now. Collective."""
         simulation, system = self._simulation, self._simulation.system
-        own = simulation.particles
-        columns = {field.name: own[field.name] for field in self._fields}
+        own, counts = simulation.particles, contact_counts(system)
+        columns = {field.name: own[field.name] for field in self._fields if field is not CONTACT_COUNT}
+        columns[CONTACT_COUNT.name] = counts
         rows, tables = system.exchange.in_order([own.id]), box_tables(system)
         self._particles.write(simulation.time, simulation.step, columns, rows, tables)
         if self._clusters is not None:
             assert system.clusters is not None
             bodies = cluster_columns_of(system.clusters.table, system.constants, simulation.case)
+            bodies[CONTACT_COUNT.name] = counts_of_clusters(system, counts)
             rows = system.exchange.in_order([bodies["cluster"]])
             self._clusters.write(simulation.time, simulation.step, bodies, rows)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from pdem.case.model import Case
+    from pdem.output.run_status import CompilingStatus
     from pdem.simulation.precompile import MakeSimulation
 
 _SECONDS_BETWEEN_LINES = 30.0
@@ -38,6 +39,7 @@ def prepare_kernels(
     case: Case | None,
     threads: int,
     flag: SignalFlag | None = None,
+    status: CompilingStatus | None = None,
 ) -> bool:
     """Compile all kernels of a run that the cache lacks; return whether there were any. Collective.
 
@@ -55,11 +57,13 @@ def prepare_kernels(
         Threads of this rank.
     flag : SignalFlag, optional
         Its signal ends the compilation early.
+    status : CompilingStatus, optional
+        Where a run says how far this is.
     """
     if not _preparing.acquire(blocking=False):
         return False
     try:
-        return _prepare(make, communicator, case, threads, SignalFlag() if flag is None else flag)
+        return _prepare(make, communicator, case, threads, SignalFlag() if flag is None else flag, status)
     finally:
         _preparing.release()
 
@@ -78,13 +82,18 @@ def prepare_start_kernels(communicator: Any, flag: SignalFlag) -> None:
 
 
 def _prepare(
-    make: MakeSimulation, communicator: Any, case: Case | None, threads: int, flag: SignalFlag
+    make: MakeSimulation,
+    communicator: Any,
+    case: Case | None,
+    threads: int,
+    flag: SignalFlag,
+    status: CompilingStatus | None,
 ) -> bool:
     tag, alone = precompile.kernel_tag(case), communicator is None or communicator.size == 1
     if alone and tag in _prepared:
         return False
     _warn_of_numba(communicator)
-    with _Progress() as progress:
+    with _Progress(status) as progress:
         compiled = warm_up(
             communicator, lambda: flag.unless_stopped(lambda: precompile.compile_kernels(make, case, threads)), tag,
             progress.begin, lambda: flag.requested,
@@ -105,8 +114,8 @@ def _warn_of_numba(communicator: Any) -> None:
 class _Progress:
     """Lines on standard error while kernels are compiled; silent unless `begin` is called."""
 
-    def __init__(self) -> None:
-        self.finished = False
+    def __init__(self, status: CompilingStatus | None) -> None:
+        self.finished, self._status = False, status
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -121,6 +130,8 @@ class _Progress:
             "compiling kernels for this machine: one to three minutes, once per version; "
             f"they are kept in {cache_directory()}"
         )
+        if self._status is not None:
+            self._status.count(0)
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
@@ -131,20 +142,25 @@ class _Progress:
             return
         self._end.set()
         self._thread.join()
+        if self._status is not None:
+            (self._status.finish if self.finished else self._status.undo)()
         if self._updates:
             sys.stderr.write("\r\033[K")
         if self.finished:
             _print(f"kernels are ready after {time.monotonic() - self._start:.0f} s")
 
     def _watch(self) -> None:
-        pause = _SECONDS_BETWEEN_UPDATES if self._updates else _SECONDS_BETWEEN_LINES
-        while not self._end.wait(pause):
-            compiled, seconds = _stored_kernels() - self._stored_at_start, time.monotonic() - self._start
-            text = _progress_text(compiled, seconds)
+        said = self._start
+        while not self._end.wait(min(_SECONDS_BETWEEN_UPDATES, _SECONDS_BETWEEN_LINES)):
+            compiled, now = _stored_kernels() - self._stored_at_start, time.monotonic()
+            if self._status is not None:
+                self._status.count(compiled)
+            text = _progress_text(compiled, now - self._start)
             if self._updates:
                 sys.stderr.write(f"\r\033[Kpdem: {text}")
                 sys.stderr.flush()
-            else:
+            elif now - said >= _SECONDS_BETWEEN_LINES:
+                said = now
                 _print(text)
 
 

@@ -22,6 +22,7 @@ from pdem.simulation.stress import stress_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from pdem.output.contact_table import ContactTable
     from pdem.simulation.collision_energies import CollisionEnergies
     from pdem.simulation.stress import Stress
     from pdem.simulation.system import System
@@ -269,7 +270,7 @@ class Reductions:
         sums = present_sums(system, grid, len(names) if by else 0)
         return ContinuumFields.of_sums(grid, sums, names if by else ())
 
-    def contacts(self) -> dict[str, NDArray[Any]] | None:
+    def contacts(self) -> ContactTable | None:
         """Return all contacts in the order of ids, columns by name, on rank 0; None elsewhere. Collective.
 
         The columns are those of `pdem.simulation.results.Results.contacts_at`. Where the case looks at contacts

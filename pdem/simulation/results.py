@@ -13,17 +13,21 @@ from pdem.case.region_checks import region_of
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.fields import FIELDS
+from pdem.foundation.named import Named
 from pdem.output import vtkhdf
 from pdem.output.contact_snapshots import CONTACT_FILE, read_contacts
+from pdem.output.contact_table import ContactTable
+from pdem.output.frames import data_frame
 from pdem.output.image_series import FIELD_FILES, field_file
 from pdem.output.log import LOG_FILE
 from pdem.output.notebook import notebook_page, picture_of
 from pdem.output.run_folder import COLLISION_FILE, PICTURE_FILE
-from pdem.output.series import TABLE, read_series, read_units
-from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
+from pdem.output.series import TABLE, read_series, read_units, series_attributes
+from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE
 from pdem.particles import regions
 from pdem.simulation.collision_energies import edges_of, read_collisions
 from pdem.simulation.field_series import FieldSeries
+from pdem.simulation.wall_snapshot import WallSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
 
     from pdem.simulation.collision_energies import CollisionEnergies
 
-_POLYGONS = "Polygons"
 _SHOWN_COLUMNS = 12
 
 
@@ -72,69 +75,20 @@ class SeriesTable:
         return self.rows[name]
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with a column for each.
+        """Return a pandas.DataFrame with a column for each; their units are in its ``attrs["units"]``.
 
         Raises
         ------
         InputError
             If pandas is not installed.
         """
-        try:
-            import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        except ImportError:
-            raise InputError(
-                "pandas is not installed: pip install pandas; series[name] gives a column without it"
-            ) from None
-        return pandas.DataFrame({name: self.rows[name] for name in self.names})
+        return data_frame({name: self.rows[name] for name in self.names}, self.units)
 
     def __repr__(self) -> str:
         """Return the number of lines, and the first columns with their units."""
         shown = [f"{name} [{self.units.get(name, '1')}]" for name in self.names[:_SHOWN_COLUMNS]]
         more = f" and {len(self.names) - _SHOWN_COLUMNS} more" if len(self.names) > _SHOWN_COLUMNS else ""
         return f"SeriesTable({len(self)} lines of {', '.join(shown)}{more})"
-
-
-class WallSnapshot:
-    """One wall at one time.
-
-    Attributes
-    ----------
-    vertices : (v, 3) array
-        Places of its nodes [m].
-    facets : list of (k,) arrays
-        Loops of nodes around each facet, rows of `vertices`.
-    node_force : (v, 3) array
-        Contact force on each node [N].
-    facet_force, pressure, sliding_power : (f, 3), (f,), (f,) arrays
-        Contact force on each facet [N], its normal part over the area [Pa], power lost by sliding [W].
-    wear : (f,) array
-        Depth by which each facet has worn [m]; zeros for a case in which no wall wears.
-    present : bool
-        Whether it is there; False while a stage has taken it out.
-    force, torque, power : (3,), (3,) arrays and float
-        Load of the particles on it [N, N m], and the power it delivers [W], as `Simulation.wall_loads` has them.
-    """
-
-    def __init__(self, step: vtkhdf.Step, wall: int) -> None:
-        cells = step.cells[_POLYGONS]
-        mine = np.flatnonzero(step.cell_data[WALL_INDEX.name] == wall)
-        loops = [cells.connectivity[cells.offsets[one] : cells.offsets[one + 1]] for one in mine]
-        nodes = np.unique(np.concatenate(loops)) if loops else np.zeros(0, np.int64)
-        self.facets = [np.searchsorted(nodes, loop) for loop in loops]
-        self.vertices, self.node_force = step.points[nodes], step.point_data["force"][nodes]
-        self.facet_force = step.cell_data["force"][mine]
-        self.pressure, self.sliding_power = (
-            step.cell_data["pressure"][mine],
-            step.cell_data["sliding_power"][mine],
-        )
-        self.wear = step.cell_data["wear"][mine] if "wear" in step.cell_data else np.zeros(len(mine))
-        self.force, self.torque = step.step_data["force"][wall], step.step_data["torque"][wall]
-        self.power = float(step.step_data["power"][wall])
-        self.present = PRESENT.name not in step.cell_data or bool(step.cell_data[PRESENT.name][mine].all())
-
-    def __repr__(self) -> str:
-        """Return the number of facets, and the load."""
-        return f"WallSnapshot({len(self.facets)} facets, force {self.force.tolist()} N)"
 
 
 class Snapshot:
@@ -207,19 +161,32 @@ class Snapshot:
         return regions.distance(region_of(region), self.position) == 0.0
 
     @cached_property
-    def walls(self) -> dict[str, WallSnapshot]:
-        """The walls by name, empty if the case has none."""
+    def walls(self) -> Named[WallSnapshot]:
+        """The walls by name, empty if the case has none; a name that is none of theirs is an error."""
         return self._results.walls_at(self.time)
 
     @cached_property
-    def contacts(self) -> dict[str, NDArray[Any]]:
-        """The contacts by the names of their columns, empty if the run has not written any at this time.
+    def contacts(self) -> ContactTable:
+        """The contacts by the names of their columns, see `Results.contacts_at`.
 
-        See `Results.contacts_at` for what they are.
+        Empty if the run has written none at this time: then an error says why when a column is asked for.
         """
         times = self._results.contact_times
-        written = bool(np.isclose(times, self.time, rtol=1e-9, atol=0.0).any())
-        return self._results.contacts_at(self.time) if written else {}
+        if bool(np.isclose(times, self.time, rtol=1e-9, atol=0.0).any()):
+            return self._results.contacts_at(self.time)
+        return ContactTable({}, _why_no_contacts(times, self.time))
+
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame with a row for each particle, and ``position_x``, ``position_y``, ... for vectors.
+
+        Units are in ``attrs["units"]`` of the frame.
+
+        Raises
+        ------
+        InputError
+            If pandas is not installed.
+        """
+        return data_frame(self.columns, {name: field.unit for name, field in FIELDS.items()})
 
     @property
     def case(self) -> Case:
@@ -246,6 +213,18 @@ class Snapshot:
             rows.append((label, *numbers, unit))
         image = picture_of(self._results.folder, self.time)
         return notebook_page(f"{self.time:.6g} s", f"{len(self)} particles, step {self.step}", rows, image)
+
+
+def _why_no_contacts(times: NDArray[np.float64], time: float | None = None) -> str:
+    """Return why there are no contacts, at a time [s] or at all; `times` are those at which some were written."""
+    at = "" if time is None else f" at {time:.6g} s"
+    if time is None or not len(times):
+        return f"the run has written no contacts{at}: run it with output.contacts_every"
+    nearest = times[np.argmin(np.abs(times - time))]
+    return (
+        f"the run has written no contacts{at}: the nearest are those at {nearest:.6g} s; let output.contacts_every "
+        "be output.fields_every, a multiple of it, or that over a whole number"
+    )
 
 
 class Results:
@@ -313,26 +292,29 @@ class Results:
             raise InputError(f"{self.folder}: has no snapshot yet")
         return self[int(np.argmin(np.abs(times - time)))]
 
-    def walls_at(self, time: float) -> dict[str, WallSnapshot]:
+    def walls_at(self, time: float) -> Named[WallSnapshot]:
         """Return the walls by name at the snapshot nearest to a time [s]; empty without walls."""
         path = self.folder / WALL_FILE
         times = vtkhdf.read_times(path) if path.exists() else np.zeros(0)
         if not len(times):
-            return {}
+            return Named({}, "wall", f"{self.folder}: the run has written no walls")
         step = vtkhdf.read_step(path, int(np.argmin(np.abs(times - time))))
-        return {wall.name: WallSnapshot(step, number) for number, wall in enumerate(self.case.walls)}
+        walls = {wall.name: WallSnapshot(step, number) for number, wall in enumerate(self.case.walls)}
+        return Named(walls, "wall")
 
-    def contacts_at(self, time: float) -> dict[str, NDArray[Any]]:
-        """Return the contacts written nearest to a time [s] by the names of their columns; empty if there are none.
+    def contacts_at(self, time: float) -> ContactTable:
+        """Return the contacts written nearest to a time [s] by the names of their columns.
 
+        If the run has written none at all there are no columns: an error says why when one is asked for.
         They are in the order of ids: ``first``, ``second`` (ids; -1 for a wall), ``wall`` (-1 between particles),
         materials, ``centre`` of the first particle, ``branch`` from there to the second one or to the wall, ``point``,
         ``normal``, ``force`` of the first on the second body [N], ``normal_force``, ``tangential_force``, ``overlap``,
         energies, ``age``.
         """
         times = self.contact_times
-        path = self.folder / CONTACT_FILE
-        return read_contacts(path, int(np.argmin(np.abs(times - time)))) if len(times) else {}
+        if not len(times):
+            return ContactTable({}, _why_no_contacts(times))
+        return ContactTable(read_contacts(self.folder / CONTACT_FILE, int(np.argmin(np.abs(times - time)))))
 
     @property
     def contact_times(self) -> NDArray[np.float64]:
@@ -376,8 +358,10 @@ class Results:
 
     @cached_property
     def case(self) -> Case:
-        """The case as the run had it, every default written out."""
-        attributes = vtkhdf.read_step(self.folder / PARTICLE_FILE, 0).attributes
+        """The case as the run had it, every default written out; after a restart with other values, the last one."""
+        attributes = series_attributes(self.folder)
+        if "case" not in attributes:
+            attributes = vtkhdf.read_step(self.folder / PARTICLE_FILE, 0).attributes
         return Case.from_text(str(attributes["case"]), str(attributes.get("directory", ".")))
 
     @property

@@ -21,6 +21,7 @@ from pdem.simulation.insertions import report_lines
 from pdem.simulation.observation import Observation
 from pdem.simulation.output_folder import PYTHON, begins_elsewhere
 from pdem.simulation.outputs import Outputs
+from pdem.simulation.run_end import telling_status
 from pdem.simulation.schedule import Schedule
 from pdem.simulation.sensor_report import finish_sensors
 from pdem.simulation.stage_report import stage_lines
@@ -136,6 +137,7 @@ class _Run:
         self.trace = trace
         self.observation = observation
         self.schedule = schedule
+        self.last = schedule.last
         self._note_stop()
         self.first = simulation.step
         self.good_state: Groups = {}
@@ -144,6 +146,10 @@ class _Run:
 
     def run_to_end(self, *, begins: bool) -> int:
         """Take all steps; keep the state before if it `begins` with one of another folder."""
+        with telling_status(self.simulation, self.last):
+            return self._take_all(begins=begins)
+
+    def _take_all(self, *, begins: bool) -> int:
         simulation = self.simulation
         simulation.phases.reset_seconds()
         if simulation.step == 0:

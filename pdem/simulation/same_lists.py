@@ -28,6 +28,7 @@ from pdem.simulation.step import (
     tune_threads,
     update_ghosts,
 )
+from pdem.simulation.wall_wear import looks_at_each_step
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,11 +167,10 @@ def acts_alone(system: System) -> bool:
 
 
 def needs_python(system: System) -> bool:
-    """Tell whether Python acts in every step: it moves walls without a plan, a box, clusters; sees wear, collisions."""
+    """Tell whether Python acts in every step: it moves walls without a plan, a box, clusters; looks at walls."""
     walls = system.moving_walls
-    others = system.carriers, system.moving_box, system.wear, system.collisions
     move = walls is not None and (walls.moves or walls.surfaces.vary) and walls.planned is None
-    return move or any(one is not None for one in others)
+    return move or looks_at_each_step(system) or system.carriers is not None or system.moving_box is not None
 
 
 def _last_undisturbed(system: System, last: int) -> int:

@@ -12,6 +12,11 @@ PROGRESS_SHARES = 20
 """Parts of a run after each of which its progress is shown, however seldom lines of the series are written."""
 
 
+def series_steps(output: Output, step: float) -> int:
+    """Return the steps between two lines of the series, for a time step [s]."""
+    return max(1, round(output.series_every / step))
+
+
 class Window(NamedTuple):
     """The part of a run whose output is written, when it is run again.
 
@@ -66,7 +71,7 @@ class Schedule:
         self._window = window
         self.last = round(simulation.case.time.end / step) if window is None else window.last
         self.fields = max(1, round(output.fields_every / step))
-        self.series = max(1, round(output.series_every / step))
+        self.series = series_steps(output, step)
         self.checkpoint = max(1, round(output.checkpoint_every / step))
         self.contacts, self.parts = self._contacts_of(output, step)
         self.windows = [one.window for one in simulation.system.field_averages.averages]

@@ -24,6 +24,7 @@ from pdem.simulation.insertion_state import insertion_groups, load_insertions
 from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.simulation.sensor_state import KNOWN, SENSORS, STAYS, SUMS, load_sensors, sensor_groups
 from pdem.simulation.stage_state import load_stages, stage_groups
+from pdem.simulation.wall_load_means import LOAD_MEANS, joined_load_means, load_load_means, load_mean_group
 from pdem.simulation.wall_wear import WEAR, joined_wear, load_wear, wear_group
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ ORDER = {
 """Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
 
 
-OBSERVING = (SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS, WEAR, COLLISIONS)
+OBSERVING = (SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS, WEAR, COLLISIONS, LOAD_MEANS)
 """Groups of those who look on: what they hold does not say which motion it was."""
 
 
@@ -70,7 +71,7 @@ def local_groups(system: System) -> Groups:
         },
         **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
         **box_group(system), **system.observed.groups(), **average_groups(system.field_averages),
-        **wear_group(system.wear), **collision_group(system.collisions),
+        **wear_group(system.wear), **collision_group(system.collisions), **load_mean_group(system),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
@@ -105,6 +106,8 @@ def _with_totals(system: System, local: Groups) -> Groups:
         total[WEAR] = joined_wear(system, local[WEAR])
     if COLLISIONS in local:
         total[COLLISIONS] = joined_collisions(system, local[COLLISIONS])
+    if LOAD_MEANS in local:
+        total[LOAD_MEANS] = joined_load_means(system, local[LOAD_MEANS], int(local["counters"]["step"]))
     ended = _total_of_ended(system, local).limbs
     return {**local, **total, "counters": {**local["counters"], "ended": ended}}
 
@@ -228,6 +231,7 @@ def _load_others(system: System, groups: StatePart) -> None:
     load_insertions(system, groups)
     load_sensors(system, groups)
     load_averages(system.field_averages, system.step, groups)
+    load_load_means(system, groups)
     system.observed = ObservedState.of(groups)
     if system.exchange.rank == 0:
         load_wear(system, groups)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.contact.collisions import CollisionCounts
+    from pdem.contact.walls.step_loads import StepLoads
     from pdem.contact.walls.wear import WallWear
     from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
@@ -121,14 +122,12 @@ class System:
         are built.
     clusters : RigidClusters or None
         The same, if these bodies are rigid clusters of spheres.
-    insertions, sensors : Insertions, Sensors
-        What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
-    field_averages : FieldAverages
-        Continuum fields that are averaged over time; likewise.
-    wear : WallWear or None
-        What particles have taken off walls, as far as this rank has seen it; likewise.
-    collisions : CollisionCounts or None
-        Collisions that have ended, as far as this rank counts them; likewise.
+    insertions, sensors, field_averages : Insertions, Sensors, FieldAverages
+        What comes in, is counted and taken out while the case runs, and continuum fields that are averaged over time;
+        to be set before the state is loaded.
+    wear, collisions, step_loads : WallWear, CollisionCounts, StepLoads or None
+        What particles have taken off walls, collisions that have ended, loads of walls step by step, as far as this
+        rank has seen them; likewise.
     stages, gravity : Stages, Gravity or None
         The parts of the run, and gravity if it changes; likewise.
     observed : ObservedState
@@ -151,6 +150,7 @@ class System:
 
     wear: WallWear | None = None
     collisions: CollisionCounts | None = None
+    step_loads: StepLoads | None = None
 
     def __init__(
         self,

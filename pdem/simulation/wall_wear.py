@@ -41,11 +41,18 @@ def wear_of(system: System) -> WallWear | None:
     return WallWear(system.constants.law, walls, materials, models, coefficients)
 
 
+def looks_at_each_step(system: System) -> bool:
+    """Tell whether contacts with walls are looked at after each step."""
+    return any(one is not None for one in (system.wear, system.collisions, system.step_loads))
+
+
 def note_wall_contacts(system: System, packed: NDArray[np.float64], parameters: ContactParameters) -> None:
-    """Add up what the contacts with walls have done in a step: wear, and collisions that have ended."""
+    """Add up what the contacts with walls have done in a step: loads, wear, and collisions that have ended."""
     contacts = system.wall_contacts
-    if contacts is None or parameters.dt == 0.0 or (system.wear is None and system.collisions is None):
+    if contacts is None or parameters.dt == 0.0 or not looks_at_each_step(system):
         return
+    if system.step_loads is not None:
+        system.step_loads.add(contacts, system.step)
     evaluated = contacts.evaluated(packed, len(parameters.density))
     if system.wear is not None:
         system.wear.add(evaluated, parameters)

@@ -25,6 +25,7 @@ SIZE = 960, 720
 """Of a picture [pixels]."""
 
 _NICENESS = 10  # the run comes first
+_MOST_FAILURES = 5  # of drawing, one after the other
 
 
 class NewestPicture:
@@ -45,7 +46,7 @@ class NewestPicture:
         self._folder, self._scratch = folder, scratch
         self._drawing: subprocess.Popen[bytes] | None = None
         self._wanted = -1
-        self._number = 0
+        self._number = self._failures = 0
         self._lock = threading.Lock()
 
     @property
@@ -61,7 +62,9 @@ class NewestPicture:
             if self._drawing is not None and self._drawing.poll() is not None:
                 if self._drawing.returncode == 0:
                     os.replace(self._scratch / "next.png", self._scratch / "picture.png")
-                    self._number += 1
+                    self._number, self._failures = self._number + 1, 0
+                elif self._failures < _MOST_FAILURES:  # the run may have been writing just then
+                    self._failures, self._wanted = self._failures + 1, -1
                 self._drawing = None
             newest = _snapshots(self._folder)
             if self._drawing is None and newest and newest != self._wanted:

@@ -7,14 +7,19 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import PdemError
+from pdem.output.run_status import FINISHED, RUNNING, read_status
 from pdem.output.series import TABLE
 from pdem.output.storage import HDF5_ERRORS
 from pdem.output.summary import duration, quantity
 from pdem.simulation.results import Results
+from pdem.watch.columns import first_column, groups_of, texts_of
+from pdem.watch.phase import Reached, phase_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pdem.case.model import Case
+    from pdem.output.run_status import RunStatus
     from pdem.simulation.results import SeriesTable
 
 LOG_LINES = 12
@@ -22,6 +27,7 @@ LOG_LINES = 12
 
 _READINGS = 20
 _COUNTS = ("step", "particles", "detections", "stage")
+_NOT_PLOTTED = ("time", "step")
 
 
 class RunState:
@@ -39,63 +45,112 @@ class RunState:
 
     def read(self) -> dict[str, Any]:
         """Return the state as a dictionary for JSON; files that are just being written leave it at what it can say."""
+        status = read_status(self.folder)
         try:
             results = Results(self.folder)
-            series, case = results.series, results.case
+            series, case, log = results.series, results.case, _log_of(results)
+            reason = "" if len(series) else "the series has no line yet"
         except (PdemError, *HDF5_ERRORS) as error:
-            return {"status": "waiting", "reason": str(error), "folder": str(self.folder)}
-        if not len(series):
-            return {"status": "waiting", "reason": "the series has no line yet", "folder": str(self.folder)}
+            series, reason = None, _in_short(error, self.folder)
+        if series is None or reason:
+            phase = phase_of(self.folder, status, None, reason)
+            return {"status": phase.name, "sentence": phase.text, "folder": str(self.folder)}
         return {
             "title": case.title or self.folder.name,
             "folder": str(self.folder),
             "lines": len(series),
-            "numbers": _numbers(series),
-            "columns": [name for name in series.names if name not in ("time", "step")],
-            "log": _log_of(results),
-            **self._progress(series, case.time.end),
+            "groups": _groups(series, case),
+            "default": first_column(series.names, case),
+            "log": "\n".join(log.splitlines()[-LOG_LINES:]),
+            **self._progress(series, case, status, log),
         }
 
-    def _progress(self, series: SeriesTable, end: float) -> dict[str, Any]:
-        """Return time, share, speed and what is left."""
-        time, step = float(series["time"][-1]), int(series["step"][-1])
+    def _progress(
+        self, series: SeriesTable, case: Case, status: RunStatus | None, log: str
+    ) -> dict[str, Any]:
+        """Return time, share, speed, what is left, and a sentence with all of that."""
+        time, end = float(series["time"][-1]), self._end(case, status)
+        step = int(series["step"][-1])
+        complete = time >= end - (time / step if step else 0.0) or _has_report(log)
+        phase = phase_of(self.folder, status, Reached(time, end, complete))
+        speed = self._speed(time)
+        left = max(end - time, 0.0) / speed if phase.name == RUNNING and speed > 0.0 else None
+        share = 1.0 if phase.name == FINISHED else min(1.0, time / end)
+        age = max(0.0, clock.time() - (self.folder / f"{TABLE}.h5").stat().st_mtime)
+        found = {
+            "status": phase.name, "time": time, "end": end, "share": share, "speed": speed,
+            "left": None if left is None else duration(left), "age": duration(age),
+            "rate": quantity(float(series["particle_steps_per_second"][-1])), "stage": _stage(series, case),
+        }  # fmt: skip
+        return {**found, "sentence": _sentence(phase.text, found, at_most=_may_end_early(case))}
+
+    def _end(self, case: Case, status: RunStatus | None) -> float:
+        """Return the time at which the run ends at the latest [s]: of the last one that wrote here."""
+        return status.end if status is not None and status.end > 0.0 else case.time.end
+
+    def _speed(self, time: float) -> float:
+        """Return simulated seconds per second, over the last lines that this process has seen come."""
+        if self._readings and time < self._readings[-1][1]:
+            self._readings.clear()  # a restart from an earlier checkpoint
         if not self._readings or self._readings[-1][1] != time:
             self._readings.append((clock.monotonic(), time))
-        finished = time >= end - (time / step if step else 0.0)
-        speed = self._speed()
-        left = (end - time) / speed if speed > 0.0 and not finished else None
-        return {
-            "status": "finished" if finished else "running",
-            "time": time,
-            "end": end,
-            "share": min(1.0, time / end),
-            "speed": speed,
-            "left": None if left is None else duration(left),
-            "age": duration(max(0.0, clock.time() - (self.folder / f"{TABLE}.h5").stat().st_mtime)),
-            "rate": quantity(float(series["particle_steps_per_second"][-1])),
-        }
-
-    def _speed(self) -> float:
-        """Return simulated seconds per second, over the last lines that this process has seen come."""
         if len(self._readings) < 2:
             return 0.0
         (first, begin), (last, end) = self._readings[0], self._readings[-1]
         return max(0.0, (end - begin) / (last - first)) if last > first else 0.0
 
 
-def _numbers(series: SeriesTable) -> list[dict[str, str]]:
-    """Return name, value and unit of every column of the last line."""
-    rows = []
+def _sentence(text: str, found: dict[str, Any], *, at_most: bool) -> str:
+    """Return what stands under the bar."""
+    if found["status"] != RUNNING:
+        return text
+    parts = [f"{100.0 * found['share']:.1f} %", text]
+    parts += [found["stage"]] if found["stage"] else []
+    parts.append(f"{found['rate']} particle-steps/s")
+    if found["left"] is not None:
+        parts.append(f"left {'at most ' if at_most else ''}{found['left']}")
+    return ", ".join([*parts, f"last line {found['age']} ago"])
+
+
+def _stage(series: SeriesTable, case: Case) -> str:
+    """Return the present stage in words, nothing without stages."""
+    present = int(series["stage"][-1]) if "stage" in series.names else -1
+    if not 0 <= present < len(case.stages):
+        return ""
+    return f"stage {case.stages[present].name} ({present + 1} of {len(case.stages)})"
+
+
+def _may_end_early(case: Case) -> bool:
+    """Tell whether the last stage may end the run before its time."""
+    return bool(case.stages) and (case.stages[-1].until is not None or case.stages[-1].end is not None)
+
+
+def _groups(series: SeriesTable, case: Case) -> list[dict[str, Any]]:
+    """Return the columns of the last line by group: name, value, unit, meaning, and whether it may be plotted."""
+    texts, rows = texts_of(series.names, case), dict[str, list[dict[str, Any]]]()
     for name in series.names:
-        value = series[name][-1]
+        value, unit = series[name][-1], series.units.get(name, "1")
         text = f"{int(value):,}" if name in _COUNTS else f"{value:.6g}"
-        rows.append({"name": name, "value": text, "unit": series.units.get(name, "1")})
-    return rows
+        row = {"name": name, "value": text, "unit": unit, "meaning": texts[name].meaning}
+        rows.setdefault(texts[name].group, []).append({**row, "plotted": name not in _NOT_PLOTTED})
+    return [{"name": group, "columns": rows[group]} for group in groups_of(case) if group in rows]
+
+
+def _has_report(log: str) -> bool:
+    """Tell whether a log ends with the report of a run that has come to its end."""
+    last = log.rstrip().rpartition("\n")[2]
+    return last.startswith("results in ")
 
 
 def _log_of(results: Results) -> str:
-    """Return the last lines of the log."""
     try:
-        return "\n".join(results.log.rstrip().splitlines()[-LOG_LINES:])
+        return results.log.rstrip()
     except OSError:
         return ""
+
+
+def _in_short(error: BaseException, folder: Path) -> str:
+    """Return why there is nothing to show, without what a page that waits has no use for."""
+    if not folder.is_dir():
+        return f"{folder} does not exist; the page shows the run when it has begun"
+    return str(error)

@@ -57,6 +57,7 @@ def test_overwriting_leaves_nothing_of_the_old_run_and_all_that_is_not_of_it(her
         "series.csv",
         "particles.vtkhdf",
         "run.log",
+        "status.json",
     }
 
 

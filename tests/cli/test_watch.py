@@ -11,11 +11,13 @@ import threading
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
-from folders import CASE, PLATE
+from folders import CASE, PLATE, command
 
 from pdem.case.model import Case
+from pdem.output.run_status import RunStatus, write_status
 from pdem.simulation.results import Results, SeriesTable
 from pdem.simulation.simulation import Simulation
 from pdem.watch import pictures, server, state
@@ -70,8 +72,11 @@ def test_the_page_tells_how_far_a_run_is(folder):
         found = json.loads(fetch(f"{address}state")[1])
         assert found["status"] == "finished"
         assert found["lines"] == len(series)
-        numbers = {one["name"]: one for one in found["numbers"]}
-        assert list(numbers) == list(series.names)
+        numbers = {one["name"]: one for group in found["groups"] for one in group["columns"]}
+        assert sorted(numbers) == sorted(series.names)
+        assert [group["name"] for group in found["groups"]] == ["wall plate", "run", "contacts", "energies"]
+        assert numbers["plate_force_z"]["meaning"] == "force of the particles on the wall in this step"
+        assert not numbers["time"]["plotted"]
         assert float(numbers["time"]["value"]) == pytest.approx(series["time"][-1], rel=1e-5)
         assert numbers["translation"]["unit"] == "J"
         kind, plot = fetch(f"{address}plot.svg?column=translation&column=particles")
@@ -86,16 +91,20 @@ def test_the_page_tells_how_far_a_run_is(folder):
 def test_a_run_that_has_yet_to_begin_is_waited_for(tmp_path):
     watched = state.RunState(tmp_path / "none")
     assert watched.read()["status"] == "waiting"
-    assert "no such folder" in watched.read()["reason"]
+    assert "none does not exist; the page shows the run when it has begun" in watched.read()["sentence"]
     (tmp_path / "none").mkdir()
-    assert "holds no results" in watched.read()["reason"]
+    assert "holds no results" in watched.read()["sentence"]
     (tmp_path / "none" / "series.h5").write_bytes(b"torn")
+    assert watched.read()["status"] == "waiting"
+    (tmp_path / "none" / "status.json").write_bytes(b"{torn")
     assert watched.read()["status"] == "waiting"
 
 
 def test_speed_and_time_left_follow_what_comes(folder, monkeypatch):
     rows = Results(folder).series
-    watched, clock = state.RunState(folder), iter([10.0, 12.0])
+    monkeypatch.setattr(state, "read_status", lambda _: None)
+    monkeypatch.setattr(Results, "log", "")
+    watched, clock = state.RunState(folder), iter([10.0, 12.0, 14.0])
 
     class Part(Results):
         lines = 3
@@ -113,6 +122,12 @@ def test_speed_and_time_left_follow_what_comes(folder, monkeypatch):
     assert found["speed"] == pytest.approx((rows["time"][6] - rows["time"][2]) / 2.0)
     assert found["share"] == pytest.approx(rows["time"][6] / found["end"])
     assert found["left"]
+    assert re.fullmatch(
+        r"\d+\.\d %, [\d.e-]+ of 0.004 s, .* particle-steps/s, left [\d:]+, last line [\d:]+ ago",
+        found["sentence"],
+    )
+    Part.lines = 2
+    assert watched.read()["speed"] == 0.0, "a restart from an earlier checkpoint"
 
 
 def test_a_picture_is_drawn_once_for_each_snapshot(folder, tmp_path, monkeypatch):
@@ -146,23 +161,96 @@ def test_an_address_that_is_taken_is_named(folder):
             server.serve(folder, "127.0.0.1", int(port), print)
 
 
+def test_a_picture_that_fails_is_drawn_again(folder, tmp_path, monkeypatch):
+    """The run may have been writing just then; what never succeeds is left at some time."""
+    pytest.importorskip("pyvista")
+    drawn = []
+
+    class Failing:
+        returncode = 1
+
+        def __init__(self, command, **_):
+            drawn.append(command)
+            self.returncode = 0 if len(drawn) == 3 else 1
+            (tmp_path / "next.png").write_bytes(b"picture")
+
+        def poll(self):
+            return self.returncode
+
+    monkeypatch.setattr(pictures.subprocess, "Popen", Failing)
+    newest = pictures.NewestPicture(folder, tmp_path)
+    assert [newest.refresh() for _ in range(5)] == [0, 0, 0, 1, 1]
+    assert len(drawn) == 3
+    monkeypatch.setattr(pictures, "_snapshots", lambda _: 10**6)
+    for _ in range(20):
+        newest.refresh()
+    assert len(drawn) == 3 + 6
+
+
+def test_what_is_no_folder_is_told_on_the_terminal(folder, tmp_path):
+    """Once, with one "pdem:" before it."""
+    (tmp_path / "case.toml").write_text(CASE.replace('folder = "out"', f'folder = "{folder}"'))
+    code, errors = command("watch", tmp_path / "case.toml")
+    assert (code, errors.count("pdem:")) == (2, 1)
+    assert f"is a case; its results are in {folder}: pdem watch {folder}" in errors
+    code, errors = command("watch", folder / "series.h5")
+    assert (code, errors.count("pdem:")) == (2, 1)
+    assert f"is a file; name the output folder of a run: pdem watch {folder}" in errors
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pdem", "watch", str(folder.parent / "aut"), "--port", "0", "--host", "0.0.0.0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    process.stdout.readline()
+    process.terminate()
+    lines = process.communicate(timeout=20)[1].splitlines()
+    assert [line.count("pdem:") for line in lines] == [1, 1]
+    assert lines[0].endswith(f"the page shows the run when it has begun; there is {folder}")
+
+
 @pytest.mark.skipif(BROWSER is None, reason="there is no browser")
 def test_a_browser_shows_the_page(folder, tmp_path):
     """Its scripts have run: numbers, progress and the plot are there."""
+    shown = in_browser(folder, tmp_path)
+    assert 'data-status="finished"' in shown
+    assert re.search(r"finished at [\d.e-]+ of [\d.e-]+ s", shown)
+    assert 'style="width: 100%;"' in shown
+    assert shown.count("<tr ") == len(Results(folder).series.names)
+    assert re.search(r'<img id="plot"[^>]*src="plot.svg\?lines=\d+&amp;column=translation"', shown)
+    groups = re.findall(r'<details data-group="([^"]*)"( open="")?>', shown)
+    assert groups == [("wall plate", ' open=""'), ("run", ""), ("contacts", ""), ("energies", ' open=""')]
+    assert '<td title="kinetic energy of particles">' in shown
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no browser")
+def test_a_browser_shows_what_is_not_there_yet_and_what_was_killed(folder, tmp_path):
+    status = RunStatus.of_this_process("compiling")
+    (tmp_path / "new").mkdir()
+    write_status(tmp_path / "new", replace(status, kernels=243))
+    shown = in_browser(tmp_path / "new", tmp_path / "profile")
+    assert 'data-status="compiling"' in shown
+    assert "compiling kernels, 243 so far" in shown
+    dead = shutil.copytree(folder, tmp_path / "dead")
+    write_status(dead, replace(status, state="running", started=1, end=0.008))
+    shown = in_browser(dead, tmp_path / "profile")
+    assert '<header id="header" class="killed">' in shown
+    assert re.search(
+        r"ended at 0.004 of 0.008 s: its process \d+ is gone, .*pdem restart .*dead goes on from", shown
+    )
+    assert 'style="width: 50%;"' in shown
+
+
+def in_browser(folder, profile):
+    """Return the page of a folder when its scripts have run."""
     with served(folder) as address:
-        threading.Thread(target=fetch, args=(f"{address}plot.svg?column=translation",)).start()
-        command = [
+        if (folder / "series.h5").exists():
+            threading.Thread(target=fetch, args=(f"{address}plot.svg?column=translation",)).start()
+        words = [
             BROWSER,
             *QUIET_BROWSER,
-            f"--user-data-dir={tmp_path}",
+            f"--user-data-dir={profile}",
             "--virtual-time-budget=8000",
             "--dump-dom",
         ]
-        shown = subprocess.run(
-            [*command, address], capture_output=True, text=True, timeout=120, check=True
+        return subprocess.run(
+            [*words, address], capture_output=True, text=True, timeout=120, check=True
         ).stdout
-    assert 'data-status="finished"' in shown
-    assert re.search(r"100\.0 %, [\d.e-]+ of [\d.e-]+ s, finished", shown)
-    assert 'style="width: 100%;"' in shown
-    assert shown.count("<tr>") == len(Results(folder).series.names)
-    assert re.search(r'<img id="plot"[^>]*src="plot.svg\?lines=\d+&amp;column=translation"', shown)

@@ -77,6 +77,13 @@ def test_stress_and_contacts_have_the_same_bits(ranks):
     patient_barrier(comm)
 
 
+def touching(contacts, ids):
+    """Return how many of the contacts that overlap each particle has, in the order of `ids`."""
+    deep = contacts["overlap"] > 0.0
+    ends = np.concatenate((contacts["first"][deep], contacts["second"][deep]))
+    return [int(np.count_nonzero(ends == one)) for one in ids]
+
+
 def require_same_files(files):
     times = [read_times(path) for path in files.values()]
     assert np.array_equal(*times)
@@ -116,6 +123,11 @@ def test_runs_write_the_same_contacts(ranks, tmp_path):
         pdem.Simulation.restart(middle).run(overwrite=True)
         require_same_files(files)
         last = found["first"][-1].contacts
+        for run in found.values():
+            for snapshot in run:
+                counts = touching(snapshot.contacts, snapshot.id)
+                assert snapshot.contact_count.tolist() == counts
+        assert max(counts) > 2
         assert set(names) < set(last)
         assert len(last["first"]) > 50
     patient_barrier(comm)

@@ -79,6 +79,10 @@ def test_parts_by_material_and_means_over_time_add_up(bed):
     divided = pdem.coarse_grain(results[-1], by="material", **options)
     assert list(divided.materials) == ["grain", "heavy", "steel"]
     alone = pdem.coarse_grain(results[-1], material="heavy", **options)
+    with pytest.raises(InputError, match=r'no parts of materials; make fields with by="material"'):
+        whole.materials["heavy"]
+    with pytest.raises(InputError, match="there is no material 'hevy'; did you mean 'heavy'"):
+        divided.materials["hevy"]
     for name in ("density", "solid_fraction", "momentum", "contact_stress", "wall_force"):
         both = sum(getattr(part, name) for part in divided.materials.values())
         expected = getattr(divided, name)
@@ -211,18 +215,43 @@ def test_what_cannot_be_is_named(bed, keys, match):
         pdem.coarse_grain(bed[0][-1], **keys)
 
 
-def test_snapshots_and_contacts_have_to_be_there(bed, tmp_path):
+def test_snapshots_have_to_be_there_and_contacts_belong_to_one(bed):
     results, _ = bed
     with pytest.raises(InputError, match="there is no snapshot"):
         pdem.coarse_grain([])
-    with pytest.raises(InputError, match="contacts are those of one snapshot"):
+    with pytest.raises(
+        InputError, match=r"contacts are those of one snapshot, and there are 5; leave them out"
+    ):
         pdem.coarse_grain(results, results[-1].contacts)
+
+
+def test_what_needs_no_contacts_is_there_without(bed, tmp_path):
+    """Solid fraction and kinetic stress, of one snapshot and of several, as with contacts; the rest is explained."""
+    results, _ = bed
+    options = {"cells": (4, 4, 4), "width": 0.008, "by": "material"}
+    known = pdem.coarse_grain(results, **options)
     (results.folder / "contacts.vtkhdf").rename(tmp_path / "aside")
     try:
-        with pytest.raises(InputError, match=r"no contacts at 0.0002 s: run it with output.contacts_every"):
-            pdem.coarse_grain(results[-1])
+        lacking, none = pdem.coarse_grain(results, **options), pdem.coarse_grain(results, {}, **options)
+        alone = pdem.coarse_grain(results[-1], **options)
     finally:
         (tmp_path / "aside").rename(results.folder / "contacts.vtkhdf")
+    for name in ("solid_fraction", "velocity", "kinetic_stress", "granular_temperature"):
+        np.testing.assert_array_equal(getattr(lacking, name), getattr(known, name))
+        np.testing.assert_array_equal(lacking.materials["heavy"][name], known.materials["heavy"][name])
+    np.testing.assert_array_equal(none.stress, known.kinetic_stress)
+    assert not none.wall_force.any()
+    text = r"no contacts at {} s: run it with output.contacts_every, or give contacts={{}} for the kinetic stress alone"
+    for fields, time in ((lacking, "0"), (alone, "0.0002"), (lacking.materials["heavy"], "0")):
+        for name in ("contact_stress", "stress", "pressure", "wall_force"):
+            with pytest.raises(InputError, match=text.format(time)):
+                getattr(fields, name)
+            with pytest.raises(InputError, match=text.format(time)):
+                fields[name]
+    lacking.write(tmp_path / "fields.vti")
+    written = (tmp_path / "fields.vti").read_text()
+    assert 'Name="heavy_solid_fraction"' in written
+    assert "pressure" not in written
 
 
 def test_paraview_reads_the_fields(bed, tmp_path):

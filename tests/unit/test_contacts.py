@@ -99,6 +99,34 @@ def test_snapshots_have_their_contacts_and_pictures_show_them(ran, tmp_path):
         render(ran.folder, tmp_path / "chains.png", contacts=True, colour_by="charge")
 
 
+def test_contacts_are_frames_of_pandas_and_name_columns_that_they_lack(ran):
+    pytest.importorskip("pandas")
+    contacts = ran.at(2e-3).contacts
+    frame = contacts.to_pandas()
+    assert len(frame) == len(contacts["first"]) > 0
+    assert frame["branch_x"].tolist() == contacts["branch"][:, 0].tolist()
+    assert {frame.attrs["units"][name] for name in ("force_z", "centre_x", "age")} == {"N", "m", "s"}
+    live = pdem.Simulation(ran.case, threads=1).contacts()
+    assert live.to_pandas()["first"].tolist() == [0]
+    with pytest.raises(InputError, match="there is no column of contacts 'frist'; did you mean 'first'"):
+        contacts["frist"]
+    del contacts["age"]
+    with pytest.raises(
+        InputError, match=r"no column of contacts 'age'; run the case with output.contact_ages = true"
+    ):
+        contacts["age"]
+
+
+def test_contacts_of_another_time_are_named(ran):
+    """Snapshots of times at which no contacts were written: the error says where the nearest are."""
+    snapshot = ran.at(2e-3)
+    snapshot.time = 2.1e-3
+    with pytest.raises(
+        InputError, match=r"no contacts at 0.0021 s: the nearest are those at 0.002 s; .*multiple"
+    ):
+        snapshot.contacts["first"]
+
+
 def test_without_the_key_there_is_no_file(tmp_path):
     pdem.Simulation(pressed(tmp_path), threads=1).run()
     results = pdem.Results(tmp_path / "out")

@@ -104,7 +104,7 @@ def test_what_says_nothing_is_not_kept(folder):
 def test_disk_space_is_told_and_compared_with_what_is_free(folder, monkeypatch):
     one = told(folder, 1_000_000)["disk"]
     assert one.level == "info"
-    assert "11 snapshots of 152 MB, 101 lines of the series, 7 checkpoints of " in one.message
+    assert "11 snapshots of 156 MB, 101 lines of the series, 7 checkpoints of " in one.message
     assert " are free there" in one.message
     monkeypatch.setattr(module, "_free", lambda _: 10**8)
     short = told(folder, 1_000_000)["disk"]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from pdem.foundation.errors import CheckpointError, InputError, PdemError
-from pdem.foundation.fields import written_fields
+from pdem.foundation.fields import Field, written_fields
 from pdem.output import scene
 from pdem.output.checkpoint import write_checkpoint
+from pdem.output.colour_scale import prefixed, scale_of
+from pdem.output.colours import Choice, coloured_particles, coloured_walls
 from pdem.output.render import render
 from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
 
@@ -35,12 +40,18 @@ def run(folder: Path, count: int = 20, walls: bool = True) -> Path:
     series = ParticleSnapshots(folder / PARTICLE_FILE, attributes={"title": "A box"})
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
     facets = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
-    wall_series = WallSnapshots(folder / WALL_FILE, np.arange(7) * 4, facets.ravel(), np.arange(6))
+    pressure = Field("pressure", np.float64, (), "Pa", "for colours")
+    wall_series = WallSnapshots(
+        folder / WALL_FILE, np.arange(7) * 4, facets.ravel(), np.arange(6), facet_fields=(pressure,)
+    )
     for step, time in enumerate(TIMES):
         series.write(time, step, particles(count, speed=1.0 + step))
         if walls:
             none = np.zeros((6, 3))
-            wall_series.write(time, step, corners + 0.1 * step, {"force": none, "torque": none})
+            pressed = {"pressure": 2e5 * (1.0 + step) * (np.arange(6) == 2)}  # on the wall in front
+            wall_series.write(
+                time, step, corners + 0.1 * step, {"force": none, "torque": none}, None, pressed
+            )
     return folder
 
 
@@ -87,6 +98,111 @@ def test_colours_follow_the_speed(folder: Path, tmp_path: Path) -> None:
     slow, fast = means
     assert slow[2] > slow[0], "slow is blue"
     assert fast[0] > 2 * fast[2], "fast is yellow"
+
+
+@pytest.mark.usefixtures("pyvista")
+@pytest.mark.parametrize("options", [{"colour_by": "pressure", "limits": (0.0, 6e5)},
+                                   {"colour_walls_by": "pressure", "wall_limits": (0.0, 6e5)}])  # fmt: skip
+def test_walls_are_coloured_by_their_fields(folder: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    """The wall in front is pressed on, more and more: it is solid and takes on the colours; the others do not."""
+    levels, shares = [], []
+    colours = options | {"colour_map": "gray", "wall_colour_map": "gray"}
+    for time, view in (*((time, "front") for time in TIMES), (TIMES[-1], (0.0, 1.0, 0.0))):
+        (path,) = render(folder, tmp_path / "w.png", time=time, size=SIZE, view=view, **colours)
+        middle = pixels(path)[40:90, 50:100].mean(axis=2)
+        levels.append(np.median(middle))
+        shares.append((np.abs(middle - levels[-1]) < 5.0).mean())
+    assert levels[0] + 30 < levels[1] < levels[2] - 30
+    assert shares[0] > 0.9, "nothing is seen through it; it moves on, and later there are spheres before it"
+    assert shares[3] < 0.5, "the wall behind lets spheres be seen"
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_particles_may_be_left_out(folder: Path, tmp_path: Path) -> None:
+    (path,) = render(folder, tmp_path / "p.png", size=SIZE, particles=False)
+    strength = np.ptp(pixels(path), axis=2)
+    assert strength.max() < 60, "neither spheres nor a scale"
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_ends_of_scales_have_numbers(folder: Path) -> None:
+    """Round ones beyond the data, or those that are given."""
+    found, every = scene.open_scene(folder), range(3)
+    speed = coloured_particles(found, every, Choice("speed", "viridis"))
+    assert speed is not None
+    assert speed.scale.ticks == (0.0, 1.0, 2.0, 3.0)
+    assert (speed.scale.low, speed.scale.high, speed.scale.label) == (0.0, 3.0, "speed [m/s]")
+    exact = coloured_particles(found, every, Choice("speed", "viridis", (0.93, 3.1)))
+    assert exact is not None
+    assert exact.scale.ticks == (0.93, 1.5, 2.0, 2.5, 3.1)
+    material = coloured_particles(found, every, Choice("material", "viridis"))
+    assert material is not None
+    assert material.scale.ticks == (0.0, 1.0)
+    pressure = coloured_walls(found, every, Choice("pressure", "viridis"), beside=True)
+    assert pressure is not None
+    assert pressure.scale.label == "wall pressure [kPa]"
+    assert pressure.scale.ticks == (0.0, 200.0, 400.0, 600.0)
+    assert pressure.scale.high == pytest.approx(6e5)
+    assert pressure.walls == {2}
+
+
+def test_particles_at_rest_have_no_colours_of_noise(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    columns = particles(20, speed=1e-7)
+    ParticleSnapshots(tmp_path / PARTICLE_FILE).write(0.0, 0, columns)
+    speed = coloured_particles(scene.open_scene(tmp_path), range(1), Choice("speed", "viridis"))
+    assert speed is not None
+    assert 0.01 < speed.scale.high < 0.1
+
+
+@pytest.mark.parametrize(
+    ("size", "unit", "expected"),
+    [
+        (0.004, "m", (1e3, "mm")), (0.5, "m", (1.0, "m")), (2e-7, "m", (1e9, "nm")), (9.9e-10, "m", (1e9, "nm")),
+        (2.5e5, "Pa", (1e-3, "kPa")), (3e7, "Pa", (1e-6, "MPa")), (9e3, "N", (1.0, "N")), (2e9, "s", (1.0, "s")),
+        (0.02, "s", (1e3, "ms")), (1e-30, "J", (1e12, "pJ")), (0.0, "m", (1.0, "m")), (1e-3, "1", (1.0, "1")),
+        (1e-3, "kg", (1.0, "kg")), (math.inf, "N", (1.0, "N")), (5e-3, "m/s", (1e3, "mm/s")),
+    ],
+)  # fmt: skip
+def test_numbers_of_scales_are_short(size: float, unit: str, expected: tuple[float, str]) -> None:
+    factor, shown = prefixed(size, unit)
+    assert shown == expected[1]
+    assert factor == pytest.approx(expected[0], rel=1e-12)
+
+
+@given(
+    st.floats(-1e6, 1e6), st.floats(1e-9, 1e9), st.sampled_from(("m", "1", "Pa", "rad/s")), st.booleans(),
+    st.booleans(),
+)  # fmt: skip
+def test_any_scale_shows_all_values_between_its_ends(
+    low: float, span: float, unit: str, exact: bool, whole: bool
+) -> None:
+    pytest.importorskip("matplotlib")
+    assume(low + span > low)
+    scale = scale_of("field", unit, "viridis", (low, low + span), exact=exact, whole=whole)
+    slack = 1e-9 * (abs(low) + span)
+    assert scale.low <= low + slack
+    assert scale.high >= low + span - slack
+    ticks = np.array(scale.ticks)
+    assert 2 <= len(ticks) <= 8
+    assert (np.diff(ticks) > 0.0).all()
+    np.testing.assert_allclose(ticks[[0, -1]] / scale.factor, [scale.low, scale.high], rtol=1e-9, atol=slack)
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_the_bar_of_a_film_has_the_colours_of_the_map(folder: Path, tmp_path: Path) -> None:
+    """A palette of the most frequent colours alone has a bar in a few steps."""
+    image = pytest.importorskip("PIL.Image")
+    (film,) = render(folder, tmp_path / "f.gif", size=(320, 240))
+    with image.open(film) as opened:
+        frame = np.asarray(opened.convert("RGB")).astype(int)
+    bar = frame[80:165, 287]
+    strips = np.unique(bar, axis=0)
+    assert len(strips) >= 30
+    from matplotlib import colormaps
+
+    of_map = (255 * colormaps["viridis"](np.linspace(0, 1, 256))[:, :3]).round()
+    assert max(np.abs(of_map - one).max(axis=1).min() for one in strips) <= 8
 
 
 @pytest.mark.usefixtures("pyvista")
@@ -145,7 +261,13 @@ def test_a_checkpoint_is_drawn_with_the_walls_beside_it(folder: Path, tmp_path: 
         ({"view": "below"}, "view 'below' is unknown.*three-quarter"),
         ({"view": (0.0, 0.0, 0.0)}, "no direction"),
         ({"colour_map": "rainbows"}, "colour map 'rainbows'"),
-        ({"colour_by": "charge"}, "no field 'charge'.*velocity"),
+        ({"colour_by": "charge"}, "no field 'charge'.*velocity.*; walls have pressure"),
+        ({"colour_by": "wear"}, "no field 'wear'.*; walls have pressure; give the walls the key wear"),
+        (
+            {"colour_walls_by": "wear"},
+            "no field 'wear' to colour walls by; they have pressure; give .* the key wear",
+        ),
+        ({"wall_colour_map": "rainbows"}, "colour map 'rainbows'"),
         ({"limits": (2.0, 1.0)}, "no range"),
     ],
 )
@@ -199,5 +321,6 @@ def test_frames_hold_particles_walls_and_an_outline(folder: Path) -> None:
     assert outline.min(axis=0) == pytest.approx((particles(20)["position"] - 0.1).min(axis=0))
     assert outline.max(axis=0) == pytest.approx(np.full(3, 1.1))
     assert scene.nearest_frame(found, None) == 2
-    assert scene.field_label("angular_velocity") == "angular velocity [rad/s]"
-    assert scene.field_label("id") == "id"
+    assert frame.unit("speed") == frame.unit("velocity") == "m/s"
+    assert (frame.is_whole("material"), frame.is_whole("speed")) == (True, False)
+    assert frame.outline(particles=False).tolist() == frame.walls.vertices.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 
 import meshio
 import numpy as np
@@ -47,15 +48,44 @@ def test_the_series_has_names_and_units(run):
         series["inlet_coutn"]
 
 
-def test_frames_of_pandas_where_it_is(run):
-    series = pdem.Results(run[1]).series
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        with pytest.raises(InputError, match="pandas is not installed"):
-            series.to_pandas()
-    else:
-        assert list(series.to_pandas()) == list(series.names)
+def test_series_and_snapshots_are_frames_of_pandas(run):
+    pytest.importorskip("pandas")
+    results = pdem.Results(run[1])
+    series, last = results.series.to_pandas(), results[-1]
+    assert list(series) == list(results.series.names)
+    assert series["inlet_mass"].tolist() == results.series["inlet_mass"].tolist()
+    assert series.attrs["units"]["inlet_mass"] == "kg"
+    frame = last.to_pandas()
+    assert len(frame) == 30
+    assert frame["id"].tolist() == last.id.tolist()
+    for axis, end in enumerate("xyz"):
+        assert frame[f"velocity_{end}"].tolist() == last.velocity[:, axis].tolist()
+        assert frame.attrs["units"][f"velocity_{end}"] == "m/s"
+    flat = sum(column.size // 30 for column in last.columns.values())
+    assert frame.shape == (30, flat), "every component of every field is a column"
+    assert frame["image_x"].dtype == last.image.dtype
+
+
+def test_without_pandas_the_extra_is_named(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    results = pdem.Results(run[1])
+    for table in (results.series, results[-1]):
+        with pytest.raises(InputError, match=r"pandas is not installed: pip install 'polydem\[pandas\]'"):
+            table.to_pandas()
+
+
+def test_contacts_that_have_not_been_written_are_explained(run):
+    """Whatever is asked of them: no bare KeyError."""
+    results = pdem.Results(run[1])
+    absent = r"the run has written no contacts at 0.004 s: run it with output.contacts_every"
+    assert not results[-1].contacts
+    for ask in (lambda: results[-1].contacts["first"], lambda: results[-1].contacts.to_pandas()):
+        with pytest.raises(InputError, match=absent):
+            ask()
+    with pytest.raises(
+        InputError, match=r"the run has written no contacts: run it with output.contacts_every"
+    ):
+        results.contacts_at(0.004)["normal_force"]
 
 
 def test_snapshots_by_time(run):
@@ -93,6 +123,8 @@ def test_walls_have_their_loads(run):
     assert floor.vertices.shape == (4, 3)
     assert sorted(floor.facets[0].tolist()) == [0, 1, 2, 3]
     assert floor.pressure[0] > 0.0
+    with pytest.raises(InputError, match="there is no wall 'flor'; did you mean 'floor'"):
+        pdem.Results(folder)[-1].walls["flor"]
 
 
 def test_case_log_and_pictures_of_notebooks(run):

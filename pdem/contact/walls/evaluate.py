@@ -6,8 +6,9 @@ order; their law is evaluated a block after the other.
 
 from __future__ import annotations
 
+import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +35,7 @@ from pdem.contact.walls.stages import (
 )
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, kernel, prange
-from pdem.foundation.sums import add_exactly
+from pdem.foundation.sums import NARROW_BELOW, NARROW_LARGEST, WIDE_BELOW, add_in_window
 from pdem.foundation.workers import share_of
 from pdem.motion.surfaces import SPIN as SURFACE_SPIN
 from pdem.simd.transposition import whole_lanes
@@ -146,27 +147,64 @@ def wall_kernel(law: ContactLaw) -> Any:
     return evaluate_walls
 
 
+class LoadedWalls(NamedTuple):
+    """The walls whose loads are added up.
+
+    Attributes
+    ----------
+    row : (W,) int64 array
+        Place of a wall among those whose loads are asked for, or -1.
+    centre, spin, velocity : (W, 3) arrays
+        Point that torques are about [m], angular velocity [rad/s], velocity of the centre [m/s].
+    """
+
+    row: NDArray[np.int64]
+    centre: NDArray[np.float64]
+    spin: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+
+
+class Window(NamedTuple):
+    """The room of exact sums: bits below 1, and the size that numbers have to stay below; others are passed over."""
+
+    below: int
+    largest: float
+
+
+WIDE, NARROW = Window(WIDE_BELOW, math.inf), Window(NARROW_BELOW, NARROW_LARGEST)
+"""Those of sums of `LIMBS` and of `NARROW_LIMBS`."""
+
+
 @inlined
-def add_load(w: int, force: tuple[float, float, float], torque: tuple[float, float, float], power: float,
-             limbs: NDArray[np.int64]) -> None:  # fmt: skip
-    """Add force, torque and power to the exact sums of a wall."""
-    row = LOADS * w
+def add_number(limbs: NDArray[np.int64], value: float, window: Window) -> None:
+    """Add a number to an exact sum."""
+    if abs(value) < window.largest:
+        add_in_window(limbs, value, window.below)
+
+
+@inlined
+def add_load(row: int, force: tuple[float, float, float], torque: tuple[float, float, float], power: float,
+             window: Window, limbs: NDArray[np.int64]) -> None:  # fmt: skip
+    """Add force, torque and power to the exact sums of a wall, which begin at a row."""
     for axis in range(3):
-        add_exactly(limbs[row + axis], force[axis])
-        add_exactly(limbs[row + 3 + axis], torque[axis])
-    add_exactly(limbs[row + 6], power)
+        add_number(limbs[row + axis], force[axis], window)
+        add_number(limbs[row + 3 + axis], torque[axis], window)
+    add_number(limbs[row + 6], power, window)
 
 
 @kernel
 def add_loads(
     near: NearFacets, counts: NDArray[np.int32], found: Found, facet_wall: NDArray[np.int32],
-    force: NDArray[np.float64], centre: NDArray[np.float64], spin: NDArray[np.float64],
-    velocity: NDArray[np.float64], surfaces: SurfaceMotion, limbs: NDArray[np.int64],
+    force: NDArray[np.float64], moving: LoadedWalls, surfaces: SurfaceMotion, window: Window,
+    limbs: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Add force, torque about the centre and power of the particles on each wall to exact sums (W * 7)."""
+    """Add force, torque about the centre and power of the particles on each wall to exact sums (rows * 7)."""
+    centre, spin, velocity = moving.centre, moving.spin, moving.velocity
     for q in range(len(near.near)):
         for c in range(near.start[q], near.start[q] + counts[q]):
             w = facet_wall[found.facet[c]]
+            if moving.row[w] < 0:
+                continue
             fx, fy, fz = -force[c, 0], -force[c, 1], -force[c, 2]
             ax, ay, az = (
                 found.places[c, POINT] - centre[w, 0],
@@ -184,4 +222,4 @@ def add_loads(
                 o = row3(state, SURFACE_SPIN)
                 power += fx * q[0] + fy * q[1] + fz * q[2]
                 power -= force[c, 3] * o[0] + force[c, 4] * o[1] + force[c, 5] * o[2]
-            add_load(w, (fx, fy, fz), (tx, ty, tz), -power, limbs)
+            add_load(LOADS * moving.row[w], (fx, fy, fz), (tx, ty, tz), -power, window, limbs)

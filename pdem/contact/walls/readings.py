@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
+_NO_ROWS = np.empty(0)
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
 
 
@@ -87,13 +88,21 @@ class WallReadings:
         """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
         count = len(self.walls.motions)
         sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
-        walls = self.walls
-        kernels.add_loads(
-            self._near_facets(np.empty(0)), self._new.counts, self._room.found(self._new), walls.facet_wall,
-            self._room.force, walls.centre, walls.angular_velocity, walls.velocity, walls.surfaces.now, sums.limbs,
-        )  # fmt: skip
+        self.add_loads(np.arange(count), kernels.WIDE, sums.limbs)
         sums.normalise()
         return sums
+
+    def add_loads(self, row: NDArray[np.int64], window: kernels.Window, limbs: NDArray[np.int64]) -> None:
+        """Add force, torque and power of the particles on walls to exact sums, `LOADS` of `kernels` for each.
+
+        `row` has the place of each wall among those of the sums, -1 of others.
+        """
+        walls = self.walls
+        loaded = kernels.LoadedWalls(row, walls.centre, walls.angular_velocity, walls.velocity)
+        kernels.add_loads(
+            self._near_facets(_NO_ROWS), self._new.counts, self._room.found(self._new), walls.facet_wall,
+            self._room.force, loaded, walls.surfaces.now, window, limbs,
+        )  # fmt: skip
 
     def acting(self) -> ActingOnWalls:
         """Return the contacts of the last evaluation with what acts in them, particle by particle (copies)."""

@@ -1,0 +1,152 @@
+"""Scales of colours: limits at round numbers, units with prefixes, and the bar that shows them in a picture."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
+"""Prefixes of units by powers of ten."""
+
+_WITH_PREFIX = ("m", "N", "Pa", "W", "J", "s", "N m", "m/s")
+_LEAST, _MOST = 0.1, 1e4  # numbers that need no prefix
+_TICKS = 5
+_NEAR_AN_END = 0.07  # share of the scale within which a tick would touch the number at the end
+_LINE_COLOUR = "#2b3440"
+_LEFT, _WIDTH = 0.89, 0.016
+_PLACES = {1: ((0.25, 0.46),), 2: ((0.58, 0.3), (0.14, 0.3))}
+"""Left edge and width of bars as shares of the width of the picture; lower ends and heights of one, or of two."""
+_STRIPS = 256
+
+
+class Scale(NamedTuple):
+    """Colours of values.
+
+    Attributes
+    ----------
+    label : str
+        What is shown, with its unit.
+    colour_map : str
+        A colour map of matplotlib.
+    low, high : float
+        Values at its ends.
+    factor : float
+        From values to the numbers that are shown.
+    ticks : tuple of float
+        Numbers that are shown; the first and the last are those of the ends.
+    """
+
+    label: str
+    colour_map: str
+    low: float
+    high: float
+    factor: float
+    ticks: tuple[float, ...]
+
+    def colours(self, values: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """Return the colours (n, 3) of values (n,)."""
+        from matplotlib import colormaps
+
+        shares = np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
+        found: NDArray[np.uint8] = colormaps[self.colour_map](shares, bytes=True)[:, :3]
+        return found
+
+
+def scale_of(
+    name: str, unit: str, colour_map: str, limits: tuple[float, float], *, exact: bool = False,
+    whole: bool = False,
+) -> Scale:  # fmt: skip
+    """Return the scale of a field.
+
+    Parameters
+    ----------
+    name, unit : str
+        Of the field; the unit is ``"1"`` without dimension.
+    colour_map : str
+        A colour map of matplotlib.
+    limits : tuple of float
+        Smallest and largest value.
+    exact : bool
+        The scale ends at the limits; otherwise at the round numbers beyond them.
+    whole : bool
+        Values are whole numbers.
+    """
+    low, high = limits
+    factor, shown = prefixed(max(abs(low), abs(high)), unit)
+    ticks = _ticks(low * factor, high * factor, exact=exact, whole=whole)
+    if not exact:
+        low, high = ticks[0] / factor, ticks[-1] / factor
+    words = name.replace("_", " ")
+    return Scale(f"{words} [{shown}]" if shown != "1" else words, colour_map, low, high, factor, tuple(ticks))
+
+
+def prefixed(size: float, unit: str) -> tuple[float, str]:
+    """Return the factor to a unit in which a number of this size is short, and that unit: 0.004 m are 4 mm."""
+    if unit not in _WITH_PREFIX or not 0.0 < size < math.inf or _LEAST <= size < _MOST:
+        return 1.0, unit
+    largest = 0 if unit == "s" else max(PREFIXES)
+    power = min(max(3 * math.floor(math.log10(1.25 * size) / 3.0), min(PREFIXES)), largest)
+    return 10.0**-power, f"{PREFIXES[power]}{unit}"
+
+
+def _ticks(low: float, high: float, *, exact: bool, whole: bool) -> list[float]:
+    """Return round numbers from one end to the other; those of the ends are as they are if `exact`."""
+    from matplotlib.ticker import MaxNLocator
+
+    locator = MaxNLocator(nbins=_TICKS, steps=[1, 2, 2.5, 5, 10], integer=whole)
+    found = [float(one) for one in locator.tick_values(low, high)]
+    if not exact:
+        return found
+    near = _NEAR_AN_END * (high - low)
+    return [low, *(one for one in found if low + near < one < high - near), high]
+
+
+def add_bars(plotter: Any, scales: list[Scale], points: float) -> None:
+    """Add the bars of one scale, or of two, at the right edge; `points` are pixels per pixel of a usual picture."""
+    for scale, (begin, height) in zip(scales, _PLACES.get(len(scales), ()), strict=False):
+        low, high = scale.ticks[0], scale.ticks[-1]
+        _add_strips(plotter, scale, (begin, height))
+        for tick in scale.ticks:
+            at = begin + height * (tick - low) / (high - low)
+            _add_words(plotter, f"{tick:.4g}", (_LEFT + 1.6 * _WIDTH, at), 17 * points, centred=False)
+        _add_words(
+            plotter, scale.label, (_LEFT + 0.5 * _WIDTH, begin + height + 0.045), 20 * points, centred=True
+        )
+
+
+def _add_strips(plotter: Any, scale: Scale, place: tuple[float, float]) -> None:
+    """Add a bar of strips of the colours of a scale, from its lower end (share of the height) on, and as high."""
+    from pyvista import PolyData
+    from vtkmodules.vtkRenderingCore import vtkActor2D, vtkCoordinate, vtkPolyDataMapper2D
+
+    edges = place[0] + place[1] * np.linspace(0.0, 1.0, _STRIPS + 1)
+    corners = np.array([[x, y, 0.0] for y in edges for x in (_LEFT, _LEFT + _WIDTH)])
+    first = 2 * np.arange(_STRIPS)
+    strips = PolyData(
+        corners, faces=np.column_stack((np.full(_STRIPS, 4), first, first + 1, first + 3, first + 2)).ravel()
+    )
+    values = np.linspace(scale.low, scale.high, _STRIPS)
+    strips.cell_data["colour"] = scale.colours(values)
+    strips.set_active_scalars("colour", preference="cell")
+    coordinate, mapper, actor = vtkCoordinate(), vtkPolyDataMapper2D(), vtkActor2D()
+    coordinate.SetCoordinateSystemToNormalizedViewport()
+    mapper.SetTransformCoordinate(coordinate)
+    mapper.SetInputData(strips)
+    mapper.SetScalarModeToUseCellData()
+    actor.SetMapper(mapper)
+    plotter.add_actor(actor)
+
+
+def _add_words(plotter: Any, text: str, place: tuple[float, float], size: float, *, centred: bool) -> None:
+    """Add words at a place (shares of width and height) that is their middle, or the middle of their left end."""
+    actor = plotter.add_text(text, position=place, viewport=True, font_size=round(size), color=_LINE_COLOUR)
+    style = actor.GetTextProperty()
+    style.SetFontSize(round(size))
+    style.SetVerticalJustificationToCentered()
+    if centred:
+        style.SetJustificationToCentered()

@@ -1,0 +1,204 @@
+"""What a run is doing, for those who watch it: the file ``status.json`` of its output folder.
+
+It is written where something changes: while kernels are compiled, when the run begins, and when it ends, however it
+ends. A run that is killed cannot say so: then the file still says that it goes on, and its process is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+STATUS_FILE = "status.json"
+"""Name of the file in an output folder."""
+
+COMPILING, READY, RUNNING, FINISHED, STOPPED, FAILED = (
+    "compiling", "ready", "running", "finished", "stopped", "failed",
+)  # fmt: skip
+"""Kernels are compiled; they are ready, and the first step is next; steps are taken; the run has come to its end, was
+asked to stop and has written a checkpoint, or has ended with an error."""
+
+_PROC = Path("/proc")
+_ENDED = "ZXx"
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """What a run is doing.
+
+    Attributes
+    ----------
+    state : str
+        `COMPILING`, `READY`, `RUNNING`, `FINISHED`, `STOPPED` or `FAILED`.
+    since : float
+        When this state began [s since 1970].
+    detail : str
+        How the run has ended, in words.
+    kernels : int
+        Number of kernels that have been compiled so far.
+    begin, end : float
+        Simulated times at which its process began, and at which it ends at the latest [s].
+    starts : int
+        How often a run was begun or continued in this folder.
+    host, boot, namespace : str
+        Machine of the process, which start of it, and in which its number is unique, since containers have their own;
+        empty if the system does not tell.
+    process, started : int
+        Number of the process, and when it began in the ticks of its machine.
+    """
+
+    state: str
+    since: float
+    detail: str = ""
+    kernels: int = 0
+    begin: float = 0.0
+    end: float = 0.0
+    starts: int = 1
+    host: str = ""
+    boot: str = ""
+    namespace: str = ""
+    process: int = 0
+    started: int = 0
+
+    @classmethod
+    def of_this_process(cls, state: str) -> RunStatus:
+        """Return a state of this process that begins now."""
+        process = os.getpid()
+        return cls(
+            state, time.time(), host=platform.node(), boot=_boot(), namespace=_namespace(), process=process,
+            started=_life_of(process)[1],
+        )  # fmt: skip
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is not the end of a run."""
+        return self.state in (COMPILING, READY, RUNNING)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its process runs, or has run, where this one can see it."""
+        return (self.host, self.boot, self.namespace) == (platform.node(), _boot(), _namespace())
+
+    @property
+    def is_alive(self) -> bool | None:
+        """Whether its process runs; None for one of another machine."""
+        if not self.is_here:
+            return None
+        state, started = _life_of(self.process)
+        return state not in _ENDED and started == self.started
+
+
+def read_status(folder: Path | str) -> RunStatus | None:
+    """Return what the run in a folder is doing, None if that is not known."""
+    with suppress(OSError, ValueError, TypeError):
+        found = RunStatus(**json.loads((Path(folder) / STATUS_FILE).read_text(encoding="utf-8")))
+        numbers = (
+            found.since,
+            found.begin,
+            found.end,
+            found.kernels,
+            found.starts,
+            found.process,
+            found.started,
+        )
+        if all(isinstance(one, int | float) for one in numbers):
+            return found
+    return None
+
+
+def write_status(folder: Path | str, status: RunStatus) -> None:
+    """Write what a run is doing; a disk that is full does not end it."""
+    path = Path(folder) / STATUS_FILE
+    temporary = path.with_name(f"{STATUS_FILE}.tmp")
+    with suppress(OSError):
+        temporary.write_text(json.dumps(asdict(status), indent=1) + "\n", encoding="utf-8")
+        os.replace(temporary, path)
+
+
+class CompilingStatus:
+    """Says in an output folder that kernels are compiled for a run that has not begun; `undo` leaves no trace.
+
+    Parameters
+    ----------
+    folder : path
+        The folder, which is made when there is something to say.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = Path(folder)
+        self._before: bytes | None = None
+        self._made: list[Path] = []
+        self._status: RunStatus | None = None
+
+    def count(self, kernels: int) -> None:
+        """Say that so many kernels have been compiled."""
+        if self._status is None:
+            self._keep()
+            self._status = RunStatus.of_this_process(COMPILING)
+        self._status = replace(self._status, kernels=kernels)
+        write_status(self._folder, self._status)
+
+    def finish(self) -> None:
+        """Say that kernels are ready."""
+        if self._status is not None:
+            write_status(self._folder, replace(self._status, state=READY, since=time.time()))
+
+    def undo(self) -> None:
+        """Have the folder as it was: the run does not begin."""
+        if self._status is None:
+            return
+        path = self._folder / STATUS_FILE
+        with suppress(OSError):
+            if self._before is None:
+                path.unlink()
+            else:
+                path.write_bytes(self._before)
+            for folder in self._made:
+                folder.rmdir()
+
+    def _keep(self) -> None:
+        """Note what the folder is like, and make it if it is missing."""
+        with suppress(OSError):
+            self._before = (self._folder / STATUS_FILE).read_bytes()
+        with suppress(OSError):
+            places = [self._folder, *self._folder.parents]
+            self._made = [place for place in places if not place.exists()]
+            self._folder.mkdir(parents=True, exist_ok=True)
+
+
+def _boot() -> str:
+    with suppress(OSError):
+        return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return ""
+
+
+def _namespace() -> str:
+    with suppress(OSError):
+        return os.readlink(_PROC / "self/ns/pid")
+    return ""
+
+
+def _life_of(process: int) -> tuple[str, int]:
+    """Return the state of a process of this machine, ``X`` if there is none, and when it began (ticks)."""
+    if not (_PROC / "self/stat").exists():
+        return _life_without_proc(process), 0
+    try:
+        words = (_PROC / str(process) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        return words[0], int(words[19])
+    except (OSError, ValueError, IndexError):
+        return "X", 0
+
+
+def _life_without_proc(process: int) -> str:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return "X"
+    except OSError:
+        pass
+    return "R"
