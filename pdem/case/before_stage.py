@@ -12,7 +12,7 @@ from pdem.case.inlets import face_of, interval_of
 from pdem.case.input_files import contents_of, files_in
 from pdem.case.motions import MOTION_KEYS
 from pdem.case.sensor_preflight import sensor_interval
-from pdem.case.stage_cases import walls_present
+from pdem.case.stage_cases import sensor_acts, walls_present
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
@@ -26,9 +26,9 @@ _WHERE = ("on", "stage")
 def before_stage(case: Case, number: int) -> dict[str, Any]:
     """Return all of a case that has an influence on the state with which a stage begins.
 
-    What counts from the begin of this stage or a later one is left out: motions, servos, insertions, and what stages
-    change. So are outputs, limits, and sensors that only look on. What follows from the case as a whole is there by its
-    value: the time step, and how often outlets and insertions act.
+    What counts from the begin of this stage or a later one is left out: motions, servos, insertions, outlets, and what
+    stages change. So are outputs, limits, and sensors that only look on. What follows from the case as a whole is there
+    by its value: the time step, and how often outlets and insertions act.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def before_stage(case: Case, number: int) -> dict[str, Any]:
         for index, one in enumerate(document["insertions"])
     ]
     document["sensors"] = [
-        one | {"every": in_steps(sensor_interval(case, case.sensors[index])[0])}
-        for index, one in enumerate(document["sensors"])
-        if _acts(one, document["stages"])
+        _when(case, index, number) | {"every": in_steps(sensor_interval(case, case.sensors[index])[0])}
+        for index in range(len(case.sensors))
+        if _matters(case, index, number)
     ]
     return document
 
@@ -76,10 +76,20 @@ def _until(frame: dict[str, Any], later: set[str]) -> dict[str, Any]:
     return {key: "later" if key == "servo" else value for key, value in still.items()} | {"stage": "later"}
 
 
-def _acts(sensor: dict[str, Any], stages: list[dict[str, Any]]) -> bool:
-    """Return whether a sensor takes particles out, or one of some stages ends by what it measures."""
-    quantities = [stage["until"]["quantity"] for stage in stages if "until" in stage]
-    return sensor["remove"] or any(one.startswith(f"{sensor['name']}_") for one in quantities)
+def _matters(case: Case, index: int, number: int) -> bool:
+    """Return whether a sensor removes particles before a stage, or a stage before ends by what it measures."""
+    sensor = case.sensors[index]
+    quantities = [stage.until.quantity for stage in case.stages[:number] if stage.until is not None]
+    acts = any(sensor_acts(case, sensor, stage) for stage in range(number)) or not case.stages
+    return (sensor.remove and acts) or any(one.startswith(f"{sensor.name}_") for one in quantities)
+
+
+def _when(case: Case, index: int, number: int) -> dict[str, Any]:
+    """Return a sensor, with the stages before a stage in which it acts in place of those that the case names."""
+    sensor = case.sensors[index]
+    keys = sensor.model_dump(mode="python", exclude_none=True, exclude={"stage", "stages"})
+    acting = [stage.name for k, stage in enumerate(case.stages[:number]) if sensor_acts(case, sensor, k)]
+    return keys | ({"stages": acting} if sensor.stage or sensor.stages else {})
 
 
 def digest_before(case: Case, number: int, made_under: dict[str, str]) -> str:
@@ -121,8 +131,8 @@ def remedy_for(key: str, case: Case, number: int) -> str:
         return f"set stages.{number}.interactions={{{pair} = {{{name} = ...}}}} to change it from stage {stage} on"
     if key.startswith("domain.gravity"):
         return f"set stages.{number}.gravity to change it from stage {stage} on"
-    if head.startswith(("walls[", "motions", "insertions[")):
-        return f"what is to begin with stage {stage} has the key stage = {stage!r}"
     if key == "time.step" or key.endswith("].every"):
         return f"give {key} in the case of the run, so that it does not follow from what has changed"
+    if head.startswith(("walls[", "motions", "insertions[", "sensors[")):
+        return f"what is to begin with stage {stage} has the key stage = {stage!r}"
     return ""

@@ -6,16 +6,14 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pdem.case.base import Section
 from pdem.case.deformation_rules import deformation_problems
 from pdem.case.driven_wall_checks import driven_problems
 from pdem.case.field_rules import field_problems
+from pdem.case.fixed_groups import fixed_problems
 from pdem.case.force_rules import force_problems
-from pdem.case.gravity import gravity_tables
 from pdem.case.insertion_rules import insertion_problems
 from pdem.case.laws import interaction_problems, liquid_problems
+from pdem.case.magnitude_rules import magnitude_problems
 from pdem.case.materials import split_pair
 from pdem.case.mean_loads import mean_load_problems
 from pdem.case.messages import Problem, nearest_key_hint
@@ -47,14 +45,12 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[^\s.\"'\[\]=#/\\]+\Z")
 AXES = "xyz"
-SMALLEST, LARGEST = 1e-20, 1e20
-BEYOND_REASON = f"is beyond all reason ({SMALLEST:g} to {LARGEST:g} in SI units); check the unit"
 
 
 def problems_of_case(case: CaseData) -> list[Problem]:
     """Return all problems of a case whose single values are valid."""
     rules = (
-        _magnitudes,
+        magnitude_problems,
         _domain,
         path_problems,
         _material_names,
@@ -64,6 +60,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         placement_problems,
         _insertions,
         sensor_problems,
+        fixed_problems,
         field_problems,
         collision_problems,
         mean_load_problems,
@@ -80,70 +77,6 @@ def problems_of_case(case: CaseData) -> list[Problem]:
     if not problems:
         problems = [problem for rule in (_contact_pairs, _periodic_width) for problem in rule(case)]
     return problems
-
-
-def _magnitudes(case: CaseData) -> Iterator[Problem]:
-    """Refuse numbers so small or large that their products would overflow or underflow."""
-    values: list[tuple[Location, float]] = [(("time", "end"), case.time.end)]
-    if not isinstance(case.time.step, str):
-        values.append((("time", "step"), case.time.step))
-    for key in ("lower", "upper", "gravity"):
-        values += [(("domain", key, axis), value) for axis, value in enumerate(getattr(case.domain, key))]
-    for kind in ("materials", "interactions"):
-        for name, table in getattr(case, kind).items():
-            values += [((kind, name, key), value) for key, value in table if isinstance(value, float)]
-    for index, group in enumerate(case.particles):
-        values += _group_magnitudes(group, ("particles", index))
-    for index, wall in enumerate(case.walls):
-        values += _numbers(wall, ("walls", index))
-    for index, insertion in enumerate(case.insertions):
-        values += _numbers(insertion, ("insertions", index))
-    for index, sensor in enumerate(case.sensors):
-        values += _numbers(sensor, ("sensors", index))
-    for index, fields in enumerate(case.fields):
-        values += _numbers(fields, ("fields", index))
-    for index, force in enumerate(case.forces):
-        values += _numbers(force, ("forces", index))
-    for section in ("motions", "shapes"):
-        for name, one in getattr(case, section).items():
-            values += _numbers(one, (section, name))
-    for location, table in gravity_tables(case):
-        values += _numbers(table, location)
-    for index, stage in enumerate(case.stages):
-        values += _numbers(stage, ("stages", index))
-    for where, value in values:
-        if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
-            yield Problem(where, BEYOND_REASON)
-
-
-def _group_magnitudes(group: ParticleGroup, where: Location) -> Iterator[tuple[Location, float]]:
-    if isinstance(group.radius, float):
-        yield (*where, "radius"), group.radius
-    elif group.radius is not None:
-        yield from _numbers(group.radius, (*where, "radius"))
-    velocity = group.velocity
-    parts = velocity if isinstance(velocity, tuple) else () if velocity is None else (velocity.random,)
-    yield from (((*where, "velocity"), part) for part in parts)
-    yield from (
-        ((*where, "angular_velocity", axis), part) for axis, part in enumerate(group.angular_velocity or ())
-    )
-
-
-def _numbers(section: Section, where: Location) -> Iterator[tuple[Location, float]]:
-    """Yield every number of a section with its location."""
-    for key, part in section:
-        if key in ("inertia", "below", "above"):  # may be much smaller: those of a grain of dust
-            continue
-        if isinstance(part, tuple) and any(isinstance(one, str) for one in part):
-            continue
-        if isinstance(part, Section):
-            yield from _numbers(part, (*where, key))
-        elif isinstance(part, tuple) and any(isinstance(one, Section) for one in part):
-            for number, one in enumerate(part):
-                yield from _numbers(one, (*where, key, number))
-        elif isinstance(part, (float, int, tuple)):
-            for index, number in np.ndenumerate(np.array(part)):
-                yield (*where, key, *index), float(number)
 
 
 def _domain(case: CaseData) -> Iterator[Problem]:
@@ -209,7 +142,9 @@ def _particles(case: CaseData) -> Iterator[Problem]:
     for index, group in enumerate(case.particles):
         where = ("particles", index)
         yield from _material(case, where, group.material)
-        if group.material in case.materials:
+        if group.material in case.materials and not (
+            group.fixed and getattr(group.fill, "mass", None) is None
+        ):
             yield from density_problems(case, group.material)
         yield from _positions(group, where)
         yield from shape_use_problems(case, group, where)
@@ -330,13 +265,14 @@ def _detection(case: CaseData) -> Iterator[Problem]:
 
 
 def contact_pairs(case: CaseData, of_particles: Sequence[str] | None = None) -> list[tuple[str, str, bool]]:
-    """Return the pairs of materials that can touch: of a particle, of its partner, and whether that is a wall.
+    """Return the pairs of materials that can touch: of a particle, of its partner, and whether that is a wall or fixed.
 
     `of_particles` are the materials of particles, in place of those of the case.
     """
     if of_particles is None:
         of_particles = particle_materials(case)
-    of_walls = list(dict.fromkeys(wall.material for wall in case.walls))
+    fixed = [group.material for group in case.particles if group.fixed]
+    of_walls = list(dict.fromkeys([*(wall.material for wall in case.walls), *fixed]))
     pairs = [
         (first, second, False) for index, first in enumerate(of_particles) for second in of_particles[index:]
     ]
@@ -357,7 +293,8 @@ def contact_pair_problems(case: CaseData, pairs: Iterable[tuple[str, str, bool]]
         reported.add(pair)
         interaction = case.interaction(first, second)
         if interaction is None:
-            who = f"particles of {first!r} can touch {'walls' if is_wall else 'particles'} of {second!r}"
+            walls = is_wall and any(wall.material == second for wall in case.walls)
+            who = f"particles of {first!r} can touch {'walls' if walls else 'particles'} of {second!r}"
             text = f"is missing; {who}; [interactions.default] is for all pairs that are not named"
             yield Problem(("interactions", f"{first}-{second}"), text)
         elif interaction.from_materials:

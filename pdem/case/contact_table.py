@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.estimates.impacts import impact_overlap
+from pdem.case.fixed_groups import partner_text
 from pdem.case.gravity import largest_gravity
 from pdem.case.particle_sources import largest_radii
 from pdem.case.timestep import (
@@ -103,7 +104,7 @@ def _row(
     case: CaseData, pair: tuple[str, str], sizes: tuple[float, float | None], speed: float
 ) -> ContactRow:
     """Return the row of two materials and radii [m]; the second radius is None for a wall."""
-    subject = f"{pair[0]} on {'wall of ' if sizes[1] is None else ''}{pair[1]}"
+    subject = f"{pair[0]} on {partner_text(case, pair[1], is_wall=sizes[1] is None)}"
     spring, (mass, radius) = spring_of(case, pair), effective_mass_and_radius(case, pair, *sizes)
     overlap = impact_overlap(case, pair, mass, radius, speed) if speed else 0.0
     duration = impact_limit(case, pair, mass, radius, speed, subject).time if speed else math.inf

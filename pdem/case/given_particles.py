@@ -83,6 +83,11 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
             "particles['cluster']: spheres given by a script are single ones; make clusters by the case "
             "([[particles]] shape = ...), and leave the column out"
         )
+    if columns.get("fixed", np.zeros(0)).any():
+        raise InputError(
+            "particles['fixed']: particles given by a script move; fix those of the case ([[particles]] fixed = true), "
+            "and leave the column out"
+        )
     materials = _materials(case, columns["material"])
     require_no_problems(
         case, materials, contact_pairs(case, materials), float(columns["radius"].max(initial=0.0))

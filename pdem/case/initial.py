@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.checks import periodic_width_problems
+from pdem.case.fixed_groups import has_fixed, number_of_fixed
 from pdem.case.gravity import first_gravity
 from pdem.case.group_sizes import group_sizes, reach_of
 from pdem.case.initial_clusters import ids_with_members, orientations, orientations_of, with_members
@@ -185,7 +186,9 @@ def _request(case: Case, index: int) -> FillRequest:
     sizes = group_sizes(case, group)
     assert sizes is not None
     density = case.materials[group.material].density
-    assert density is not None
+    if density is None:
+        assert group.fixed, "a checked case has densities of all materials of particles that move"
+        density = 1.0  # of which nothing follows
     where = f"{case.source}: {shown_key(['particles', index, 'fill'])}"
     forces = packing_forces(case, index, sizes)
     if group.shape is None:
@@ -239,6 +242,8 @@ def _set_velocities(placed: PlacedGroup, group: ParticleGroup, dimension: int) -
         placed.velocity[:, dimension:] = 0.0
     if group.angular_velocity is not None:
         placed.angular_velocity[:] = group.angular_velocity
+    if group.fixed:  # its file may have velocities
+        placed.velocity, placed.angular_velocity = np.zeros((2, len(placed.radius), 3))
 
 
 def _table(case: Case, groups: list[PlacedGroup], over: Exchange) -> Table:
@@ -253,6 +258,9 @@ def _table(case: Case, groups: list[PlacedGroup], over: Exchange) -> Table:
     if any(group.liquid for group in case.particles):
         both = zip(groups, case.particles, strict=True)
         parts["liquid"] = [carried_by(one.radius, group.liquid) for one, group in both]
+    if has_fixed(case):
+        numbers = (number_of_fixed(case, index) for index in range(len(groups)))
+        parts["fixed"] = [np.full(len(one.radius), k) for one, k in zip(groups, numbers, strict=True)]
     table = {
         name: np.concatenate([FIELDS[name].allocate(0), *columns]).astype(FIELDS[name].dtype)
         for name, columns in parts.items()

@@ -92,9 +92,20 @@ def with_members(case: Case, table: Table) -> ParticleTable:
     single = {name: column[~is_cluster] for name, column in table.items()}
     single["cluster"] = np.zeros(len(single["id"]), np.int64)
     single["image"] = np.zeros((len(single["id"]), 3), np.int32)
+    if "fixed" in table:
+        clusters = _without_fixed(members, clusters, table["fixed"][is_cluster])
     joined = {name: np.concatenate((column, members[name])) for name, column in single.items()}
     order = np.argsort(joined["id"])
     return ParticleTable({name: column[order] for name, column in joined.items()}, clusters)
+
+
+def _without_fixed(members: Table, clusters: Table, fixed: NDArray[np.int16]) -> Table:
+    """Make the members of fixed clusters fixed spheres; return the other clusters. `fixed` is of each cluster (n,)."""
+    order = np.argsort(clusters["number"])
+    at = order[np.searchsorted(clusters["number"], members["cluster"], sorter=order)]
+    members["fixed"] = fixed[at]
+    members["cluster"] = np.where(members["fixed"] != 0, 0, members["cluster"])
+    return {name: column[fixed == 0] for name, column in clusters.items()}
 
 
 def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
@@ -103,7 +114,7 @@ def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
     They are made from what `pdem.particles.cluster_members.cluster_columns` takes, and maybe ``liquid``.
     """
     shapes = list(shapes_of(case).values())
-    density = np.array([one.density for one in material_properties(case)])
+    density = np.array([one.density or 1.0 for one in material_properties(case)])  # fixed ones may have none
     clusters = cluster_columns(shapes, placed, density)
     columns = member_columns(
         shapes, clusters | {name: placed[name] for name in ("liquid",) if name in placed}

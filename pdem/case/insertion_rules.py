@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.balance_columns import LEFT
 from pdem.case.group_sizes import sphere_limits
 from pdem.case.inlets import face_of, interval_of, mean_velocity
 from pdem.case.insertion_sections import DiscFace, MeshFace, RateTable, WallFace
@@ -44,6 +45,7 @@ def column_name_problems(name: str, where: Location, taken: Mapping[str, str]) -
 def insertion_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of all insertions but those of their materials."""
     taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
+    taken[LEFT] = "columns of what has left the domain"
     for index, insertion in enumerate(case.insertions):
         where = ("insertions", index)
         yield from column_name_problems(insertion.name, where, taken)

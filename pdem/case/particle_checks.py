@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.adhesion_checks import adhesion_findings
-from pdem.case.checks import AXES, BEYOND_REASON, LARGEST, SMALLEST
+from pdem.case.checks import AXES
 from pdem.case.findings import STEP_ERROR, STEP_WARNING, Finding, Level
+from pdem.case.magnitude_rules import BEYOND_REASON, LARGEST, SMALLEST
 from pdem.case.messages import shown_key
 from pdem.case.sections import Time
 from pdem.case.timestep import (

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def particle_materials(case: CaseData) -> list[str]:
-    """Return the materials of all particles, each once."""
-    names = [group.material for group in case.particles]
+    """Return the materials of all particles that move, each once."""
+    names = [group.material for group in case.particles if not group.fixed]
     return list(dict.fromkeys([*names, *(one.material for one in case.insertions)]))
 
 
@@ -29,14 +29,14 @@ def largest_given_radius(case: CaseData) -> float:
 
 
 def smallest_radii(case: CaseData) -> dict[str, float]:
-    """Return the smallest radius of the particles of each material [m].
+    """Return the smallest radius of the particles of each material that move [m].
 
     Raises
     ------
     CaseError
         If a file of particles cannot be read.
     """
-    return {name: min(smallest for smallest, _ in ends) for name, ends in _radii(case).items()}
+    return {name: min(smallest for smallest, _ in ends) for name, ends in _radii(case, moving=True).items()}
 
 
 def largest_radii(case: CaseData) -> dict[str, float]:
@@ -50,10 +50,15 @@ def largest_radii(case: CaseData) -> dict[str, float]:
     return {name: max(largest for _, largest in ends) for name, ends in _radii(case).items()}
 
 
-def _radii(case: CaseData) -> dict[str, list[tuple[float, float]]]:
-    """Return the smallest and the largest radius of each group and insertion that has particles, by material [m]."""
+def _radii(case: CaseData, *, moving: bool = False) -> dict[str, list[tuple[float, float]]]:
+    """Return the smallest and the largest radius of each group and insertion that has particles, by material [m].
+
+    With `moving` without groups that are fixed.
+    """
     ends: dict[str, list[tuple[float, float]]] = {}
     for index, group in enumerate(case.particles):
+        if moving and group.fixed:
+            continue
         ends.setdefault(group.material, []).append(sphere_limits(case, group) or _file_ends(case, index))
     for insertion in case.insertions:
         ends.setdefault(insertion.material, []).append(sphere_limits(case, insertion) or (math.inf, 0.0))
@@ -87,6 +92,8 @@ def _file_limits(case: CaseData, index: int) -> FileLimits:
 
 def _initial_speed(case: CaseData, index: int) -> float:
     group = case.particles[index]
+    if group.fixed:
+        return 0.0
     if group.velocity is None:
         return 0.0 if group.file is None else _file_limits(case, index).speed
     if isinstance(group.velocity, tuple):

@@ -178,6 +178,14 @@ class ParticleGroup(Section):
     orientation : {"random", "aligned"}, Turn or RandomTurn
         Orientation of clusters: random (depending on the id), as the shape was defined, or rotated from there
         about an axis.
+    fixed : bool
+        Fix the particles: they never move, as a rough bottom or grains that are glued to a wall, and touch particles
+        that move as these touch each other. They touch neither each other nor walls, may overlap both, need no density,
+        and count neither in sensors nor in the numbers of the series. Of clusters the spheres are fixed. The series has
+        the force and torque (about the origin) of the other particles on them: ``NAME_force_x``, ...,
+        ``NAME_torque_z``.
+    name : str or None
+        Name of a group that is fixed, with which its columns begin; ``"fixed"`` unless given.
     """
 
     material: str
@@ -190,6 +198,8 @@ class ParticleGroup(Section):
     liquid: NotNegative = 0.0
     shape: Name | None = None
     orientation: Orientation = "random"
+    fixed: bool = False
+    name: Name | None = None
 
 
 def with_domain(group: Any, domain: Any) -> Any:

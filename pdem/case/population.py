@@ -66,6 +66,13 @@ class Population:
         """Return a column of the particles of this rank."""
         return self.columns[name]
 
+    def moving(self) -> Population:
+        """Return those of them that are not fixed. Collective."""
+        fixed = self.columns.get("fixed")
+        if fixed is None:
+            return self
+        return Population({name: column[fixed == 0] for name, column in self.columns.items()}, self.over)
+
     def marked(self, mask: NDArray[np.bool_]) -> tuple[int, Row | None]:
         """Return how many particles of all ranks a mask (n,) marks, and the one of the lowest number."""
         number = int(self.over.add(np.array([mask.sum()]))[0])

@@ -23,7 +23,7 @@ from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
 from pdem.case.group_sizes import largest_cluster_reach, sphere_limits
 from pdem.case.insertion_preflight import inserted_number, insertion_findings
-from pdem.case.open_sides import falling_findings, falling_inlet_findings
+from pdem.case.open_sides import falling_findings, falling_inlet_findings, fixed_particles
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
@@ -103,31 +103,32 @@ def preflight(
     """
     over = Alone() if over is None else over
     population, step = Population(particles, over), case.resolved_step()
-    conditions = replace(impact_conditions(case), impact=expected_impact(case, population, meshes))
+    moving, ground = population.moving(), fixed_particles(case, population)
+    conditions = replace(impact_conditions(case), impact=expected_impact(case, moving, meshes))
     of_particles = [
         *particle_findings(case, population, step, conditions, particle_name),
-        *of_stiffness(case, population, conditions),
-        *_of_contacts(case, population, meshes),
-        *thin_wall_findings(case, population, meshes),
-        *falling_findings(case, population, meshes),
+        *of_stiffness(case, moving, conditions),
+        *_of_contacts(case, population, moving, meshes),
+        *thin_wall_findings(case, moving, meshes),
+        *falling_findings(case, population, meshes, ground),
     ]
     of_box = list(deformation_findings(case, population, step, meshes))
     there = walls_present(case, 0)
     sides = [
-        list(side_warnings(population, mesh)) if first else []
-        for mesh, first in zip(meshes, there, strict=True)
+        list(side_warnings(moving, mesh)) if first else [] for mesh, first in zip(meshes, there, strict=True)
     ]
 
     def all_findings() -> list[Finding]:
         return [
             *_length(case, step),
             *_steps(case, step, population.count),
+            *_fixed(population.count - moving.count),
             *material_unit_warnings(case),
             *place_findings(case, population),
             *length_findings(case, population, radii_of(case, population), step),
             *of_particles,
             *insertion_findings(case, step),
-            *falling_inlet_findings(case, meshes),
+            *falling_inlet_findings(case, meshes, ground),
             *sensor_findings(case, step),
             *field_findings(case, step, float(population.radii.min(initial=np.inf))),
             *stage_findings(case, step, population.count),
@@ -143,12 +144,14 @@ def preflight(
     return on_first_rank(over, all_findings)
 
 
-def _of_contacts(case: Case, particles: Population, meshes: Sequence[Mesh]) -> list[Finding]:
+def _of_contacts(
+    case: Case, particles: Population, moving: Population, meshes: Sequence[Mesh]
+) -> list[Finding]:
     """Return the findings on overlaps at time 0, and on whether anything moves. Collective."""
     overlaps = list(overlap_findings(case, particles))
-    walls = list(wall_findings(case, particles, meshes))
+    walls = list(wall_findings(case, moving, meshes))
     touch = bool(walls) or any(one.message != NO_OVERLAPS for one in overlaps)
-    return [*overlaps, *walls, *stillness_findings(case, particles, touch=touch)]
+    return [*overlaps, *walls, *stillness_findings(case, moving, touch=touch)]
 
 
 def radii_of(case: Case, particles: Population) -> NDArray[np.float64]:
@@ -205,11 +208,18 @@ def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
         yield Finding("warning", "particles", "there are none; the run only moves walls")
 
 
+def _fixed(number: int) -> Iterator[Finding]:
+    if number:
+        yield Finding("info", "particles", f"{counted(number, 'sphere')} fixed")
+
+
 def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
     """Report the largest overlap between particles. Collective; they must be in their ranks' parts of space."""
     columns, over = particles.columns, particles.over
     given = {name: columns[name] for name in ("id", "radius", "position")}
-    given["cluster"] = columns.get("cluster", np.zeros(len(columns["id"]), np.int64))
+    # what is fixed is one body: it may overlap itself
+    none = np.zeros(len(columns["id"]), np.int64)
+    given["cluster"] = np.where(columns.get("fixed", none) != 0, -1, columns.get("cluster", none))
     # members of a cluster are where its centre is owned, which may be as far away as it reaches
     rows, ranks = over.near(particles["position"], 2.0 * particles["radius"] + largest_cluster_reach(case))
     away = ranks != over.rank

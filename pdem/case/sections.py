@@ -56,10 +56,12 @@ class Domain(Section):
         Corner of the box with the largest coordinates, in m.
     periodic : tuple of 3 bool
         Whether the box is periodic along x, y and z.
-    outside : {"keep", "remove"}
-        What happens to particles whose centre has left the box through a side that is not periodic: they are
-        kept, or they are removed at the next of every 64 steps, and their energy is added to ``outflow`` of the
-        ledger. Particles that are kept and have no wall below them keep falling; ``pdem check`` warns of them.
+    outside : {"remove", "keep"}
+        What happens to particles whose centre has left the box through a side that is not periodic: they are removed
+        at the next of every 64 steps, or kept. Those that are kept, have no wall below them and touch nothing keep
+        falling, and are removed as soon as they move more than half of their radius in a step. The series counts what
+        was removed, in all and by side: ``left``, ``left_mass``, ``left_-z``, ...; its energy is added to ``outflow``
+        of the ledger.
     gravity : tuple of 3 float
         Acceleration in m/s^2.
     gravity_table : GravityTable or None
@@ -73,7 +75,7 @@ class Domain(Section):
     lower: Vector
     upper: Vector
     periodic: Flags = (False, False, False)
-    outside: Literal["keep", "remove"] = "keep"
+    outside: Literal["remove", "keep"] = "remove"
     gravity: Vector = (0.0, 0.0, 0.0)
     gravity_table: GravityTable | None = None
     deformation: Deformation | None = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.balance_columns import LEFT
 from pdem.case.inlets import face_given
 from pdem.case.insertion_rules import column_name_problems
 from pdem.case.insertion_sections import DiscFace, MeshFace, WallFace
@@ -33,6 +34,7 @@ def sensor_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of all sensors."""
     taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
     taken |= {one.name: f"insertions[{index}]" for index, one in enumerate(case.insertions)}
+    taken[LEFT] = "columns of what has left the domain"
     taken |= dict.fromkeys(RESERVED if writes_stress(case) else (), "columns of output.stress")
     for index, sensor in enumerate(case.sensors):
         where = ("sensors", index)
@@ -45,6 +47,7 @@ def sensor_problems(case: CaseData) -> Iterator[Problem]:
             continue
         yield from _place(case, sensor, where)
         yield from _classes(sensor, where)
+        yield from _stages(sensor, where)
         yield from _of_regions(case, sensor, where)
 
 
@@ -107,6 +110,17 @@ def _is_outside(case: CaseData, lower: object, upper: object) -> bool:
 def _classes(sensor: Sensor, where: Location) -> Iterator[Problem]:
     if isinstance(sensor.by, SizeClasses) and np.any(np.diff(sensor.by.radii) <= 0.0):
         yield Problem((*where, "by", "radii"), "must rise")
+
+
+def _stages(sensor: Sensor, where: Location) -> Iterator[Problem]:
+    key = "stage" if sensor.stages is None else "stages"
+    if sensor.stage is not None and sensor.stages is not None:
+        yield Problem((*where, "stages"), "is not allowed together with stage; keep one of them")
+    elif getattr(sensor, key) is not None and not sensor.has_events:
+        text = (
+            "has no influence: a region alone is looked at for lines of the series; add remove or residence"
+        )
+        yield Problem((*where, key), text)
 
 
 def _of_regions(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:

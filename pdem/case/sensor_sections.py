@@ -84,6 +84,12 @@ class Sensor(Section):
     every : float or None
         Interval, in s, at which it is determined which particles pass, enter, leave or are removed. By default
         the time in which the fastest expected particles move by the smallest diameter.
+    stage : str or None
+        Name of a stage: from its beginning on it is determined which particles pass, enter, leave or are removed, not
+        before.
+    stages : tuple of str or None
+        In place of `stage`: the stages in which this is determined. In others nothing passes, nothing is removed, and
+        flows are 0.
     """
 
     name: Name
@@ -96,6 +102,8 @@ class Sensor(Section):
     mixing: Mixing | None = None
     stress: bool = False
     every: Positive | None = None
+    stage: Name | None = None
+    stages: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
 
     @property
     def has_events(self) -> bool:

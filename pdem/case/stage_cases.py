@@ -1,4 +1,4 @@
-"""What a case is in each of its stages: interactions, walls that are there."""
+"""What a case is in each of its stages: interactions, walls that are there, sensors that act."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.case.schema import CaseData
+    from pdem.case.sensor_sections import Sensor
     from pdem.case.stage_sections import Stage
     from pdem.containers.mesh import Mesh
 
@@ -61,6 +62,13 @@ def walls_present(case: CaseData, number: int) -> list[bool]:
             there = there if change is None else change.add
         found.append(there)
     return found
+
+
+def sensor_acts(case: CaseData, sensor: Sensor, number: int) -> bool:
+    """Return whether a sensor looks at who passes, enters, leaves or is removed in a stage; without stages it does."""
+    if sensor.stages is not None:
+        return case.stages[number].name in sensor.stages
+    return sensor.stage is None or number >= stage_named(case.stages, sensor.stage)
 
 
 def first_meshes(case: CaseData, meshes: Sequence[Mesh]) -> list[Mesh]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pdem.case.balance_columns import balance_columns
 from pdem.case.box_columns import box_columns
+from pdem.case.fixed_groups import fixed_columns
 from pdem.case.sensor_columns import AXES, columns_of_sensor
 from pdem.case.stress_columns import stress_columns, writes_stress
 
@@ -32,7 +34,7 @@ class Quantity(NamedTuple):
         Least value that it can have.
     """
 
-    kind: Literal["state", "box", "stress", "load", "drive", "sensor", "insertion"]
+    kind: Literal["state", "balance", "fixed", "box", "stress", "load", "drive", "sensor", "insertion"]
     owner: str = ""
     least: float = 0.0
 
@@ -43,6 +45,7 @@ def quantities_of(case: CaseData) -> dict[str, Quantity]:
     The flow of a sensor is none of them: it is a mean between lines of the series, and so depends on these.
     """
     found = {name: Quantity("state") for name in STATE_QUANTITIES}
+    found |= {name: Quantity("balance") for name, *_ in balance_columns(case)}
     for name, *_ in box_columns(case):
         positive = name == "solid_fraction" or name.startswith("box_length")
         found[name] = Quantity("box", least=0.0 if positive else -math.inf)
@@ -53,6 +56,8 @@ def quantities_of(case: CaseData) -> dict[str, Quantity]:
             found |= {f"{wall.name}_{quantity}_{axis}": _any("load", wall.name) for axis in AXES}
         found[f"{wall.name}_power"] = _any("load", wall.name)
         found |= {f"{wall.name}_{name}": _any("drive", wall.name) for name in _driven(wall)}
+    for name, _ in fixed_columns(case):
+        found[name] = Quantity("fixed", least=-math.inf)
     for sensor in case.sensors:
         for name, *_ in columns_of_sensor(sensor, case.materials):
             signed = "_velocity_" in name or "_passed" in name or name.endswith("_lacey")

@@ -32,7 +32,7 @@ _FLAT = "must be 0 in a case of dimension 2, which lies in the x-y plane"
 
 
 def stage_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of all stages, and of motions and insertions that count from one."""
+    """Yield the problems of all stages, and of motions, insertions and sensors that belong to some."""
     yield from _gravity(case)
     taken: dict[str, int] = {}
     for index, stage in enumerate(case.stages):
@@ -187,14 +187,20 @@ def _references(case: CaseData) -> Iterator[Problem]:
         yield from _nothing_to_begin(motion, False, ("motions", name))
     for index, insertion in enumerate(case.insertions):
         yield from _reference(case, insertion.stage, ("insertions", index))
+    for index, sensor in enumerate(case.sensors):
+        yield from _reference(case, sensor.stage, ("sensors", index))
+        for number, name in enumerate(sensor.stages or ()):
+            yield from _reference(case, name, ("sensors", index), ("stages", number))
 
 
-def _reference(case: CaseData, name: str | None, where: Location) -> Iterator[Problem]:
+def _reference(
+    case: CaseData, name: str | None, where: Location, key: Location = ("stage",)
+) -> Iterator[Problem]:
     if name is None or stage_named(case.stages, name) >= 0:
         return
     names = [stage.name for stage in case.stages]
     hint = name_hint(name, names) if names else "it has none: [[stages]] makes some"
-    yield Problem((*where, "stage"), f"is no stage of this case; {hint}")
+    yield Problem((*where, *key), f"is no stage of this case; {hint}")
 
 
 def _nothing_to_begin(moving: MovingFrame, driven: bool, where: Location) -> Iterator[Problem]:

@@ -17,9 +17,10 @@ class UntilKeys(Section):
     Attributes
     ----------
     quantity : str
-        ``"kinetic_energy_per_particle"`` (J), ``"contacts_per_particle"``, ``"particles"``, or a column of the series
-        of a wall, a sensor or an insertion: ``"piston_load"`` (N), ``"gate_force_z"`` (N), ``"bed_mass"`` (kg); with a
-        box that deforms also ``"solid_fraction"``, ``"shear_strain"``, ``"stress_xx"`` (Pa), ``"pressure"`` (Pa).
+        ``"kinetic_energy_per_particle"`` (J), ``"contacts_per_particle"``, ``"particles"``, ``"mass"`` (kg); what has
+        left the domain, ``"left"``, ``"left_mass"`` (kg), ``"left_-z"``, ...; or a column of the series of a wall, a
+        fixed group, a sensor or an insertion: ``"piston_load"`` (N), ``"gate_force_z"`` (N), ``"bed_mass"`` (kg); with
+        a box that deforms also ``"solid_fraction"``, ``"shear_strain"``, ``"stress_xx"`` (Pa), ``"pressure"`` (Pa).
         Without particles the first two are no numbers, and no condition on them holds.
     below : float or None
         The condition holds while the quantity is less, in its unit. Exactly one of `below` and `above` is given.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.checks import contact_pairs
+from pdem.case.fixed_groups import partner_text
 from pdem.case.gravity import largest_gravity
 from pdem.case.group_sizes import least_mass
 from pdem.case.laws import material_properties, recipe_by_key
@@ -257,7 +258,7 @@ def _impact_limits(case: CaseData, conditions: ImpactConditions) -> Iterator[Ste
             continue
         other = None if is_wall else conditions.smallest[second]
         mass, radius = effective_mass_and_radius(case, (first, second), conditions.smallest[first], other)
-        subject = f"{first} on {'wall of ' if is_wall else ''}{second}"
+        subject = f"{first} on {partner_text(case, second, is_wall=is_wall)}"
         yield impact_limit(case, (first, second), mass, radius, conditions.speed, subject)
         smaller = min(conditions.smallest[first], math.inf if other is None else other)
         yield from rotation_limits(case, (first, second), mass, (radius, smaller), conditions.speed, subject)

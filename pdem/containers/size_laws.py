@@ -93,6 +93,8 @@ class Normal:
     @property
     def mean_cube(self) -> float:
         """Mean of the cubed radius, in m^3, by Gauss-Legendre quadrature of the density."""
+        if self.smallest == self.largest:
+            return self.smallest**3
         low = max(self.smallest, self.mean - _WIDTHS * self.sigma)
         high = min(self.largest, self.mean + _WIDTHS * self.sigma)
         nodes, weights = np.polynomial.legendre.leggauss(_NODES)

@@ -163,8 +163,10 @@ class PowerLaw:
     def mean_cube(self) -> float:
         """Mean of the cubed radius, in m^3."""
         span = float(np.log(self.largest / self.smallest))
+        if span == 0.0:
+            return self.smallest**3
         ratio = _log_power_integral(self.exponent + 3.0, span) - _log_power_integral(self.exponent, span)
-        return self.smallest**3 * float(np.exp(ratio)) if span > 0.0 else self.smallest**3
+        return self.smallest**3 * float(np.exp(ratio))
 
     def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
@@ -193,7 +195,7 @@ def _power_inverse(
     # e = -1 it is log x / log ratio. With expm1 and log1p both are one formula, exact near -1 too.
     span = np.log(largest / smallest)
     power = exponent + 1.0
-    if abs(power) * np.max(span) < 1e-12:
+    if abs(power) * np.max(span, initial=0.0) < 1e-12:
         steps = uniform * span
     elif power > 0.0:
         # Measured from the largest radius, where the exponentials cannot overflow.

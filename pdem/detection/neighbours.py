@@ -58,8 +58,8 @@ class NearPairs(NamedTuple):
 
 @inlined
 def of_one_body(i: int, j: int, cluster: NDArray[np.int64]) -> bool:
-    """Tell whether two rows are members of one cluster; `cluster` is empty if there are none."""
-    return len(cluster) > 0 and cluster[i] == cluster[j] and cluster[i] > 0
+    """Tell whether two rows are of one body; `cluster` has its number, 0 for single spheres, and may be empty."""
+    return len(cluster) > 0 and cluster[i] == cluster[j] and cluster[i] != 0
 
 
 @inlined

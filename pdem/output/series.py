@@ -6,6 +6,7 @@ Both files hold the same rows exactly: the CSV has as many digits as a 64-bit fl
 from __future__ import annotations
 
 import atexit
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -25,7 +26,7 @@ from pdem.output.storage import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -66,6 +67,8 @@ class Series:
         Texts and numbers on the HDF5 file: the case, versions.
     resume_time : float, optional
         Continue existing files after a restart from this time (s), dropping later rows. None begins anew.
+    added : collection of str
+        Columns that existing files may lack, which earlier versions have written: their rows get NaN or 0 there.
 
     Raises
     ------
@@ -82,8 +85,10 @@ class Series:
         attributes: Mapping[str, Attribute] | None = None,
         *,
         resume_time: float | None = None,
+        added: Collection[str] = (),
         name: str = TABLE,
     ) -> None:
+        self._added = frozenset(added)
         self.columns = tuple(Column(*column) for column in columns)
         names = [column.name for column in self.columns]
         if (
@@ -199,8 +204,12 @@ class Series:
                 rows: NDArray[Any] = file[TABLE][:]
         except HDF5_ERRORS:  # torn: the CSV has the rows
             return np.zeros(0, self._dtype)
-        self._check_columns(self.hdf5_path, list(rows.dtype.names or ()))
-        return rows.astype(self._dtype)
+        names = list(rows.dtype.names or ())
+        self._check_columns(self.hdf5_path, names)
+        found = np.array([self._missing] * len(rows), self._dtype)
+        for name in names:
+            found[name] = rows[name]
+        return found
 
     def _rows_in_csv(self) -> NDArray[Any]:
         """Return the whole rows of the CSV up to the first torn one."""
@@ -208,23 +217,36 @@ class Series:
         header, *lines = text.split("\n")
         if not lines:
             return np.zeros(0, self._dtype)
-        self._check_columns(self.csv_path, [name.rpartition(" [")[0] for name in header.split(",")])
-        readers = [int if column.dtype.startswith("i") else float for column in self.columns]
+        names = [name.rpartition(" [")[0] for name in header.split(",")]
+        self._check_columns(self.csv_path, names)
+        kinds = {column.name: int if column.dtype.startswith("i") else float for column in self.columns}
+        missing = dict(zip(kinds, self._missing, strict=True))
         rows = []
         for line in lines[:-1]:  # the text after the last line break is empty or a torn row
             try:
-                rows.append(tuple(read(value) for read, value in zip(readers, line.split(","), strict=True)))
+                found = {name: kinds[name](value) for name, value in zip(names, line.split(","), strict=True)}
             except ValueError:
                 break
+            rows.append(tuple((missing | found).values()))
         return np.array(rows, dtype=self._dtype)
+
+    @property
+    def _missing(self) -> tuple[float, ...]:
+        """What a row has in the columns that were not written."""
+        return tuple(0 if column.dtype.startswith("i") else math.nan for column in self.columns)
 
     def _check_columns(self, path: Path, names: list[str]) -> None:
         expected = [column.name for column in self.columns]
-        if names != expected:
+        if not continues(names, expected, self._added):
             odd = ", ".join(sorted(set(names) ^ set(expected))) or "their order"
             raise CheckpointError(
                 f"{path}: holds other columns than this run ({odd}); choose another output.folder"
             )
+
+
+def continues(names: Sequence[str], expected: Sequence[str], added: Collection[str] = ()) -> bool:
+    """Return whether a series with columns of these names can go on with others, some of which may have been added."""
+    return list(names) == [name for name in expected if name in set(names) or name not in added]
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:

@@ -45,11 +45,13 @@ def _overlap(system: System, wall: int) -> tuple[int, float, int]:
     assert walls is not None
     start, facets = walls.mesh.facet_start, walls.placed.facets_of(wall)
     loops = walls.mesh.facet_vertices[start[facets.start] : start[facets.stop]]
+    moving = np.flatnonzero(own.fixed == 0)
     hit, depth, _ = touching_walls(
-        own.position, own.radius, walls.vertices, start[facets.start : facets.stop + 1] - start[facets.start], loops
+        own.position[moving], own.radius[moving], walls.vertices,
+        start[facets.start : facets.stop + 1] - start[facets.start], loops,
     )  # fmt: skip
-    relative = depth / own.radius[hit]
+    relative = depth / own.radius[moving[hit]]
     worst = exchange.largest(np.array([relative.max(initial=0.0)]))[0]
-    particle = own.id[hit[relative == worst]].max(initial=-1)
+    particle = own.id[moving[hit[relative == worst]]].max(initial=-1)
     number = exchange.add(np.array([len(hit)]))[0]
     return int(number), float(worst), int(exchange.largest(np.array([particle]))[0])

@@ -42,22 +42,29 @@ class Bodies(NamedTuple):
 
 
 def bodies_of(system: System) -> Bodies:
-    """Return the bodies that this rank owns: single spheres in the order of particles, then clusters."""
-    own, density = system.particles, system.constants.density
+    """Return the bodies of this rank that can move: single spheres in the order of particles, then clusters."""
+    own, density, single = system.particles, system.constants.density, singles_of(system)
+    radius, material = own.radius[single], own.material[single]
+    mass = sphere_masses(radius, density[material])
     if system.clusters is None:
-        mass = sphere_masses(own.radius, density[own.material])
-        return Bodies(own.id, own.material, own.radius, own.position, own.velocity, mass)
-    single, table = own.cluster == 0, system.clusters.table
-    material = table.material.astype(np.int32)
-    radius = own.radius[single]
+        return Bodies(own.id[single], material, radius, own.position[single], own.velocity[single], mass)
+    table = system.clusters.table
     return Bodies(
         np.concatenate((own.id[single], table.number[: table.count] - 1)),
-        np.concatenate((own.material[single], material)),
+        np.concatenate((material, table.material.astype(np.int32))),
         np.concatenate((radius, table.radius)),
         np.concatenate((own.position[single], table.position)),
         np.concatenate((own.velocity[single], table.velocity)),
-        np.concatenate((sphere_masses(radius, density[own.material[single]]), cluster_masses(table, system.constants))),
+        np.concatenate((mass, cluster_masses(table, system.constants))),
     )  # fmt: skip
+
+
+def singles_of(system: System) -> NDArray[np.bool_] | slice:
+    """Return which owned particles are bodies by themselves: neither members of clusters nor fixed."""
+    own, all_ = system.particles, slice(None)
+    if not system.constants.has_fixed:
+        return all_ if system.clusters is None else own.cluster == 0
+    return (own.cluster == 0) & (own.fixed == 0)
 
 
 def sphere_masses(radius: Floats, density: Floats) -> Floats:
@@ -71,7 +78,6 @@ def sizes_of(radius: Floats, dimension: int) -> Floats:
 
 
 def count_of_bodies(system: System) -> int:
-    """Return how many bodies this rank owns."""
-    if system.clusters is None:
-        return system.particles.count
-    return int(np.count_nonzero(system.particles.cluster == 0)) + system.clusters.table.count
+    """Return how many bodies this rank owns that can move."""
+    clusters = 0 if system.clusters is None else system.clusters.table.count
+    return len(system.particles.id[singles_of(system)]) + clusters

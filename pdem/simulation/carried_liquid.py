@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.deformation import deforms
+from pdem.case.fixed_groups import has_fixed
 from pdem.case.laws import takes_liquid
 from pdem.case.shapes import has_clusters
 from pdem.contact.law.carried_liquid import offers, quantum_of, whole_quanta
@@ -42,8 +43,11 @@ def carries_liquid(constants: Constants) -> bool:
 
 
 def kept_fields(fields: Iterable[Field], case: CaseData) -> list[Field]:
-    """Return the fields that files of a case have: none of liquid, clusters or a moving box where there are none."""
-    unused = {FIELD: not takes_liquid(case), "cluster": not has_clusters(case), "box_work": not deforms(case)}
+    """Return the fields that files of a case have: none of what there is not, as liquid, clusters, or a moving box."""
+    unused = {
+        FIELD: not takes_liquid(case), "cluster": not has_clusters(case), "box_work": not deforms(case),
+        "fixed": not has_fixed(case),
+    }  # fmt: skip
     return [field for field in fields if not unused.get(field.name, False)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.motion.carriers import Placing
+from pdem.motion.fixed_particles import NO_ROWS, HeldRows
 from pdem.motion.integration import FINE
 from pdem.simulation.own_force_kicks import add_to_carried
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def list_carried(system: System) -> None:
-    """Store the rows of carried particles, before lists are built."""
-    if system.carriers is not None:
-        system.pair_contacts.carried = system.carriers.rows(system.particles)
+    """Store the rows of carried and fixed particles, before lists are built."""
+    own, carriers = system.particles, system.carriers
+    system.pair_contacts.held = HeldRows.of(own, NO_ROWS if carriers is None else carriers.rows(own))
 
 
 def begin_carried(system: System, dt: float) -> int:
@@ -27,7 +28,7 @@ def begin_carried(system: System, dt: float) -> int:
     pairs, motion = system.pair_contacts, system.motion_at(system.step)
     # what does not move of a row may not stand there yet, if particles have come since
     pairs.begin(system.particles, system.constants.density, packed=False)
-    code = system.carriers.begin(system.particles, pairs.carried, dt, _placing(system, motion))
+    code = system.carriers.begin(system.particles, pairs.held.carried, dt, _placing(system, motion))
     pairs.show(system.particles)
     return code
 
@@ -41,11 +42,14 @@ def _placing(system: System, motion: Motion) -> Placing:
 def finish_carried(system: System, kick: Kick) -> int:
     """Sum the forces on carried particles and kick their carriers; with `kick.ahead` also begin the next step.
 
-    Returns the status code of `begin_carried`.
+    Those on fixed particles are summed where somebody may look at them: without `kick.ahead`. Returns the status code
+    of `begin_carried`.
     """
+    own, (rows, fixed, _) = system.particles, system.pair_contacts.held
     if system.carriers is None:
+        if len(fixed) and not kick.ahead:
+            system.pair_contacts.carried_loads(own, kick).write()
         return FINE
-    own, rows = system.particles, system.pair_contacts.carried
     loads = system.pair_contacts.carried_loads(own, kick)
     if kick.ahead:  # without own forces, see `pdem.simulation.step.advance`
         placing = _placing(system, system.motion_at(system.step + 1))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.foundation.fields import PACKED
+from pdem.simulation.bodies import count_of_bodies, singles_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,15 +24,19 @@ if TYPE_CHECKING:
 
 
 def rows_of_bodies(system: System) -> Indices:
-    """Return for each owned particle (n,) the number of its body among those of this rank."""
-    own = system.particles
-    if system.clusters is None:
+    """Return for each owned particle (n,) the number of its body among those of this rank.
+
+    That of particles that are fixed is behind all others.
+    """
+    own, single = system.particles, singles_of(system)
+    if isinstance(single, slice):
         return np.arange(own.count)
-    single = own.cluster == 0
     count = int(np.count_nonzero(single))
-    rows = np.empty(own.count, np.int64)
+    rows = np.full(own.count, count_of_bodies(system))
     rows[single] = np.arange(count)
-    rows[~single] = count + system.clusters.table.rows_of(own.cluster[~single])
+    if system.clusters is not None:
+        member = own.cluster != 0
+        rows[member] = count + system.clusters.table.rows_of(own.cluster[member])
     return rows
 
 
@@ -66,7 +71,9 @@ def without_rattlers(system: System, contacts: ActingContacts, body: Indices) ->
     """
     owned, ghosts = system.particles.count, system.particles.ghosts
     carries, core = np.ones(owned + ghosts, np.bool_), np.ones(int(body.max(initial=-1)) + 1, np.bool_)
-    least = fewest_contacts(system, len(core))
+    bodies = min(count_of_bodies(system), len(core))
+    # what is fixed holds
+    least = np.concatenate((fewest_contacts(system, bodies), np.zeros(len(core) - bodies, np.int64)))
     while True:
         numbers = contact_numbers(system, contacts, body, carries)
         fewer = core & (numbers < least)

@@ -121,16 +121,18 @@ class Measures:
     energies : dict of str to float
         The terms of the ledger [J], see `terms_of`.
     particles, pair_contacts, wall_contacts : int
-        Numbers of them; a cluster is one particle.
+        Numbers of them; a cluster is one particle, and those that are fixed do not count.
     largest_overlap : float
         Over the smaller radius.
     """
 
     def __init__(self, system: System) -> None:
         sums, pairs, walls, largest = local_sums(system)
-        counts = np.array([[count_of_bodies(system), pairs, walls]], np.int64)
+        counts = np.array([[count_of_bodies(system), pairs, walls, _with_fixed(system)]], np.int64)
         total = system.exchange.add(sums.limbs)
-        self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
+        self.particles, self.pair_contacts, self.wall_contacts, self._fixed = system.exchange.add(counts)[
+            0
+        ].tolist()
         values = ExactSums(TERMS, total).values()
         self.energies = {name: values[name] for name in terms_of_run(system)}
         self.largest_overlap = float(system.exchange.largest(np.array([largest]))[0])
@@ -160,8 +162,18 @@ class Measures:
 
     @property
     def contacts_per_particle(self) -> float:
-        """Mean number of contacts of a particle."""
-        return (2 * self.pair_contacts + self.wall_contacts) / max(self.particles, 1)
+        """Mean number of contacts of a particle that can move."""
+        return (2 * self.pair_contacts - self._fixed + self.wall_contacts) / max(self.particles, 1)
+
+
+def _with_fixed(system: System) -> int:
+    """Return how many contacts between particles that this rank counts have one that is fixed."""
+    if not system.constants.has_fixed:
+        return 0
+    pairs, fixed = system.pair_contacts, system.particles.column("fixed")
+    lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
+    mine = lower < system.particles.count
+    return int(np.count_nonzero((fixed[lower[mine]] != 0) | (fixed[higher[mine]] != 0)))
 
 
 def local_sums(system: System) -> tuple[ExactSums, int, int, float]:
@@ -192,8 +204,8 @@ def particle_energies(
 ) -> list[NDArray[np.float64]]:
     """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity.
 
-    Those of the members of clusters are 0: the clusters have them, see `pdem.simulation.cluster_energy`. In a box that
-    deforms energies are those of the motion relative to it.
+    Those of the members of clusters are 0: the clusters have them, see `pdem.simulation.cluster_energy`; and so are
+    those of fixed particles. In a box that deforms energies are those of the motion relative to it.
     """
     radius, spin = columns["radius"], columns["angular_velocity"]
     speed = constants.own_velocity(columns["position"], columns["velocity"])
@@ -208,9 +220,10 @@ def particle_energies(
 def masses_of_spheres(
     columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
 ) -> NDArray[np.float64]:
-    """Return the masses of single spheres [kg], 0 of members of clusters."""
+    """Return the masses of single spheres that can move [kg], 0 of members of clusters and of fixed particles."""
     mass = sphere_masses(columns["radius"], constants.density[columns["material"]])
-    return np.where(columns["cluster"] == 0, mass, 0.0) if constants.law.has_clusters else mass
+    mass = np.where(columns["cluster"] == 0, mass, 0.0) if constants.law.has_clusters else mass
+    return np.where(columns["fixed"] == 0, mass, 0.0) if constants.has_fixed else mass
 
 
 def gravity_energies(

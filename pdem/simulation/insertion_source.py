@@ -165,11 +165,20 @@ class InsertionSource:
 
     @property
     def next_step(self) -> int:
-        """Step of the next event, `NEVER` if there is none."""
+        """Step of the next event, `NEVER` if there is none. A rate has its last one where it ends."""
         state = self.state
         if state.stopped or not self._clock.runs or (state.complete and not state.waiting):
             return NEVER
-        return round(state.begin / self._step) if state.last < 0 else state.last + self.interval
+        if state.last < 0:
+            return round(state.begin / self._step)
+        usual = state.last + self.interval
+        return usual if state.complete else min(usual, self._last_step)
+
+    @property
+    def _last_step(self) -> int:
+        """Step at which its rate has asked for everything, `NEVER` if that has no end."""
+        end = self._insertion.end
+        return NEVER if end is None else round((self._clock.begin + end) / self._step)
 
     @property
     def columns(self) -> list[tuple[str, str, str]]:
@@ -228,19 +237,40 @@ class InsertionSource:
         A particle is due once the demand is past the middle of its mass, or of its number, so that what is asked for
         never differs from the demand by more than half a particle.
         """
-        state, insertion, since = self.state, self._insertion, self._clock.since
-        end = self._clock.begin + (insertion.end or math.inf)
-        then = max(state.begin, state.last * self._step)
-        now = max(then, min(step * self._step, end))
-        if self._rate is not None:
-            state.demand += self._rate.integral(since(then), since(now))
-        count = float(insertion.count or math.inf)
-        mass = insertion.mass or math.inf
+        state, insertion = self.state, self._insertion
+        state.demand = self.due(step)
         most = math.floor(state.demand + 0.5) if insertion.count_rate is not None else math.inf
         limit = state.demand if insertion.mass_rate is not None else math.inf
-        self._draw(min(count, most), min(mass, limit))
-        ended = self._rate is None or step * self._step >= end
-        state.complete = ended or state.asked >= count or self._is_reached(mass)
+        self._draw(min(insertion.count or math.inf, most), min(insertion.mass or math.inf, limit))
+        state.complete = self._is_complete(step)
+
+    def due(self, step: int) -> float:
+        """Return the amount that its rate has asked for until a step from its last event on, in kg or particles."""
+        state, since = self.state, self._clock.since
+        if self._rate is None or state.complete or not self._clock.runs:
+            return state.demand
+        then = max(state.begin, state.last * self._step)
+        end = self._clock.begin + (self._insertion.end or 0.0)
+        now = step * self._step if step < self._last_step else end
+        return state.demand + self._rate.integral(since(then), since(max(then, now)))
+
+    def go_on(self, step: int, due: float | None) -> None:
+        """Go on from a loaded state at a step, at which so much was due; None if that is not known.
+
+        In a case that was changed another rate counts from this step on, and what was complete may not be.
+        """
+        state = self.state
+        if state.last < 0:
+            return
+        state.complete = self._is_complete(state.last)
+        if due is not None and due != self.due(step):
+            state.demand, state.begin = due, step * self._step
+
+    def _is_complete(self, step: int) -> bool:
+        """Return whether nothing more is asked for after an event at a step."""
+        if self._rate is None or step >= self._last_step:
+            return True
+        return self.state.asked >= (self._insertion.count or math.inf) or self._is_reached()
 
     def _draw(self, most: float, limit: float) -> None:
         """Draw particles up to a number and a mass [kg], one of which is finite."""
@@ -256,10 +286,10 @@ class InsertionSource:
             if fit < count:
                 return
 
-    def _is_reached(self, mass: float) -> bool:
-        """Return whether the next particle would lead past the middle of its mass beyond a mass [kg]."""
+    def _is_reached(self) -> bool:
+        """Return whether the next particle would lead past the middle of its mass beyond the mass that is wanted."""
         following = float(self.masses(self.radii(np.array([self.state.asked])))[0])
-        return self.state.asked_mass + 0.5 * following > mass
+        return self.state.asked_mass + 0.5 * following > (self._insertion.mass or math.inf)
 
     def candidates(self) -> Indices:
         """Return the numbers of the particles to be tried at this event: those that wait, the lowest first."""

@@ -37,6 +37,7 @@ def insertion_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
     columns: dict[str, NDArray[Any]] = {
         name: np.array([getattr(one, name) for one in states], kind) for name, kind in _COLUMNS.items()
     }
+    columns["due"] = np.array([one.due(system.step) for one in sources])
     return {
         STATES: {"key": keys, **columns, "mass": np.concatenate([one.mass.limbs for one in states])},
         WAITING: {
@@ -58,4 +59,6 @@ def load_insertions(system: System, groups: Mapping[str, Mapping[str, NDArray[An
         source.state = InsertionState(**{name: stored[name][row].item() for name in _COLUMNS})
         source.state.mass = ExactSums(("mass",), stored["mass"][row : row + 1])
         source.state.skipped = waiting["number"][waiting["key"] == source.key].astype(np.int64)
+        # earlier versions wrote nothing of what is due between two events
+        source.go_on(system.step, float(stored["due"][row]) if "due" in stored else None)
     system.insertions.plan()

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from pdem.case.balance_columns import balance_columns
 from pdem.case.box_columns import columns_of_whole
+from pdem.case.fixed_groups import fixed_columns
 from pdem.case.mean_loads import mean_load_columns
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
@@ -25,13 +27,15 @@ from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.run_folder import COLLISION_FILE
-from pdem.output.series import TABLE, Series, read_series_head
+from pdem.output.series import TABLE, Series, continues, read_series_head
 from pdem.output.summary import counted
 from pdem.simulation.carried_liquid import liquid_columns, liquid_values
 from pdem.simulation.collision_energies import collisions_of, write_collisions
 from pdem.simulation.contact_columns import contact_columns, contact_file_of
 from pdem.simulation.energy import terms_of_run
 from pdem.simulation.field_files import FieldFiles
+from pdem.simulation.fixed_loads import fixed_values
+from pdem.simulation.mass_balance import balance_values
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
 from pdem.simulation.particle_output import ParticleOutput
 from pdem.simulation.sensor_report import line_values
@@ -99,6 +103,7 @@ class Outputs:
         self._written_step = -1
         self._loads: dict[str, dict[str, Any]] = {}
         self._observed = tuple(simulation.system.observed.columns)
+        self._added = [name for name, *_ in balance_columns(simulation.case)]  # since version 0.2
         self._has_ledger = simulation.system.constants.law.has_ledger
         self._check_names()
         self._attributes = self._file_attributes() if self._root else {}
@@ -130,7 +135,7 @@ class Outputs:
     def _conflicting_file(self) -> str | None:
         """Return the name of a file in the folder that this run cannot continue."""
         columns = read_series_head(self._folder).columns
-        if columns and columns != [name for name, *_ in self._columns()]:
+        if columns and not continues(columns, [name for name, *_ in self._columns()], self._added):
             return f"{TABLE}.h5"
         return next((file.path.name for file in self._files() if file.conflict), None)
 
@@ -169,8 +174,9 @@ class Outputs:
         for file in self._files():
             file.open()
         self._series = Series(
-            self._folder, self._columns(), self._attributes, resume_time=simulation.time if step else None
-        )
+            self._folder, self._columns(), self._attributes, resume_time=simulation.time if step else None,
+            added=self._added,
+        )  # fmt: skip
         self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
         self._next_log_step = 0
 
@@ -191,7 +197,9 @@ class Outputs:
             *_FIRST_COLUMNS,
             *energies,
             *_LAST_COLUMNS,
+            *balance_columns(system.case),
             *load_columns(system.case),
+            *fixed_columns(system.case),
             *driven,
             *mean_load_columns(system.case),
             *(column for one in parts for column in one.columns),
@@ -208,7 +216,10 @@ class Outputs:
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
         system = simulation.system
-        sensed = {**mean_load_values(system, self._loads), **line_values(system), **liquid_values(system)}
+        sensed = (
+            mean_load_values(system, self._loads) | line_values(system) | liquid_values(system)
+            | balance_values(system) | fixed_values(system)
+        )  # fmt: skip
         if not self._root:
             return
         for notice in system.notices:

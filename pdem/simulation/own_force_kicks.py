@@ -31,14 +31,14 @@ _ALL = np.empty(0, np.int32)
 
 
 def kick_own(system: System, time: float, half: float) -> None:
-    """Let the own forces act on clusters, and on all particles that no carrier moves, for a time `half` [s].
+    """Let the own forces act on clusters, and on all particles that are kicked by themselves, for a time `half` [s].
 
     `time` [s] and positions are those between two steps.
     """
     own = system.own_forces.all
     if own is None:
         return
-    is_all = system.carriers is None
+    is_all = not system.pair_contacts.held.any_owned
     rows = _ALL if is_all else system.pair_contacts.free_rows
     column = system.particles.column
     columns = ForcedColumns(*(column(name) for name in ForcedColumns._fields))
@@ -77,7 +77,7 @@ def add_to_carried(system: System, half: float) -> None:
     """
     own = system.own_forces.all
     if own is not None and system.clusters is None:
-        rows, column = system.pair_contacts.carried, system.particles.column
+        rows, column = system.pair_contacts.held.carried, system.particles.column
         columns = ForcedColumns(*(column(name) for name in ForcedColumns._fields))
         _call(system, own.add, (system.time, half), len(rows), rows, columns)
 

@@ -79,6 +79,7 @@ class RigidClusters:
         )
         columns = (particles.column(name) for name in ("cluster", "radius", "material"))
         write_sphere_tensors(rows, *columns, self._density(), self.tensors)
+        self.tensors[: TENSOR * rows].reshape(rows, TENSOR)[particles.column("fixed")[:rows] != 0] = 0.0
         for members in (self._own, self._copies):
             write_tensors(*plain(threads(), self.table.shapes, self._arrays(), members))
         self._turned = np.full(len(self._own.row), np.nan)

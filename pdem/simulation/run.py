@@ -18,6 +18,7 @@ from pdem.simulation.blow_up import BlowUp
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.forecast import record_speed
 from pdem.simulation.insertions import report_lines
+from pdem.simulation.mass_balance import departure_lines
 from pdem.simulation.observation import Observation
 from pdem.simulation.output_folder import PYTHON, begins_elsewhere
 from pdem.simulation.outputs import Outputs
@@ -315,7 +316,7 @@ class _Run:
         has_ledger, steps = system.constants.law.has_ledger, measured.particles * (simulation.step - step)
         residual = measured.balance - simulation.first_balance if has_ledger else None
         last_lines = [
-            *report_lines(system.insertions), *sensor_lines, *stage_lines(system.stages),
+            *report_lines(system.insertions), *sensor_lines, *departure_lines(system), *stage_lines(system.stages),
             f"results in {simulation.case.output.folder}",
         ]  # fmt: skip
         self.outputs.report(

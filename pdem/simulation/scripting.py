@@ -13,6 +13,7 @@ from pdem.foundation.errors import InputError, name_hint
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import advance_by
 from pdem.simulation.cluster_steps import place_written_clusters
+from pdem.simulation.fixed_loads import fixed_loads
 from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.observation import Observation
 from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
@@ -157,6 +158,13 @@ class Scripting(Reductions):
         check_ids_exist(self.system, removed)
         own = self.system.particles.id
         self._rebuild(remove_particles(self.system, own[np.isin(own, removed)]))
+
+    def fixed_loads(self) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """Return by group of fixed particles ``force`` (3,) [N] and ``torque`` (3,) [N m] of the others on it.
+
+        The torque is about the origin. Collective.
+        """
+        return fixed_loads(self.system)
 
     def rebuild_lists(self) -> None:
         """Make lists anew, after positions or radii of particles have been written. Collective.

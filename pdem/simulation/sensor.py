@@ -12,6 +12,7 @@ from pdem.case.inlets import face_at
 from pdem.case.sensor_columns import classes_of, columns_of_sensor, counts_passage
 from pdem.case.sensor_preflight import sensor_interval
 from pdem.case.sensor_sections import SizeClasses
+from pdem.case.stage_cases import sensor_acts
 from pdem.foundation.sums import ExactSums
 from pdem.particles import regions
 from pdem.particles.regions import along
@@ -89,6 +90,8 @@ class SensorPlace:
 
     Attributes
     ----------
+    acts : bool
+        Whether it determines in the present stage who passes, enters, leaves or is removed.
     columns : list of (str, str, str)
         Names, units and types of its columns in the series.
     classes : list of str
@@ -104,6 +107,8 @@ class SensorPlace:
         self.section = sensor = case.sensors[index]
         self.name, self.key = sensor.name, name_key(sensor.name)
         self.step, self.first_step, self._domain = step, 0, case.domain
+        self._acts_in = [sensor_acts(case, sensor, number) for number in range(len(case.stages))] or [True]
+        self.acts = self._acts_in[0]
         self._face: Face | None = None
         self._point, self._normal = np.zeros(3), np.zeros(3)
         if sensor.face is not None:
@@ -132,9 +137,22 @@ class SensorPlace:
     @property
     def next_step(self) -> int:
         """Step of the next event, `NEVER` if it has none."""
-        if not self.section.has_events:
+        if not (self.section.has_events and self.acts):
             return NEVER
         return self.first_step if self.state.last < 0 else self.state.last + self.interval
+
+    def enter(self, stage: int) -> None:
+        """Be in a stage, by its number."""
+        self.acts = self._acts_in[min(stage, len(self._acts_in) - 1)]
+
+    def begin(self, stage: int, step: int) -> None:
+        """Begin a stage at a step: if it acts again, what it has known of single particles does not count."""
+        acted = self.acts
+        self.enter(stage)
+        if self.acts and not acted:
+            state = self.state
+            state.known, state.value, state.last, self.first_step = _none(), _none(), -1, step
+            state.line_time = max(state.line_time, step * self.step)
 
     def class_of(self, columns: Columns) -> Indices:
         """Return the class (n,) of particles, from 1 on; 0 where there are no classes."""

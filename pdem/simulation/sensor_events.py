@@ -137,6 +137,8 @@ def _count_passed(place: SensorPlace, came: Columns) -> tuple[Indices, Columns]:
     at, is_known = _look_up(state.known, ids)
     before = np.where(is_known, state.value[at] if len(state.value) else 0, side)
     sign = np.where(within == 1, side - before, 0)
+    if place.section.remove:
+        sign = np.maximum(sign, 0)  # an outlet counts those that it takes out
     found, count = ExactSums(state.mass.names), np.zeros(len(state.count), np.int64)
     for number in range(len(count)):
         mine = sign if number == 0 else np.where(kind == number, sign, 0)

@@ -117,7 +117,7 @@ def _passage(system: System, place: SensorPlace, line: bool) -> list[float]:
         values += [count, mass]
     until = max(state.last, 0) * place.step  # when it last looked, which may be longer ago than the last line
     since = until - state.line_time
-    flow = (masses[0] - state.line_mass) / since if since > 0.0 else state.flow
+    flow = (masses[0] - state.line_mass) / since if since > 0.0 else state.flow if place.acts else 0.0
     if line:
         state.line_time, state.line_mass, state.flow = max(until, state.line_time), masses[0], flow
     return [*values, flow]
@@ -205,6 +205,9 @@ def _unlike_contacts(system: System, place: SensorPlace) -> float:
     lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
     mine = lower < own.count
     mine[mine] = place.inside(own.position)[lower[mine]]
+    if system.constants.has_fixed:
+        fixed = own.column("fixed")
+        mine &= (fixed[lower] == 0) & (fixed[higher] == 0)
     kinds = [system.case.material_index(name) for name in mixing.materials]
     material = own.column("material")
     one, other = material[lower[mine]], material[higher[mine]]

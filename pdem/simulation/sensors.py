@@ -34,6 +34,18 @@ class Sensors:
         """Find the step of the next event."""
         self.next_step = min((one.next_step for one in self.places), default=NEVER)
 
+    def enter(self, stage: int) -> None:
+        """Be in a stage of a loaded run, by its number."""
+        for one in self.places:
+            one.enter(stage)
+        self.plan()
+
+    def begin(self, stage: int, step: int) -> None:
+        """Begin a stage, by its number, at a step."""
+        for one in self.places:
+            one.begin(stage, step)
+        self.plan()
+
 
 def sensors_of(case: Case, exchange: Exchange, step: float) -> Sensors:
     """Return the sensors of a case at time 0, with a time step [s]. Collective.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.drives import drives_of
+from pdem.case.fixed_groups import has_fixed
 from pdem.case.gravity import first_gravity
 from pdem.case.laws import law_of, material_properties, recipes_of
 from pdem.case.moving_surfaces import surface_courses
@@ -63,7 +64,9 @@ class Constants:
     flow, centre : (3, 3) and (3,) arrays
         Gradient of the velocity of a box that deforms [1/s], zeros for one that does not, and the point that rests [m].
     lowest, highest : (3,) arrays
-        Limits outside of which particles are removed [m], infinite where there are none.
+        Sides of the domain that particles can leave [m], infinite on periodic axes.
+    keeps_outside : bool
+        Whether particles outside are kept, as long as they can be computed.
     gravity : (3,) array
         [m/s^2].
     free : (6,) array
@@ -76,6 +79,8 @@ class Constants:
         Pair table, see `pdem.contact.law.pair_table`.
     largest_overlap : float
         Overlap over the smaller radius above which a run stops.
+    has_fixed : bool
+        Whether some particles are fixed.
     """
 
     step: float
@@ -84,12 +89,14 @@ class Constants:
     centre: NDArray[np.float64]
     lowest: NDArray[np.float64]
     highest: NDArray[np.float64]
+    keeps_outside: bool
     gravity: NDArray[np.float64]
     free: NDArray[np.float64]
     density: NDArray[np.float64]
     law: ContactLaw
     table: NDArray[np.float64]
     largest_overlap: float
+    has_fixed: bool = False
 
     @property
     def lower(self) -> NDArray[np.float64]:
@@ -158,12 +165,12 @@ def constants_of(case: Case) -> Constants:
     shape = BoxShape.upright(lower, np.where(domain.periodic, upper - lower, 0.0))
     free = np.ones(6) if domain.dimension == 3 else np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
     law = law_of(case)
-    contained = np.array(domain.periodic) | (domain.outside == "keep") | (np.arange(3) >= domain.dimension)
+    contained = np.array(domain.periodic) | (np.arange(3) >= domain.dimension)
     return Constants(
         case.resolved_step(), shape, np.zeros((3, 3)), 0.5 * (lower + upper), np.where(contained, -np.inf, lower),
-        np.where(contained, np.inf, upper), first_gravity(case), free,
+        np.where(contained, np.inf, upper), domain.outside == "keep", first_gravity(case), free,
         np.array([one.density for one in material_properties(case)]), law, table_of(case, 0, law),
-        case.limits.largest_overlap,
+        case.limits.largest_overlap, has_fixed(case),
     )  # fmt: skip
 
 

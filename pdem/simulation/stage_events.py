@@ -68,6 +68,7 @@ def begin_next_stage(system: System, phases: Phases) -> None:
     present = None if moving is None else moving.present
     stages.begin(stages.present + 1, system.step)
     _begin_insertions(system)
+    system.sensors.begin(stages.present, system.step)
     if system.gravity is not None:
         change_gravity(system)
     if stages.section.deformation is not None:
@@ -88,6 +89,7 @@ def begin_next_stage(system: System, phases: Phases) -> None:
 def enter_stage(system: System) -> None:
     """Give a system that has been loaded what its present stage says, before lists are made. Collective."""
     system.insertions.plan()
+    system.sensors.enter(system.stages.present)
     set_targets(system)
     if system.gravity is not None:
         set_gravity(system)

@@ -14,6 +14,8 @@ from pdem.simulation.bodies import count_of_bodies
 from pdem.simulation.box_report import box_values
 from pdem.simulation.cluster_energy import cluster_motion_energies
 from pdem.simulation.energy import Measures, particle_energies
+from pdem.simulation.fixed_loads import fixed_values
+from pdem.simulation.mass_balance import balance_values
 from pdem.simulation.sensor_report import sensor_values
 from pdem.simulation.stress import stress_of
 from pdem.simulation.wall_output import loads_of_walls
@@ -29,6 +31,10 @@ def value_of(system: System, name: str) -> float:
     quantity = quantities_of(system.case)[name]
     if quantity.kind == "state":
         return _of_particles(system, name)
+    if quantity.kind == "balance":
+        return float(balance_values(system)[name])
+    if quantity.kind == "fixed":
+        return fixed_values(system)[name]
     if quantity.kind == "box":
         return box_values(system)[name]
     if quantity.kind == "stress":

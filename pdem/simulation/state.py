@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.balance_columns import LEFT
 from pdem.containers.clusters import ParticleTable
 from pdem.containers.id_directory import IdDirectory
 from pdem.containers.records import PairRecords, WallRecords
@@ -46,7 +47,9 @@ ORDER = {
 """Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
 
 
-OBSERVING = (SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS, WEAR, COLLISIONS, LOAD_MEANS)
+OBSERVING = (
+    SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS, WEAR, COLLISIONS, LOAD_MEANS, LEFT,
+)  # fmt: skip
 """Groups of those who look on: what they hold does not say which motion it was."""
 
 
@@ -72,6 +75,7 @@ def local_groups(system: System) -> Groups:
         **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
         **box_group(system), **system.observed.groups(), **average_groups(system.field_averages),
         **wear_group(system.wear), **collision_group(system.collisions), **load_mean_group(system),
+        **system.departures.groups(),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
@@ -230,6 +234,7 @@ def _load_others(system: System, groups: StatePart) -> None:
     load_stages(system, groups)
     load_insertions(system, groups)
     load_sensors(system, groups)
+    system.departures.load(groups)
     load_averages(system.field_averages, system.step, groups)
     load_load_means(system, groups)
     system.observed = ObservedState.of(groups)

@@ -131,8 +131,10 @@ def kick_and_drift(system: System) -> int:
         constants.step, system.motion_at(system.step), constants.density, system.fixed_columns, columns,
         system.pair_contacts.packed(own.count + own.ghosts),
     )  # fmt: skip
-    if system.carriers is None:
+    held = system.pair_contacts.held
+    if not held.any_owned and system.carriers is None:
         return check_drift(system, int(drift(*plain(own.count, *arguments))))
+    held.pack(own, arguments[-1], copies=False)
     code = int(drift_rows(*plain(system.pair_contacts.free_rows, *arguments)))
     return check_drift(system, max(code, begin_carried(system, constants.step)))
 

@@ -29,6 +29,7 @@ from pdem.particles.shapes import shape_arrays
 from pdem.simulation.box_drive import BoxDrive
 from pdem.simulation.box_share import BoxShare
 from pdem.simulation.chunk_tuner import ChunkTuner
+from pdem.simulation.departures import Departures
 from pdem.simulation.field_averages import FieldAverages
 from pdem.simulation.insertions import Insertions
 from pdem.simulation.observed import ObservedState
@@ -57,11 +58,6 @@ if TYPE_CHECKING:
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.gravity import Gravity
     from pdem.simulation.setup import Constants
-
-
-def no_stop_requested() -> int:
-    """Return 0: there is no stop signal."""
-    return 0
 
 
 class System:
@@ -125,6 +121,8 @@ class System:
     insertions, sensors, field_averages : Insertions, Sensors, FieldAverages
         What comes in, is counted and taken out while the case runs, and continuum fields that are averaged over time;
         to be set before the state is loaded.
+    departures : Departures
+        What has left the domain; likewise.
     wear, collisions, step_loads : WallWear, CollisionCounts, StepLoads or None
         What particles have taken off walls, collisions that have ended, loads of walls step by step, as far as this
         rank has seen them; likewise.
@@ -211,7 +209,7 @@ class System:
                 lambda: self.motion_at(self.step),
             )
         self.insertions, self.sensors, self.stages = Insertions(), Sensors(), Stages()
-        self.field_averages = FieldAverages()
+        self.departures, self.field_averages = Departures(), FieldAverages()
         self.gravity: Gravity | None = None
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
@@ -219,7 +217,7 @@ class System:
         self.box_drive, self.box_share = BoxDrive(), BoxShare()
         self.liquid_quantum = 0.0
         self.observed = ObservedState()
-        self.stop_requested: Callable[[], int] = no_stop_requested
+        self.stop_requested: Callable[[], int] = lambda: 0
 
     def renew_levels(self) -> None:
         """Choose levels of size for the present particles. Collective; also before lists are built first."""

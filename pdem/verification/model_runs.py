@@ -54,7 +54,9 @@ def case_of(
     step = more.pop("step", "auto")
     document = {
         "time": {"end": 1e3, "step": step},
-        "domain": {"lower": [-5.0, -5.0, -0.1], "upper": [5.0, 5.0, 0.1], "gravity": list(gravity)},
+        "domain": {
+            "lower": [-5.0, -5.0, -0.1], "upper": [5.0, 5.0, 0.1], "outside": "keep", "gravity": list(gravity),
+        },
         "materials": {
             "grain": {"density": DENSITY, "youngs_modulus": MODULUS, "poisson_ratio": POISSON}, "steel": {},
         },

@@ -8,7 +8,7 @@ import pytest
 
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.open_sides import falling_findings
+from pdem.case.open_sides import falling_findings, fixed_particles
 from pdem.case.population import Population
 from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
@@ -168,8 +168,11 @@ def test_particles_without_a_wall_below_are_counted_over_all_ranks(ranks, commun
     case = Case.from_text(BASE.replace("[1.0, 2.0, -9.81]", "[0, 0, -9.81]") + steel + group + floor)
     meshes, over = read_walls(case), exchange_of(case, communicator, 1)
     whole = initial_particles(case, meshes)
-    found = list(falling_findings(case, Population(initial_particles(case, meshes, over=over), over), meshes))
-    assert found == list(falling_findings(case, Population(whole), meshes))
+    populations = (Population(initial_particles(case, meshes, over=over), over), Population(whole))
+    found, expected = (
+        list(falling_findings(case, one, meshes, fixed_particles(case, one))) for one in populations
+    )
+    assert found == expected
     beside = np.abs(whole["position"][:, :2] - [0.3, 0.4]).max(axis=1) - 0.2
     least, most = (beside > whole["radius"]).sum(), (beside > 0.5 * whole["radius"]).sum()
     number = int(found[0].message.split("below ")[1].split()[0])

@@ -77,7 +77,7 @@ def test_free_fall_out_of_the_box_keeps_the_ledger_to_rounding(tmp_path):
     assert abs(energies["residual"]) < 1e-11 * abs(total)
 
 
-def test_outside_is_kept_unless_said_otherwise(tmp_path):
+def test_what_is_kept_outside_stays(tmp_path):
     run = spilling(tmp_path, crowd(), outside="keep")
     run.advance(2000)
     assert len(run.gather()["id"]) == 216

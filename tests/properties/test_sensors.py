@@ -23,7 +23,8 @@ def run_of(*sensors, insertions=(POUR,), state=None, **sections):
 
 
 def test_a_plane_counts_what_has_passed():
-    run = run_of({"name": "gate", "plane": LOW, "by": {"radii": [0.003]}})
+    domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3, "gravity": [0.0, 0.0, -9.81], "outside": "keep"}
+    run = run_of({"name": "gate", "plane": LOW, "by": {"radii": [0.003]}}, domain=domain)
     for _ in range(3):
         run.advance(run.system.sensors.places[0].interval * 15)
         own, seen = run.gather(), run.sensors()["gate"]
@@ -100,7 +101,7 @@ def test_regions_report_what_is_in_them():
 
 def test_stays_in_a_region_are_those_of_a_fall():
     """Particles that fall freely stay as long as the fall takes, to an interval."""
-    domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3}
+    domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3, "outside": "keep"}
     layer = {"lower": [-0.1, -0.1, -0.03], "upper": [0.1, 0.1, 0.01]}
     insertion = inlet(count_rate=300.0, radius=0.002, velocity=2.0)
     run = run_of(

@@ -12,6 +12,7 @@ from pdem.contact.pairs import contacts
 from pdem.contact.pairs.arguments import kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.foundation.sums import ExactSums
+from pdem.motion.fixed_particles import HeldRows
 from pdem.motion.integration import PACKED, SPEED, STILL
 from pdem.simulation.phases import Phases
 from pdem.simulation.step import migrate_and_rebuild_lists
@@ -33,7 +34,7 @@ def summed(monkeypatch, particles, carried, workers, *, half, ahead=False):
     """Evaluate all contacts once, let them act, and return the lists, with the packed rows."""
     monkeypatch.setattr(contacts, "threads", lambda: workers)
     lists, ended = PairContacts(LAW), ExactSums(ENDED)
-    lists.carried = carried
+    lists.held = HeldRows(carried)
     lists.take_candidates(near_pairs(particles), particles, ended)
     walls = np.random.default_rng(2).normal(size=(particles.count, 6)), np.arange(2400, dtype=np.int32)
     kick = kick_of(walls, half, MOTION, fixed_of(particles), ahead=ahead)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from balance import require_balance
 
 import pdem
 from pdem.case.example_cases import (
@@ -88,13 +89,37 @@ def test_examples_are_short_and_explained(name: str) -> None:
 def test_machines_run_and_keep_the_energy(name: str, steps: int, tmp_path: Path) -> None:
     """Those with an insertion beyond its first event."""
     case = Case.read(next(iter(write_example(name, tmp_path))))
+    case.override(f"output.folder={str(tmp_path / 'results')!r}")
     simulation = pdem.Simulation(case)
+    simulation.write()
     simulation.advance(steps)
+    simulation.write()
+    simulation.close()
+    require_balance(case, pdem.Results(tmp_path / "results").series)
     energies = simulation.energies()
     assert len(simulation.particles.position) > 10
     assert simulation.time == pytest.approx(steps * case.resolved_step())
     assert energies["translation"] > 0.0
     assert abs(energies["residual"]) < 1e-3 * sum(map(abs, energies.values()))
+
+
+USUAL_LAW = "hopper", "pouring", "drum", "conveyor", "rotor"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=() if one in USUAL_LAW else pytest.mark.slow) for one in example_names()]
+)
+def test_every_example_balances(name: str, tmp_path: Path) -> None:
+    """What is inside, has left and was taken out is what there was and has come in."""
+    case = with_fewer_particles(Case.read(next(iter(write_example(name, tmp_path)))))
+    case.override(f"output.folder={str(tmp_path / 'results')!r}")
+    simulation = pdem.Simulation(case)
+    simulation.write()
+    for _ in range(4):
+        simulation.advance(75)
+        simulation.write()
+    simulation.close()
+    require_balance(case, pdem.Results(tmp_path / "results").series)
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

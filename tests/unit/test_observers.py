@@ -232,10 +232,10 @@ def test_observers_insert_and_remove(tmp_path):
         ids = simulation.particles.id
         simulation.particles.velocity[:] *= 0.5
         simulation.remove([int(simulation.minimum(ids))])
-        return {"left": simulation.sum()}
+        return {"kept": simulation.sum()}
 
     run = run_with(tmp_path / "out", [exchange])
-    assert series(tmp_path / "out")["left_[1]"][-1] == 40 - 6
+    assert series(tmp_path / "out")["kept_[1]"][-1] == 40 - 6
     assert run.sum() == 34
     energies = run.energies()
     assert abs(energies["residual"]) < 0.05 * energies["outflow"]
@@ -245,11 +245,11 @@ def test_observers_of_a_run_without_particles(tmp_path):
     @pdem.every(steps=20)
     def nothing(simulation):
         simulation.remove(simulation.particles.id)
-        return {"left": simulation.sum()}
+        return {"kept": simulation.sum()}
 
     run = run_with(tmp_path / "out", [nothing])
     assert run.particles.count == 0
-    assert series(tmp_path / "out")["left_[1]"][-1] == 0
+    assert series(tmp_path / "out")["kept_[1]"][-1] == 0
 
 
 @pytest.mark.parametrize(

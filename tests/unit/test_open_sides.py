@@ -77,7 +77,11 @@ def test_without_a_wall_below_all_particles_are_lost() -> None:
     (line,) = warnings("")
     assert line.startswith("no wall is below 3 of 3 particles (the first is particle 0): they fall through")
     assert "open side -z" in line
-    assert 'outside = "remove"' in line
+    assert line.endswith(
+        'and are removed; add a wall below, or say that they leave: domain.outside = "remove"'
+    )
+    (line,) = warnings("", 'domain.outside="keep"')
+    assert 'and on, since domain.outside = "keep"' in line
     (line,) = warnings("", "domain.gravity=[0, 9.81, 0]")
     assert "open side +y" in line
 

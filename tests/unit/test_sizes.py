@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pdem.containers.size_laws import Mixture, Normal, RosinRammler, by_volume
 from pdem.containers.sizes import Constant, LogNormal, PowerLaw, SizeDistribution, Tabulated, Uniform
 from pdem.foundation.errors import InputError
 
@@ -21,6 +22,41 @@ ALL = [
     Tabulated((0.1, 0.2, 0.4), (0.0, 0.3, 1.0)),
     Tabulated((0.1, 0.2, 0.4), (0.0, 0.3, 1.0), by="volume"),
 ]
+
+ONE = (
+    0.2,
+    0.2,
+)  # limits that leave one radius, which may lie far from where the law has most of its particles
+LAWS = [
+    *ALL,
+    Normal(0.2, 0.05, 0.1, 0.3),
+    RosinRammler(0.2, 3.0, 0.1, 0.3),
+    Uniform(*ONE),
+    PowerLaw(-3.0, *ONE),
+    PowerLaw(-1.0, *ONE),
+    LogNormal(0.01, 0.05, *ONE),
+    Normal(0.1, 0.001, *ONE),
+    RosinRammler(0.01, 9.0, *ONE),
+]
+CUT = (Uniform, PowerLaw, LogNormal, Normal, RosinRammler)
+EVERY = [*LAWS, *(by_volume(one) for one in LAWS if isinstance(one, CUT))]
+
+
+@given(
+    st.lists(st.sampled_from(EVERY), min_size=1, max_size=3),
+    st.sampled_from(["number", "volume"]),
+    st.lists(st.floats(0.0, 1.0), max_size=3),
+)
+def test_every_distribution_takes_any_number_of_numbers(parts, by, uniform) -> None:
+    """Also none, as where nothing comes in; and each part of a mixture when none of them falls to it."""
+    for sizes in (*parts, Mixture(tuple(parts), tuple(1.0 + k for k in range(len(parts))), by)):
+        radii = sizes.radii(uniform)
+        assert radii.shape == (len(uniform),)
+        assert radii.tolist() == [sizes.radii([one])[0] for one in uniform]
+        np.testing.assert_allclose([sizes.radii(one) for one in uniform], radii, rtol=1e-12)
+        assert ((radii >= sizes.smallest) & (radii <= sizes.largest)).all()
+        assert sizes.radii(np.empty((0, 2))).shape == (0, 2)
+        assert sizes.smallest**3 * (1.0 - 1e-12) <= sizes.mean_cube <= sizes.largest**3 * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("sizes", ALL, ids=lambda sizes: type(sizes).__name__)

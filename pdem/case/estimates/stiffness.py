@@ -9,6 +9,7 @@ from pdem.case.deformation import deforms
 from pdem.case.estimates.impact import Impact
 from pdem.case.estimates.impacts import impact_overlap
 from pdem.case.findings import Finding
+from pdem.case.fixed_groups import partner_text
 from pdem.case.group_sizes import least_mass
 from pdem.case.hints.quantities import number_text
 from pdem.case.timestep import contact_force, effective_mass_and_radius, step_limits, step_scale
@@ -236,7 +237,7 @@ def _contacts(
             continue
         if (case.materials[first].density or 0.0) >= IMMOVABLE or (len(radius) == 1 and not is_wall):
             continue
-        text = f"{first} on {'wall of ' if is_wall else ''}{second}"
+        text = f"{first} on {partner_text(case, second, is_wall=is_wall)}"
         for one, other in _radii(conditions.smallest, first, None if is_wall else second, largest):
             inertia = effective_mass_and_radius(case, (first, second), one, other)
             yield (first, second), inertia, one if other is None else min(one, other), text

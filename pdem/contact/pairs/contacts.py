@@ -24,6 +24,7 @@ from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.kernels import plain
 from pdem.foundation.thread_pool import threads
 from pdem.motion.carriers import Loads
+from pdem.motion.fixed_particles import HeldRows
 from pdem.motion.integration import FINE, PACKED, pack, unpack
 from pdem.simd.marked_first import MOST
 from pdem.simd.transposition import LANES
@@ -66,8 +67,8 @@ class PairContacts(PairReadings):
         Rows of the particles of each candidate, by id.
     storage : HistoryStorage
         Histories and forces of contacts.
-    carried : int32 array
-        Of the lists made next: rows of owned particles that are not kicked (`pdem.motion.carriers`).
+    held : HeldRows
+        Of the lists made next: rows of particles that are not kicked.
     keeps_forces : bool
         Whether the last evaluation has left the forces of all contacts (`pdem.contact.pairs.kept_forces`).
     collisions : CollisionCounts or None
@@ -83,11 +84,9 @@ class PairContacts(PairReadings):
     def __init__(self, law: ContactLaw) -> None:
         self.law, self.terms = law, terms_of_accounts(law)
         self.kernel = kernels.pair_kernel(law)
-        self.candidates = self.inner = 0
-        self.chunk_size = CHUNK
+        self.candidates, self.inner, self.chunk_size = 0, 0, CHUNK
         self.lower, self.higher = np.empty(0, np.int32), np.empty(0, np.int32)
-        self.carried = np.empty(0, np.int32)
-        self.storage = HistoryStorage(law)
+        self.held, self.storage = HeldRows(), HistoryStorage(law)
         self.keeps_forces, self.force_schedule = False, (np.zeros(2, np.int64), 0)
         self.collisions: CollisionCounts | None = None
         self.due_values = DueValues()
@@ -179,7 +178,7 @@ class PairContacts(PairReadings):
     def _list_candidates(self, pairs: NearPairs, particles: Particles) -> None:
         """Write candidates and the rows of all owned particles."""
         parts, owned, ids = min(threads(), neighbours.SEGMENTS), particles.count, particles.column("id")
-        cluster = particles.column("cluster")[: None if self.law.has_clusters else 0]
+        cluster = self.held.bodies(particles, clusters=self.law.has_clusters)
         self._reserve_candidates(pairs.total, owned, parts)
         cursors = self._cursor, self._number
         neighbours.count_entries(parts, tuple(pairs), owned, cluster, cursors)
@@ -214,7 +213,7 @@ class PairContacts(PairReadings):
         window = schedule.reuse_window(owned, begins, first_chunk, self._last_chunk)
         if window:
             schedule.defer(owned, window, deferred, first_chunk, self._last_chunk)
-        self._last_chunk[self.carried] = deferred + 1
+        self._last_chunk[self.held.owned] = deferred + 1
         if window:
             self._mark_persistent(particles, deferred)
         schedule.list_by_chunk(owned, self._last_chunk, self._complete_begin[:steps], self._complete)
@@ -247,6 +246,7 @@ class PairContacts(PairReadings):
             number = particles.count + particles.ghosts
             rows, columns = self.packed(number), map(particles.column, (*_MOVING, "radius", "material"))
             pack(number, *columns, density, rows)
+            self.held.pack(particles, rows, copies=True)
             self.due_values.look_at_all(self.candidates, number, rows)
 
     def evaluate(
@@ -355,14 +355,14 @@ class PairContacts(PairReadings):
         )  # fmt: skip
 
     def carried_loads(self, particles: Particles, kick: Kick) -> Loads:
-        """Return the forces on the carried particles, which are still to be summed."""
+        """Return the forces on the particles that are not kicked, which are still to be summed."""
         views = self._kernel_views(particles)
         arguments = views.rows, views.candidates, self.storage.forces.forces, tuple(kick)
-        return Loads(lambda: sum_carried(self.carried, *arguments, views.particles), arguments)
+        return Loads(lambda: sum_carried(self.held.owned, *arguments, views.particles), arguments)
 
     @property
     def free_rows(self) -> NDArray[np.int32]:
-        """Rows of the owned particles that are not carried, each once; a view."""
+        """Rows of the owned particles that are kicked, each once; a view."""
         return self._complete[: self._complete_begin[self.storage.inner_number + 1]]
 
     def show(self, particles: Particles) -> None:

@@ -18,7 +18,14 @@ from pdem.contact.walls.arguments import (
     WallWork,
 )
 from pdem.contact.walls.due_facets import BOTH, WALL_PATHS
-from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records
+from pdem.contact.walls.facet_lists import (
+    Carried,
+    FacetLists,
+    add_ended,
+    lay_out,
+    scatter_records,
+    without_rows,
+)
 from pdem.contact.walls.readings import WallReadings
 from pdem.contact.walls.storage import WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
@@ -113,7 +120,7 @@ class WallContacts(WallReadings):
         self, particles: Particles, reference: NDArray[np.float64], reaches: NDArray[np.float64], images: Images,
         carried: Carried, ended: ExactSums,
     ) -> None:  # fmt: skip
-        """List the facets within reach of each owned particle; contacts go on as carried.
+        """List the facets within reach of each owned particle that is not fixed; contacts go on as carried.
 
         Parameters
         ----------
@@ -129,6 +136,8 @@ class WallContacts(WallReadings):
             Takes the energies of those that have no candidates any more.
         """
         found = self._facets_near_images(reference, reaches, images)
+        if particles.fixed.any():
+            found = without_rows(found, particles.fixed != 0)
         self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
         self._mark_crossing(images.rows)

@@ -51,6 +51,17 @@ class FacetLists(NamedTuple):
     candidates: NDArray[np.int64]
 
 
+def without_rows(
+    found: tuple[NDArray[np.int64], NDArray[np.int64]], gone: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return facets near particles, as begins of rows (n + 1,) and facets, without those near some particles (n,)."""
+    start, facets = found
+    counts = np.diff(start)
+    kept = np.where(gone, 0, counts)
+    begins = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept)))
+    return begins, facets[: start[-1]][np.repeat(~gone, counts)]
+
+
 @kernel
 def lay_out(
     owned: int,

@@ -31,6 +31,7 @@ time = {{step = 5e-5, end = 2.0}}
 lower = [-0.05, 0.0, -0.05]
 upper = [2.05, {depth}, 0.45]
 periodic = [false, {periodic}, false]
+outside = "keep"
 gravity = [0.0, 0.0, -9.81]
 [materials]
 grain = {{density = 2560.0, youngs_modulus = 1e6, poisson_ratio = 0.2}}

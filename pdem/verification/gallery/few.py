@@ -106,7 +106,7 @@ def simulate(
     plane = {"shape": "plane", "normal": [0.0, 0.0, 1.0], "point": [0.0, 0.0, 0.0], "size": 4.0 * size}
     document = {
         "time": {"step": step, "end": 1e3},
-        "domain": {"lower": [-size] * 3, "upper": [size] * 3, "gravity": list(gravity)},
+        "domain": {"lower": [-size] * 3, "upper": [size] * 3, "outside": "keep", "gravity": list(gravity)},
         "materials": {**{name: one.section() for name, one in materials.items()}, PLANE: {}},
         "interactions": {name: dict(law) for name, law in laws.items()},
         "particles": [

@@ -141,7 +141,7 @@ def _simulation(
     """Return a simulation of groups of grains with meshes as walls."""
     document = {
         "time": {"step": step, "end": 1e3},
-        "domain": {"lower": [-1.0] * 3, "upper": [1.0] * 3, **domain},
+        "domain": {"lower": [-1.0] * 3, "upper": [1.0] * 3, "outside": "keep", **domain},
         "materials": {"grain": _GRAIN, "steel": {}},
         "interactions": {"default": dict(law)},
         "particles": list(groups),

@@ -1,0 +1,96 @@
+"""Particles that never move: contacts find them at rest, and as hard to move as a wall.
+
+They are neither kicked nor moved on; one over their mass is 0, so that a contact is damped by the mass of its other
+particle alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.foundation.fields import PACKED
+from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.motion.integration import INVERSE_MASS, MATERIAL, PLACE, SIZE, SPEED, SPIN
+from pdem.simd.places import ROW
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.particles import Particles
+
+NO_ROWS = np.empty(0, np.int32)
+
+
+@threaded_kernel
+def pack_fixed(
+    rows: NDArray[np.int32],
+    position: NDArray[np.float64],
+    radius: NDArray[np.float64],
+    material: NDArray[np.int32],
+    packed: NDArray[np.float64],
+) -> None:
+    """Write the packed rows of fixed particles from their columns."""
+    for k in prange(len(rows)):
+        p = rows[k]
+        at = PACKED * (p & ROW)
+        for axis in range(3):
+            packed[at + PLACE + axis] = position[p, axis]
+            packed[at + SPEED + axis] = 0.0
+            packed[at + SPIN + axis] = 0.0
+        packed[at + SIZE] = radius[p]
+        packed[at + INVERSE_MASS] = 0.0
+        packed[at + MATERIAL] = material[p]
+
+
+class HeldRows(NamedTuple):
+    """Rows of particles that forces do not kick, from the making of lists until the next one.
+
+    Attributes
+    ----------
+    carried : int32 array
+        Of owned particles that a carrier moves (`pdem.motion.carriers`).
+    fixed : int32 array
+        Of owned particles that are fixed.
+    copies : int32 array
+        Of copies of fixed particles of other ranks.
+    """
+
+    carried: NDArray[np.int32] = NO_ROWS
+    fixed: NDArray[np.int32] = NO_ROWS
+    copies: NDArray[np.int32] = NO_ROWS
+
+    @classmethod
+    def of(cls, particles: Particles, carried: NDArray[np.int32]) -> HeldRows:
+        """Return the rows of particles as they stand, of which a carrier moves some."""
+        rows = particles.count + particles.ghosts
+        fixed = np.flatnonzero(particles.column("fixed")[:rows]).astype(np.int32)
+        owned = int(np.searchsorted(fixed, particles.count))
+        return cls(carried, fixed[:owned], fixed[owned:])
+
+    @property
+    def owned(self) -> NDArray[np.int32]:
+        """Rows of all owned ones."""
+        return np.concatenate((self.carried, self.fixed)) if len(self.fixed) else self.carried
+
+    @property
+    def any_owned(self) -> bool:
+        """Whether there are owned ones."""
+        return len(self.carried) + len(self.fixed) > 0
+
+    def bodies(self, particles: Particles, *, clusters: bool) -> NDArray[np.int64]:
+        """Return the body of each row, no two of which are a pair: its cluster, or -1 of fixed ones. May be empty."""
+        cluster = particles.column("cluster")[: None if clusters else 0]
+        if not len(self.fixed) + len(self.copies):
+            return cluster
+        rows = particles.count + particles.ghosts
+        body = cluster[:rows].copy() if clusters else np.zeros(rows, np.int64)
+        body[self.fixed], body[self.copies] = -1, -1
+        return body
+
+    def pack(self, particles: Particles, packed: NDArray[np.float64], *, copies: bool) -> None:
+        """Write the packed rows of fixed particles, and with `copies` those of other ranks."""
+        for rows in (self.fixed, self.copies) if copies else (self.fixed,):
+            if len(rows):
+                pack_fixed(rows, *map(particles.column, ("position", "radius", "material")), packed)

@@ -1,0 +1,67 @@
+"""What has left the domain, by the side through which it did: numbers and exact masses, the same on every rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.balance_columns import LEFT, SIDES
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import Exchange
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+
+class Departures:
+    """Particles that were taken out because they have left the domain; a cluster is one.
+
+    Attributes
+    ----------
+    count : (6,) int64 array
+        How many, in the order of `pdem.case.balance_columns.SIDES`.
+    mass : ExactSums
+        Their mass by side [kg].
+    """
+
+    def __init__(self) -> None:
+        self.count, self.mass = np.zeros(len(SIDES), np.int64), ExactSums(SIDES)
+
+    def add(self, over: Exchange, side: Indices, mass: Floats) -> int:
+        """Count particles of this rank that leave, by the number of the side (n,) and mass [kg] of each. Collective.
+
+        Returns
+        -------
+        int
+            How many leave on all ranks.
+        """
+        number = int(over.add(np.array([len(side)], np.int64))[0])
+        if not number:
+            return 0
+        found = ExactSums(SIDES)
+        for number, name in enumerate(SIDES):
+            found.add(name, mass[side == number])
+        found.normalise()
+        count = np.bincount(side, minlength=len(SIDES))
+        total = over.add(np.concatenate((count[:, None], found.limbs), axis=1))
+        self.count += total[:, 0]
+        self.mass.limbs += total[:, 1:]
+        self.mass.normalise()
+        return number
+
+    def groups(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """Return the group of a checkpoint."""
+        return {LEFT: {"count": self.count.copy(), "mass": self.mass.limbs.copy()}}
+
+    def load(self, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+        """Go on from the group of a checkpoint; earlier versions wrote none."""
+        if LEFT in groups:
+            self.count = np.array(groups[LEFT]["count"], np.int64)
+            self.mass = ExactSums(SIDES, np.asarray(groups[LEFT]["mass"]))
