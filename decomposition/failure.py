@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import Interrupted, PdemError
-from pdem.foundation.terminal import to_terminal
+from pdem.foundation.files import NO_ROOM
+from pdem.foundation.terminal import ERRORS, OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ FORWARD_SECONDS = 0.2
 _POLL_SECONDS = 0.005
 _KEYBOARD_INTERRUPT = 130
 _NOBODY_READS = 141  # as of a program that SIGPIPE has ended
+_NO_ROOM = 2  # as of wrong input: the user can help it
 _UNEXPECTED = "unexpected error, please report it"
 
 
@@ -45,6 +47,12 @@ class Failure:
             return cls("Ctrl-C, without a checkpoint", _KEYBOARD_INTERRUPT, "stopped")
         if isinstance(error, SystemExit):
             return cls("", error.code) if isinstance(error.code, int) else cls(str(error.code), 1)
+        if isinstance(error, BrokenPipeError):
+            return cls("", _NOBODY_READS)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            return cls(
+                f"{_full_place(error)} cannot be written ({os.strerror(error.errno)}); make room", _NO_ROOM
+            )
         return cls("".join(traceback.format_exception(error)).rstrip(), 1, _UNEXPECTED)
 
     def message(self, ranks: str = "") -> str:
@@ -55,6 +63,17 @@ class Failure:
         if self.title == _UNEXPECTED:
             return f"pdem: {where}{self.title}\n{self.text}"
         return f"pdem: {self.title}: {where}{self.text}"
+
+
+def _full_place(error: OSError) -> str:
+    """Return what has no room: a file, or standard output, which then still holds what it could not write."""
+    if error.filename:
+        return f"{error.filename}:"
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return "standard output"
+    return "standard output, or a file,"
 
 
 @dataclass(frozen=True)
@@ -144,10 +163,9 @@ def _named(ranks: list[int]) -> str:
 
 
 def _print(message: str) -> None:
-    with to_terminal():
-        sys.stdout.flush()
-        if message:
-            sys.stderr.write(f"{message}\n")  # in one piece: what ranks write at the same time is interleaved
+    OUTPUT.flush()
+    if message:
+        ERRORS.line(message)
 
 
 def _silence(stream: int) -> None:

@@ -19,6 +19,7 @@ from pdem.case.example_texts import (
 )
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
+from pdem.foundation.files import write_file
 from pdem.papers import h2_meshes, mixer
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def write_example(
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in wanted.items():
             if present[path] is None:
-                path.write_bytes(content)
+                write_file(path, content)
     except OSError as error:
         raise CaseError(f"{folder}: cannot be written: {error.strerror}; name another folder") from None
     return {path: content is None for path, content in present.items()}

@@ -6,6 +6,7 @@ Importing it, and asking for help, loads nothing but click: each command imports
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,13 +31,16 @@ from pdem.cli.slurm import slurm
 from pdem.cli.sweep import sweep
 from pdem.cli.verify import run_variants, verify
 from pdem.cli.watch import watch
+from pdem.foundation.cache_places import CacheWarning
+from pdem.foundation.files import NO_ROOM
 from pdem.foundation.garbage import search_rarely
+from pdem.foundation.terminal import ERRORS, end_quietly, open_closed_streams
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_STOPPED_BY_KEYBOARD = 130
+_STOPPED_BY_KEYBOARD, _WRONG_INPUT = 130, 2
 
 
 class Commands(click.Group):
@@ -58,6 +62,9 @@ class Commands(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, False, **extra)
         search_rarely()
+        open_closed_streams()
+        end_quietly()
+        _say_in_a_line()
         try:
             code = super().main(args, prog_name, complete_var, False, **extra)
         except click.ClickException as error:
@@ -66,7 +73,25 @@ class Commands(click.Group):
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(_STOPPED_BY_KEYBOARD)
+        except OSError as error:  # of a text of help
+            if error.errno not in NO_ROOM:
+                raise
+            ERRORS.line(f"pdem: error: standard output cannot be written ({error.strerror}); make room")
+            sys.exit(_WRONG_INPUT)
         sys.exit(code)
+
+
+def _say_in_a_line() -> None:
+    """Show warnings about compiled kernels as those of commands, and once for all ranks."""
+    show = warnings.showwarning
+
+    def in_a_line(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:
+        if not issubclass(category, CacheWarning):
+            show(message, category, *others, **more)
+        elif _is_rank_0():
+            ERRORS.line(f"pdem: warning: {message}")
+
+    warnings.showwarning = in_a_line
 
 
 def _is_rank_0() -> bool:
@@ -88,8 +113,8 @@ def main() -> None:
       pdem render results/silo  draw its last state
 
     Exit codes: 0 done; 1 unexpected error, or the result of a comparison is negative (compare, verify, replay,
-    attest, sweep, calibrate); 2 wrong input; 3 the simulation blew up; 99 stopped by a signal with the state in a
-    checkpoint, or before the first step.
+    attest, sweep, calibrate); 2 wrong input, an output folder in use, or a file that cannot be written; 3 the
+    simulation blew up; 99 stopped by a signal with the state in a checkpoint, or before the first step.
     """  # noqa: D301 - click's mark for lines that stay as they are is the character itself
 
 

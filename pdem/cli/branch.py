@@ -45,7 +45,7 @@ def branch(
 
     def plan() -> Any:
         from pdem.replays.branch import branch_plan
-        from pdem.simulation.output_folder import COMMAND_LINE
+        from pdem.simulation.folder_use import COMMAND_LINE
 
         require_results(folder, "branch")
         return branch_plan(folder, at, settings, output, COMMAND_LINE)
@@ -55,7 +55,7 @@ def branch(
 
 def _branch(prepare: Callable[[], Any], quiet: bool, communicator: Any, threads: int) -> int:
     from pdem.replays.branch import run_branch
-    from pdem.simulation.output_folder import COMMAND_LINE
+    from pdem.simulation.folder_use import COMMAND_LINE
     from pdem.simulation.ranks import on_first
 
     plan = on_first(communicator, prepare)

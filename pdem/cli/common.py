@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pdem.foundation.terminal import to_terminal
+from pdem.foundation.terminal import ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,8 +144,7 @@ def is_root(communicator: Any) -> bool:
 
 def echo_to_stderr(text: str) -> None:
     """Write a line to standard error."""
-    with to_terminal():
-        sys.stderr.write(f"pdem: {text}\n")
+    ERRORS.line(f"pdem: {text}")
 
 
 def echo_findings(findings: Sequence[Finding]) -> bool:

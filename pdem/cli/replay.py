@@ -97,14 +97,15 @@ def _show(communicator: Any, text: str) -> None:
 
 def _replay(request: Request, quiet: bool, communicator: Any, threads: int) -> int:
     from pdem.replays.replay import plan_of, replay_plan
-    from pdem.simulation.output_folder import UserCommands, check_unoccupied
+    from pdem.simulation.folder_use import UserCommands
+    from pdem.simulation.output_folder import check_free
     from pdem.simulation.ranks import on_first
 
     def prepare() -> Any:
         require_results(request.folder, "replay")
         plan = plan_of(request)
         commands = UserCommands("pdem restart {quoted}", "removing it", "--output")
-        check_unoccupied(request.target, commands)
+        check_free(request.target, commands)
         return plan
 
     plan = on_first(communicator, prepare)

@@ -62,13 +62,15 @@ def export(output: str, kind: str, time: float | None, folder: str | None) -> in
 
 def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
     from pdem.output.exports import EXPORTS, Box
+    from pdem.output.storage import saving
     from pdem.simulation.results import Results
 
     require_results(output, "export")
     results = Results(output)
     suffix, write = EXPORTS[kind]
     target = Path(output) / "export" if folder is None else Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    with saving(target):
+        target.mkdir(parents=True, exist_ok=True)
     snapshots = results if time is None else [results.at(time)]
     paths = []
     for snapshot in snapshots:

@@ -128,8 +128,9 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], op
     _check_nodes(communicator, case, threads)
     options.check(communicator)
     check = check_inputs_outside if options.overwrite else lambda _, folder: check_unoccupied(folder)
-    on_first(communicator, lambda: check(case, case.output.folder))
-    return _start_run(communicator, threads, case, options)
+    with options.writing_into(communicator, case.output.folder) as locked:
+        on_first(communicator, lambda: check(case, case.output.folder))
+        return _start_run(communicator, threads, case, locked)
 
 
 def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions) -> int:
@@ -228,16 +229,17 @@ def _continue_or_start(
 
     groups: list[StatePart] = []
     case = on_all(communicator, lambda: read_case(path, settings))
-    holds_run, may_overwrite = on_first(communicator, lambda: _find_run(case))
-    if not holds_run:
-        _check_nodes(communicator, case, threads)
-        options.check(communicator)
-        return _start_run(communicator, threads, case, options._replace(overwrite=may_overwrite))
-    point = _read_restart_point(communicator, case.output.folder, groups)
-    on_first(communicator, lambda: _require_same_physics(point, case))
-    if is_root(communicator) and not options.quiet:
-        echo_to_stderr(f"going on from {point.path}")
-    return _continue_run(communicator, threads, point, case, groups, options)
+    with options.writing_into(communicator, case.output.folder) as locked:
+        holds_run, may_overwrite = on_first(communicator, lambda: _find_run(case))
+        if not holds_run:
+            _check_nodes(communicator, case, threads)
+            options.check(communicator)
+            return _start_run(communicator, threads, case, locked._replace(overwrite=may_overwrite))
+        point = _read_restart_point(communicator, case.output.folder, groups)
+        on_first(communicator, lambda: _require_same_physics(point, case))
+        if is_root(communicator) and not options.quiet:
+            echo_to_stderr(f"going on from {point.path}")
+        return _continue_run(communicator, threads, point, case, groups, locked)
 
 
 def _find_run(case: Case) -> tuple[bool, bool]:
@@ -255,7 +257,8 @@ def _find_run(case: Case) -> tuple[bool, bool]:
 
 def _require_same_physics(point: _RestartPoint, case: Case) -> None:
     from pdem.output.run_folder import find_run
-    from pdem.simulation.output_folder import COMMAND_LINE, require_same_physics
+    from pdem.simulation.folder_use import COMMAND_LINE
+    from pdem.simulation.output_folder import require_same_physics
 
     alternatives = f"{COMMAND_LINE.overwrite} begins anew, {COMMAND_LINE.other_folder} writes elsewhere"
     require_same_physics(point.case(), case, str(find_run(case.output.folder)), alternatives)
@@ -329,22 +332,17 @@ def _continue_run(
     groups: list[StatePart],
     options: RunOptions,
 ) -> int:
-    """Run a case from a checkpoint; `groups` holds this rank's part of its state and is emptied."""
+    """Run a case from a checkpoint, unless it has ended; `groups` has this rank's part of its state and is emptied."""
     from pdem.case.differences import physical_differences
     from pdem.case.restart_checks import check_continuable, check_end
-    from pdem.simulation.engine import RestartPoint
-    from pdem.simulation.ranks import on_first, stop_if_signalled
-    from pdem.simulation.rebase_ledger import rebase_ledger
-    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.ranks import on_first
     from pdem.simulation.stage_state import finished_stage
 
     then = point.case()
-    beginning = RestartPoint(point.path.parent, then, point.step)
     check_continuable(then, case)
     _check_nodes(communicator, case, threads)
     echo = echo_to_stderr if is_root(communicator) else _no_echo
-    changes = physical_differences(then, case)
-    for key, old, new in changes:
+    for key, old, new in physical_differences(then, case):
         echo(f"warning: {key} was {old} when the checkpoint was written and is {new} from now on")
     if not check_end(case, point.step, str(point.path)):
         echo(f"{point.path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
@@ -352,6 +350,27 @@ def _continue_run(
     if name := on_first(communicator, lambda: finished_stage(case, groups[0])):
         echo(f"{point.path}: the run has ended with its last stage, {name}; pdem restart --from repeats one")
         return 0
+    with options.writing_into(communicator, case.output.folder) as locked:
+        return _go_on(communicator, threads, point, case, groups, locked)
+
+
+def _go_on(
+    communicator: Any,
+    threads: int,
+    point: _RestartPoint,
+    case: Case,
+    groups: list[StatePart],
+    options: RunOptions,
+) -> int:
+    """Run a case from a checkpoint, in a folder whose lock `options` have."""
+    from pdem.case.differences import physical_differences
+    from pdem.simulation.engine import RestartPoint
+    from pdem.simulation.ranks import on_first, stop_if_signalled
+    from pdem.simulation.rebase_ledger import rebase_ledger
+    from pdem.simulation.simulation import Simulation
+
+    then, echo = point.case(), echo_to_stderr if is_root(communicator) else _no_echo
+    beginning, changes = RestartPoint(point.path.parent, then, point.step), physical_differences(then, case)
     notes = on_first(communicator, lambda: _check_restart(beginning, then, case, groups, options.overwrite))
     for note in (*point.warnings, *notes):
         echo(note)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pdem.foundation.signals import SignalFlag
+    from pdem.output.folder_lock import FolderLock
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.trace import Trace
 
 
 class RunOptions(NamedTuple):
-    """Options of a run apart from the case: terminal, trace, stop signals, overwriting, which laws are proved."""
+    """Options of a run apart from the case: terminal, trace, stop signals, overwriting, which laws are proved.
+
+    `is_locked` once the command has taken the lock on the output folder; rank 0 has it as `lock`.
+    """
 
     quiet: bool
     trace: str | None
@@ -21,6 +26,20 @@ class RunOptions(NamedTuple):
     flag: SignalFlag
     overwrite: bool
     laws: bool | None
+    is_locked: bool = False
+    lock: FolderLock | None = None
+
+    @contextmanager
+    def writing_into(self, communicator: Any, folder: str) -> Iterator[RunOptions]:
+        """Hold the lock on the output folder in this context, and yield options that have it. Collective."""
+        from pdem.simulation.folder_use import COMMAND_LINE
+        from pdem.simulation.output_folder import writing_into
+
+        if self.is_locked:
+            yield self
+            return
+        with writing_into(folder, communicator, COMMAND_LINE) as lock:
+            yield self._replace(is_locked=True, lock=lock)
 
     def check(self, communicator: Any) -> None:
         """Refuse a trace that cannot be written, before any long work. Collective."""
@@ -34,12 +53,12 @@ class RunOptions(NamedTuple):
         self, simulation: Simulation, findings: Sequence[object], files: Mapping[str, bytes] | None = None
     ) -> int:
         """Run all steps, with some files beside the results; return the exit code."""
-        from pdem.simulation.output_folder import COMMAND_LINE
+        from pdem.simulation.folder_use import COMMAND_LINE, FolderUse
         from pdem.simulation.run import run as run_to_end
 
         run_to_end(
             simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace(),
-            overwrite=self.overwrite, commands=COMMAND_LINE, files=files,
+            use=FolderUse(self.overwrite, COMMAND_LINE, self.lock), files=files,
         )  # fmt: skip
         return 0
 

@@ -121,14 +121,13 @@ def mass_table(rules: Mapping[str, Solid]) -> Iterator[str]:
 
 
 def _write(path: Path, listed: SphereList) -> None:
-    from pdem.foundation.errors import InputError
+    from pdem.foundation.files import write_file
+    from pdem.output.storage import saving
 
     lines = [
         ",".join(repr(value) for value in (*centre, radius))
         for centre, radius in zip(listed.centre.tolist(), listed.radius.tolist(), strict=True)
     ]
-    try:
-        path.write_text("\n".join(("x,y,z,r", *lines, "")), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    with saving(path, "name another file"):
+        write_file(path, "\n".join(("x,y,z,r", *lines, "")))
     click.echo(f"wrote {path}")

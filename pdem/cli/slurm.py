@@ -64,6 +64,8 @@ def slurm(
 
 def _write(case: str, job: Job, settings: tuple[str, ...], file: str | None) -> None:
     from pdem.foundation.errors import InputError
+    from pdem.foundation.files import write_file
+    from pdem.output.storage import saving
     from pdem.scaling.batch_scripts import batch_script
 
     text = batch_script(case, job, settings)
@@ -71,11 +73,9 @@ def _write(case: str, job: Job, settings: tuple[str, ...], file: str | None) -> 
         click.echo(text, nl=False)
         return
     path = Path(file)
-    try:
+    with saving(path, "name another file"):
         if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
             raise InputError(f"{file}: exists already with other content; remove it or name another file")
-        path.write_text(text, encoding="utf-8")
+        write_file(path, text)
         path.chmod(0o755)
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror}); name another file") from None
     echo_to_stderr(f"wrote {file}; next: sbatch {file}")

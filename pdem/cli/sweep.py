@@ -123,13 +123,15 @@ def _sweep(
 
 
 def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> int:
+    from pdem.simulation.output_folder import writing_into
     from pdem.sweeps.batch import write_batch_script
     from pdem.sweeps.play import outcome_of
-    from pdem.sweeps.setup import jobs_of_setup, prepare
+    from pdem.sweeps.setup import FOLDER_OF_SWEEP, jobs_of_setup, prepare
     from pdem.sweeps.sweep import finish_sweep
 
     if given["slurm"] is not None:
-        jobs, _ = prepare(setup)
+        with writing_into(setup.base, None, FOLDER_OF_SWEEP):
+            jobs, _ = prepare(setup)
         path = write_batch_script(
             setup.base, len(jobs), given["slurm"], given["tasks"], threads or 1, given["jobs"]
         )

@@ -20,7 +20,8 @@ import numpy as np
 from pdem.containers.sizes import PowerLaw
 from pdem.detection.cell_sizes import OVERHEAD, cell_sizes
 from pdem.detection.hgrid import HierarchicalGrid
-from pdem.foundation.cache import cache_directory
+from pdem.foundation.cache import cache_directory, stored
+from pdem.foundation.files import write_file
 from pdem.foundation.random import keyed_uniform, keyed_vectors
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def search_times() -> SearchTimes:
     """Return the times of this machine, measured (in about a second) if they never were."""
     path = cache_directory() / "search_times.json"
     with suppress(OSError, ValueError, TypeError):
-        return SearchTimes(**json.loads(path.read_text(encoding="utf-8")))
+        return SearchTimes(**json.loads(stored(path).read_text(encoding="utf-8")))
     times = measure()
     _keep(times, path)
     return times
@@ -69,10 +70,8 @@ def search_times() -> SearchTimes:
 
 def _keep(times: SearchTimes, path: Path) -> None:
     """Write the times beside and rename; what cannot be kept is measured again next time."""
-    beside = path.with_suffix(f".{time.monotonic_ns()}")
     with suppress(OSError):
-        beside.write_text(json.dumps(asdict(times)) + "\n", encoding="utf-8")
-        beside.replace(path)
+        write_file(path, json.dumps(asdict(times)) + "\n")
 
 
 def measure() -> SearchTimes:

@@ -14,9 +14,6 @@ import hashlib
 import os
 import platform
 import re
-import shutil
-import tempfile
-import time
 import warnings
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -27,8 +24,12 @@ import llvmlite
 import llvmlite.binding
 import numba
 
+from pdem.foundation.cache_places import READ_VARIABLE, CacheWarning, choose
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pdem.foundation.cache_places import Places
 
 try:
     import fcntl
@@ -38,41 +39,59 @@ except ImportError:  # a system without POSIX locks: writes are then not seriali
 _PACKAGE = Path(__file__).resolve().parents[1]
 _KERNEL_ROOMS = ("foundation", "simd", "containers", "detection", "contact", "motion")
 _KERNEL_MARK = re.compile(rb"@\w*(?:kernel|inlined)\w*\s*$", re.MULTILINE)  # the decorators of kernels
-_UNUSED_SECONDS = 30 * 24 * 3600
 
 
 @cache
-def cache_directory() -> Path:
-    """Return the folder that holds this process's compiled kernels, made if it was missing.
-
-    ``NUMBA_CACHE_DIR``, where the user has set it, is taken as it is. Otherwise the folder is one of its own,
-    named after processor, versions and kernel sources, inside ``PDEM_CACHE_DIR`` or else ``~/.cache/pdem``
-    (``XDG_CACHE_HOME`` is respected). Where that cannot be written, a temporary folder takes its place.
-
-    Returns
-    -------
-    pathlib.Path
-        An existing, writable folder.
+def places() -> Places:
+    """Return where kernels are kept and looked for; see `pdem.foundation.cache_places.choose`.
 
     Warns
     -----
-    RuntimeWarning
-        If the intended folder cannot be written and the temporary one is used.
+    CacheWarning
+        If that is not the intended folder alone.
     """
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    own = _base() / _key()  # in any case now, since `kernels` changes what numba knows of the processor
-    intended = Path(given) if given else own
-    try:
-        return _prepared(intended, private=False)
-    except OSError as problem:
-        fallback = Path(tempfile.gettempdir()) / f"pdem-{os.getuid()}" / _key()
+    found = choose(_key())  # in any case now, since `kernels` changes what numba knows of the processor
+    if found.notice:
+        warnings.warn(found.notice, CacheWarning, stacklevel=2)
+    return found
+
+
+def cache_directory() -> Path:
+    """Return the folder in which this process stores compiled kernels."""
+    return places().kept
+
+
+def stored(path: Path) -> Path:
+    """Return a file beside the kernels, or where only another folder that is read has it, the one there."""
+    others = (folder / path.name for folder in places().read if folder != places().kept)
+    return next((one for one in (path, *others) if os.path.isfile(one)), path)
+
+
+def cache_environment() -> dict[str, str]:
+    """Return the environment variables by which another process has the kernels of this one."""
+    first, *others = [str(places().kept), *map(str, places().read)]
+    return {"NUMBA_CACHE_DIR": first, READ_VARIABLE: os.pathsep.join(one for one in others if one != first)}
+
+
+_unstored: list[OSError] = []
+
+
+def not_stored(error: OSError) -> None:
+    """Note that a kernel could not be stored: the run goes on with it, the next one compiles it again.
+
+    Warns
+    -----
+    CacheWarning
+        The first time in a process.
+    """
+    _unstored.append(error)
+    if len(_unstored) == 1:
         warnings.warn(
-            f"compiled kernels cannot be kept in {intended} ({problem.strerror}): using {fallback}; "
-            "set PDEM_CACHE_DIR to a folder that can be written",
-            RuntimeWarning,
+            f"compiled kernels cannot be stored in {cache_directory()} ({error.strerror}): this run uses them, the "
+            "next one compiles them again; make room, or set PDEM_CACHE_DIR to another folder",
+            CacheWarning,
             stacklevel=2,
         )
-        return _prepared_or_new(fallback)
 
 
 @contextmanager
@@ -90,13 +109,14 @@ def exclusive(path: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def place_in_package(source: str) -> str | None:
-    """Return where a source is in pdem, from which its kernels have their folder, None for others.
+def place_in_package(source: str, folder: Path | None = None) -> str | None:
+    """Return where a source is in pdem, from which its kernels have their folder in another one, None for others.
 
     In a folder that is not named after all kernel sources, which several versions of pdem may use, it is None as well.
+    By default the folder is that in which kernels are stored.
     """
     parent = Path(source).resolve().parent
-    if Path(numba.config.CACHE_DIR).name == _key():
+    if (Path(numba.config.CACHE_DIR) if folder is None else folder).name == _key():
         for name in ("pdem", "decomposition"):
             if parent.is_relative_to(_PACKAGE.parent / name):
                 return ".".join(parent.relative_to(_PACKAGE.parent).parts)
@@ -104,26 +124,20 @@ def place_in_package(source: str) -> str | None:
 
 
 def is_marked(tag: str) -> bool:
-    """Tell whether a complete warm-up with this `tag` has been recorded in the cache folder."""
-    return _marker(tag).exists()
+    """Tell whether a complete warm-up with this `tag` has been recorded in a folder with kernels."""
+    return os.path.exists(stored(_marker(tag)))
 
 
 def mark(tag: str) -> None:
-    """Record in the cache folder that the warm-up `tag` is complete: every kernel it calls is stored."""
+    """Record that the warm-up `tag` is complete: every kernel it calls is stored."""
     with suppress(OSError):
-        _marker(tag).touch()
+        if not _unstored:
+            _marker(tag).touch()
 
 
 def _marker(tag: str) -> Path:
     # the key again: a folder given by NUMBA_CACHE_DIR outlives a change of the sources
     return cache_directory() / f"complete-{tag}-{hashlib.blake2b(_key().encode(), digest_size=8).hexdigest()}"
-
-
-def _base() -> Path:
-    given = os.environ.get("PDEM_CACHE_DIR")
-    if given:
-        return Path(given).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "pdem"
 
 
 @cache
@@ -163,31 +177,3 @@ def _kernel_sources() -> Iterator[tuple[str, bytes]]:
                         content = file.read()
                     if _KERNEL_MARK.search(content) or any(path.startswith(room) for room in rooms):
                         yield os.path.relpath(path, _PACKAGE.parent), content
-
-
-def _prepared(folder: Path, *, private: bool) -> Path:
-    if not folder.is_dir():  # another rank may make it at the same moment
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o755)
-        _remove_unused(folder)
-    os.utime(folder)  # says "in use"; fails where nothing could be stored
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(13, "not writable", str(folder))
-    return folder
-
-
-def _prepared_or_new(fallback: Path) -> Path:
-    """Return `fallback` if it is this user's own: a folder another user made may hold another's code."""
-    with suppress(OSError):
-        folder = _prepared(fallback, private=True)
-        if folder.parent.stat().st_uid == folder.stat().st_uid == os.getuid():
-            return folder
-    return Path(tempfile.mkdtemp(prefix="pdem-"))
-
-
-def _remove_unused(folder: Path) -> None:
-    """Remove the folders beside `folder` that have not been used for a month."""
-    oldest = time.time() - _UNUSED_SECONDS
-    for other in folder.parent.iterdir():
-        with suppress(OSError):
-            if "-numba" in other.name and other.stat().st_mtime < oldest:
-                shutil.rmtree(other, ignore_errors=True)

@@ -27,8 +27,16 @@ class InputError(PdemError, ValueError):
     """An argument of a public function is out of range."""
 
 
+class FolderInUseError(InputError):
+    """Another process, or another part of this one, writes into the output folder."""
+
+
 class CheckpointError(PdemError):
     """A checkpoint or a snapshot is torn, foreign or does not fit the case."""
+
+
+class WriteError(CheckpointError, InputError):
+    """A file cannot be written: the disk is full, or nothing may be written there."""
 
 
 class LaunchError(PdemError):

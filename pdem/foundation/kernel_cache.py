@@ -11,11 +11,13 @@ import hashlib
 import os
 import re
 from collections import Counter
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdem.foundation.cache import exclusive, place_in_package
+from pdem.foundation.cache import exclusive, not_stored, place_in_package, places
+from pdem.foundation.cache_places import doubt_of, keep_private
 from pdem.foundation.numba_private import (
     INTERPRETED,
     CompileResultCacheImpl,
@@ -28,7 +30,7 @@ from pdem.foundation.numba_private import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
 _ENVIRONMENT = re.compile(r'@"?(_ZN08NumbaEnv[^"\s,)]*)')
 
@@ -48,6 +50,10 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
     * it is there before the index names it; both are put in place whole, by numba itself.
     """
 
+    def __init__(self, path: str, name: str, stamp: object, others: Sequence[str] = ()) -> None:
+        super().__init__(path, name, stamp)
+        self._others = [KernelFiles(one, name, stamp) for one in others]
+
     def save(self, key: object, data: object) -> None:
         """Keep machine code for a signature."""
         content = self._dump((self._source_stamp, key))
@@ -56,18 +62,59 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
         with exclusive(Path(self._cache_path) / "write.lock"):
             self._save_index({**self._load_index(), key: name})
 
+    def load(self, key: object) -> Any:
+        """Return machine code for a signature from the first folder that has it, None if there is none."""
+        for files in (self, *self._others):
+            with suppress(OSError):  # what cannot be read is not there
+                if (found := super(KernelFiles, files).load(key)) is not None:
+                    return found
+        return None
+
+    def _load_index(self) -> dict[object, str]:
+        return super()._load_index() if self._is_own(self._index_path) else {}
+
+    def _load_data(self, name: str) -> Any:
+        if not self._is_own(self._data_path(name)):
+            raise FileNotFoundError(name)
+        return super()._load_data(name)
+
+    def _is_own(self, path: str) -> bool:
+        """Return whether nobody else has written a file, or put it there; see `pdem.foundation.cache_places`."""
+        try:
+            folder = os.stat(self._cache_path)
+            owners = (os.getuid(), 0, folder.st_uid)
+            return not (doubt_of(folder, None) or doubt_of(os.stat(path), owners))
+        except OSError:
+            return False
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[Any]:
+        with super()._open_for_write(filepath) as file:
+            keep_private(file.fileno())
+            yield file
+
 
 class KernelFolder(UserProvidedCacheLocator):  # type: ignore[misc]
-    """The folder of a source's kernels in the folder of all, which is known to be writable."""
+    """The folder of a source's kernels in the folder of all."""
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> KernelFolder | None:
-        """Return that of a function, None if it has no file, or if another user has made its folder."""
-        if not os.path.exists(py_file):
-            return None
-        folder = cls(py_func, py_file)
-        path = folder.get_cache_path()
-        return folder if not os.path.isdir(path) or os.access(path, os.W_OK) else None
+        """Return that of a function, None if it has no file."""
+        return cls(py_func, py_file) if os.path.exists(py_file) else None
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder, which nobody else may write."""
+        path = Path(self.get_cache_path())
+        if not path.is_dir():
+            path.mkdir(parents=True, exist_ok=True)
+            keep_private(path)
+
+    def others(self) -> list[str]:
+        """Return the folders of this source in the further ones in which kernels are looked for."""
+        folders = [one for one in places().read if one != places().kept]
+        names = [(one, place_in_package(self._py_file, one)) for one in folders]
+        usual = UserProvidedCacheLocator.get_suitable_cache_subpath(self._py_file)
+        return [str(one / (name or usual)) for one, name in names]
 
     @classmethod
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
@@ -119,13 +166,21 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @cached_property
     def _cache_file(self) -> KernelFiles:
-        stamp = self._impl.locator.get_source_stamp()
-        return KernelFiles(self._cache_path, self._impl.filename_base, stamp)
+        locator = self._impl.locator
+        others = locator.others() if isinstance(locator, KernelFolder) else ()
+        return KernelFiles(self._cache_path, self._impl.filename_base, locator.get_source_stamp(), others)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code for a signature, None if it is not on disk; of numba it needs the runtime alone."""
         runtime.initialize(target_context)
         return self._load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Store the code for a signature; where that cannot be done, the code is used all the same."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            not_stored(error)
 
 
 def kept_on_disk(compiled: Any, kind: type[KernelCache] = KernelCache) -> Any:

@@ -8,6 +8,7 @@ bytes for any number of ranks. Checkpoints with the same ``content`` hold the sa
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import h5py
 import numpy as np
 
-from pdem.foundation.errors import CheckpointError, InputError
+from pdem.foundation.errors import InputError, WriteError
+from pdem.foundation.files import publish
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.checksum import SEAL_BYTES, Region, write_seal
 from pdem.output.content_digest import content_digest_of_tables
@@ -31,18 +33,15 @@ from pdem.output.parallel_hdf5 import (
 )
 from pdem.output.storage import (
     Attribute,
-    discard,
     open_hdf5,
     plain_attribute,
-    publish,
     reason,
-    reserve,
     unfilled_dataset,
     write_attributes,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
     Tables = Mapping[str, Table]
 
-_BYTES_PER_COLUMN = 1024
 _LARGEST_ITEM = 8
 
 
@@ -173,8 +171,9 @@ def write_tables(
         sealed: Digests = on_rank_0(ranks, seal)
     except (OSError, RuntimeError) as error:
         if ranks.rank == 0:
-            discard(temporary)
-        raise CheckpointError(
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        raise WriteError(
             f"{path}: checkpoint cannot be written ({reason(error)}), the one before is untouched; "
             "free space or choose another output.folder"
         ) from error
@@ -186,7 +185,6 @@ def _create_file(
 ) -> tuple[int, dict[str, Region]]:
     """Create a file with space for all columns; return the end of its HDF5 part and the regions of the columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    reserve(path.parent, _expected_bytes(tables))
     with open_hdf5(path, "w", userblock_size=SEAL_BYTES) as file:
         write_attributes(file, attributes)
         regions = {
@@ -281,12 +279,3 @@ def _checked_column(name: str, column: NDArray[Any]) -> NDArray[Any]:
             f"checkpoint column {name} has dtype {array.dtype}; give integers, floats or booleans"
         )
     return array
-
-
-def _expected_bytes(tables: Tables) -> int:
-    sizes: Iterable[int] = (
-        column.dtype.itemsize * math.prod(table.shape(name)) + _BYTES_PER_COLUMN
-        for table in tables.values()
-        for name, column in table.columns.items()
-    )
-    return sum(sizes)

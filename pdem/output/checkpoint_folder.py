@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CheckpointError, InputError
+from pdem.foundation.files import replace_file
 from pdem.output.checkpoint import Checkpoint, Digests, read_checkpoint, write_tables
 from pdem.output.parallel_hdf5 import ALONE, tables_of_groups
-from pdem.output.storage import HDF5_ERRORS, open_hdf5
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -111,18 +112,8 @@ class CheckpointFolder:
             If that cannot be done.
         """
         kept = self.of_stage(name)
-        new = kept.with_name(f"{kept.name}.tmp")
-        try:
-            new.unlink(missing_ok=True)
-            try:
-                os.link(path, new)
-            except OSError:
-                shutil.copyfile(path, new)
-            new.replace(kept)
-        except OSError as error:
-            raise CheckpointError(
-                f"{kept}: cannot be written: {error.strerror}; make room, then restart"
-            ) from None
+        with writing(kept, "make room, then restart"):
+            replace_file(kept, lambda new: _link_or_copy(path, new))
 
     def write(
         self, step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]], attributes: Mapping[str, Attribute]
@@ -197,6 +188,14 @@ class CheckpointFolder:
                 return replace(found, warnings=tuple(warnings))
         detail = f" ({'; '.join(warnings)})" if warnings else ""
         raise CheckpointError(f"{self.folder}: no readable checkpoint{detail}; start with pdem run")
+
+
+def _link_or_copy(path: Path, new: Path) -> None:
+    new.unlink(missing_ok=True)
+    try:
+        os.link(path, new)
+    except OSError:
+        shutil.copyfile(path, new)
 
 
 def latest_checkpoint(folder: Path | str) -> Checkpoint:

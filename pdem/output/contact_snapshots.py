@@ -7,7 +7,6 @@ holds the same bits for any number of ranks.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,9 +154,7 @@ class ContactSnapshots(GrowingSnapshots):
 
     def _allocate_step(self, time: float, step: int, count: int) -> dict[str, list[Extent]]:
         """Append a step and allocate the rows of its contacts; return their extents."""
-        numbers = sum(np.dtype(field.dtype).itemsize * math.prod(field.shape) for field in self.fields)
-        size = count * (2 * (numbers + 48) + 24)
-        writer, allocated = self.writer_for(step, size, count), AllocatedRows()
+        writer, allocated = self.writer_for(step, count), AllocatedRows()
         part = writer.find_part(2 * count)
         if part is None:
             part = writer.add_lines(count, allocated)

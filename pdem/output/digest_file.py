@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pdem.foundation.errors import CheckpointError
-from pdem.output.storage import reason
+from pdem.foundation.files import write_file
+from pdem.output.storage import writing
 
 DIGESTS_FILE = "digests.csv"
 """Name of the file in an output folder: a line with step and digest for each checkpoint that was ever written."""
@@ -33,11 +33,5 @@ def record_digest(folder: Path | str, step: int, digest: str) -> None:
     """
     path = Path(folder) / DIGESTS_FILE
     found = {one: text for one, text in read_digests(folder).items() if one < step} | {step: digest}
-    new = path.with_name(f"{path.name}.tmp")
-    try:
-        new.write_text("\n".join([_HEAD, *(f"{one},{text}" for one, text in found.items())]) + "\n")
-        new.replace(path)
-    except OSError as error:
-        raise CheckpointError(
-            f"{path}: cannot be written ({reason(error)}); make room, then restart"
-        ) from None
+    with writing(path, "make room, then restart"):
+        write_file(path, "\n".join([_HEAD, *(f"{one},{text}" for one, text in found.items())]) + "\n")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.foundation.fields import FIELDS
+from pdem.foundation.files import whole_file
+from pdem.output.storage import save_file, saving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,7 +64,7 @@ def write_csv(path: Path, time: float, columns: Columns, box: Box) -> None:
         for unit in [FIELDS[field].unit if field in FIELDS else "1"]
         for name in _flat({field: column})
     ]
-    path.write_text("\n".join([",".join(head), *_rows(columns), ""]), encoding="utf-8")
+    save_file(path, "\n".join([",".join(head), *_rows(columns), ""]))
 
 
 def write_extended_xyz(path: Path, time: float, columns: Columns, box: Box) -> None:
@@ -74,7 +76,7 @@ def write_extended_xyz(path: Path, time: float, columns: Columns, box: Box) -> N
     )
     lines = [row.replace(",", " ") for row in _rows(columns)]
     head = f"{box.words}Properties={properties} Time={time!r}"
-    path.write_text("\n".join([str(len(lines)), head, *lines, ""]), encoding="utf-8")
+    save_file(path, "\n".join([str(len(lines)), head, *lines, ""]))
 
 
 def write_vtu(path: Path, time: float, columns: Columns, box: Box) -> None:
@@ -84,7 +86,8 @@ def write_vtu(path: Path, time: float, columns: Columns, box: Box) -> None:
     count = len(columns["position"])
     cells = [("vertex", np.arange(count).reshape(-1, 1))]
     data = {name: column for name, column in columns.items() if name != "position"}
-    meshio.Mesh(columns["position"], cells, point_data=data).write(path, file_format="vtu")
+    with saving(path), whole_file(path) as new:
+        meshio.Mesh(columns["position"], cells, point_data=data).write(new, file_format="vtu")
 
 
 EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns, Box], None]]] = {

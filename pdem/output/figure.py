@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError
 from pdem.foundation.extras import how_to_install
+from pdem.output.storage import save_file
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
 
@@ -39,3 +43,19 @@ def empty_figure(width: float, height: float, otherwise: str = "") -> Figure:
             f"plots need matplotlib, which is not installed: {how_to_install('render')}{otherwise}"
         ) from None
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Figure, path: Path, dots: int = 150) -> None:
+    """Write a figure, at so many dots per inch; the ending of the name says the format (.png, .pdf, .svg).
+
+    Raises
+    ------
+    InputError
+        If there is no such format, or the file cannot be written.
+    """
+    content = io.BytesIO()
+    kind = path.suffix[1:].lower()
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise InputError(f"{path}: no such picture format; give -o FILE.png, .pdf or .svg")
+    figure.savefig(content, format=kind, dpi=dots)
+    save_file(path, content.getvalue())

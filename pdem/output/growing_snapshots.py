@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pdem.output import vtkhdf
 from pdem.output.parallel_hdf5 import ALONE, on_rank_0
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside, writing
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, set_aside, writing
 from pdem.output.vtkhdf_writer import Writer
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pdem.output.storage import Attribute
 
 REMEDY = "the snapshots before are untouched; free space or choose another output.folder"
-_BYTES_PER_STEP = 1 << 14
 _log = logging.getLogger("pdem")
 
 
@@ -96,10 +95,11 @@ class GrowingSnapshots:
 
     def close(self) -> None:
         """Commit what waits and close the file; it can still be written to afterwards."""
-        try:
-            self._commit_waiting()
-        finally:
-            self.release()
+        with writing(self.path, REMEDY):
+            try:
+                self._commit_waiting()
+            finally:
+                self.release()
 
     def release(self) -> None:
         """Close the file without a commit."""
@@ -139,11 +139,10 @@ class GrowingSnapshots:
             self._last_step, self._is_committed = None, True
             raise
 
-    def writer_for(self, step: int, byte_count: int, rows: int) -> Writer:
-        """Return a writer with disk space for `byte_count` more bytes; steps from `step` on are cut off."""
+    def writer_for(self, step: int, rows: int) -> Writer:
+        """Return a writer, for a new file with chunks of so many rows; steps from `step` on are cut off."""
         self.open()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        reserve(self.path.parent, byte_count + _BYTES_PER_STEP)
         if not self._exists:
             vtkhdf.create(self.path, self._layout, self._attributes, rows)
             self._exists = True

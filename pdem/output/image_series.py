@@ -24,7 +24,6 @@ from pdem.output.storage import (
     open_hdf5,
     read_attributes,
     reason,
-    reserve,
     set_aside,
     write_attributes,
     writing,
@@ -43,7 +42,6 @@ FIELD_FILES = "fields-*.vtkhdf"
 """Pattern of the names of files of continuum fields in an output folder."""
 
 _ROWS = 64
-_BYTES_PER_STEP = 1 << 14
 _DIRECTIONS = np.eye(3).reshape(-1)
 _NUMBERS = {"Values": np.float64, "StepNumbers": np.int64, "Samples": np.int64}
 _PLACES = "Lower", "Size"
@@ -159,8 +157,6 @@ class ImageSeries:
         self.open()
         with writing(self.path, REMEDY):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            size = sum(columns[field.name].nbytes for field in self.fields)
-            reserve(self.path.parent, 2 * size + _BYTES_PER_STEP)
             if not self._exists:
                 self._create()
             with open_hdf5(self.path, "r+") as file:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.output.storage import reason
+from pdem.output.storage import save_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,10 +53,7 @@ def write_image(
         "</CellData></Piece></ImageData></VTKFile>",
         "",
     ]
-    try:
-        path.write_text("\n".join(lines), encoding="ascii")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({reason(error)}); choose another place") from None
+    save_file(path, "\n".join(lines))
 
 
 def _numbers(values: NDArray[np.float64]) -> str:

@@ -7,8 +7,9 @@ progress line, and of quiet runs only errors: what was written before and cannot
 from __future__ import annotations
 
 import logging
+import os
 import platform
-import sys
+from contextlib import suppress
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from tqdm import tqdm
 
-from pdem.foundation.terminal import to_terminal
+from pdem.foundation.files import write_at
+from pdem.foundation.terminal import ERRORS
 from pdem.output.provenance import provenance
 from pdem.output.storage import writing
 from pdem.output.summary import counted, duration
@@ -130,11 +132,54 @@ class _LineFormatter(logging.Formatter):
         return f"{self.formatTime(record, '%Y-%m-%d %H:%M:%S')} {record.levelname.lower()}: {text}"
 
 
-class _SilentFileHandler(logging.FileHandler):
-    """A log file that never stops the run or floods the terminal when the disk is full."""
+class _LogFile(logging.Handler):
+    """A log file; lines that find no room on the disk wait for the next one, or for `require_written`.
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - name given by logging
-        """Leave the line out."""
+    Parameters
+    ----------
+    path : Path
+        The file.
+    resume : bool
+        Write behind what is there.
+    """
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        super().__init__()
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | (0 if resume else os.O_TRUNC), 0o666)
+        self._end = os.fstat(self._descriptor).st_size
+        self._waiting, self._process = b"", os.getpid()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        self._waiting += f"{self.format(record)}\n".encode(errors="backslashreplace")
+        with suppress(OSError):
+            self.require_written()
+
+    def require_written(self) -> None:
+        """Write what waits.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; of a line either all is in the file or nothing.
+        """
+        if not self._waiting or self._descriptor < 0 or os.getpid() != self._process:
+            return
+        try:
+            write_at(self._descriptor, self._waiting, self._end)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._end)
+            raise
+        self._end += len(self._waiting)
+        self._waiting = b""
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 class _TerminalHandler(logging.Handler):
@@ -142,8 +187,8 @@ class _TerminalHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one warning to standard error."""
-        with to_terminal():
-            tqdm.write(f"pdem: {record.levelname.lower()}: {record.getMessage()}", file=sys.stderr)
+        tqdm.write(f"pdem: {record.levelname.lower()}: {record.getMessage()}", file=ERRORS)
+        ERRORS.flush()
 
 
 class RunLog:
@@ -168,10 +213,10 @@ class RunLog:
         self.path = Path(folder) / LOG_FILE
         with writing(self.path, "choose another output.folder"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = _SilentFileHandler(self.path, mode="a" if resume else "w", encoding="utf-8")
-        file.setFormatter(_LineFormatter())
+            self._file = _LogFile(self.path, resume=resume)
+        self._file.setFormatter(_LineFormatter())
         self._terminal = _TerminalHandler(logging.WARNING if console else logging.ERROR)
-        self._handlers: list[logging.Handler] = [file, self._terminal]
+        self._handlers: list[logging.Handler] = [self._file, self._terminal]
         for handler in self._handlers:
             logger.addHandler(handler)
         logger.setLevel(logging.INFO)
@@ -205,9 +250,29 @@ class RunLog:
         """Write one warning to the file and the terminal."""
         logger.warning("%s", text)
 
+    def flush(self) -> None:
+        """Write lines that had no room before.
+
+        Raises
+        ------
+        CheckpointError
+            If they have none now.
+        """
+        with writing(self.path, "make room, then restart"):
+            self._file.require_written()
+
     def close(self) -> None:
-        """Close the file and take the handlers away."""
-        for handler in self._handlers:
-            logger.removeHandler(handler)
-            handler.close()
-        self._handlers.clear()
+        """Close the file and take the handlers away.
+
+        Raises
+        ------
+        CheckpointError
+            If lines cannot be written that had no room before.
+        """
+        try:
+            self.flush()
+        finally:
+            for handler in self._handlers:
+                logger.removeHandler(handler)
+                handler.close()
+            self._handlers.clear()

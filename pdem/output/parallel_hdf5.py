@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
+from pdem.foundation.files import write_at
 from pdem.foundation.machine import default_threads
 from pdem.output.storage import reason
 
@@ -161,13 +162,6 @@ def block_checksums(column: NDArray[Any]) -> bytes:
     """Return the checksums of all blocks of a column, one after the other."""
     data, step = bytes_of(column), block_bytes(column.dtype, column.shape)
     return b"".join(block_checksum(data[first : first + step]) for first in range(0, len(data), step or 1))
-
-
-def write_at(descriptor: int, data: memoryview, offset: int) -> None:
-    """Write all bytes at an offset of a file."""
-    while len(data):
-        written = os.pwrite(descriptor, data, offset)
-        data, offset = data[written:], offset + written
 
 
 def read_at(descriptor: int, data: memoryview, offset: int) -> None:

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError, name_hint
-from pdem.output.figure import empty_figure
+from pdem.output.figure import empty_figure, save_figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,7 +72,4 @@ def plot_series(
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small", frameon=False)
     axes.set_xlabel("time [s]")
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be written: {error}; give -o FILE.png, .pdf or .svg") from None
+    save_figure(figure, path)

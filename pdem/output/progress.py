@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import shutil
-import sys
 import time as clock
 from typing import Self
 
 from tqdm import tqdm
 
+from pdem.foundation.terminal import ERRORS
 from pdem.output.summary import duration, quantity
 
 _FORMAT = "{percentage:3.0f}%|{bar}| {desc}, left {remaining}{postfix}"
@@ -38,6 +38,7 @@ class Progress:
         self._start, self._end = start_time, end_time
         self._bar = tqdm(
             total=max(end_time - start_time, 0.0),
+            file=ERRORS,
             bar_format=_FORMAT,
             disable=None if enabled else True,
             dynamic_ncols=True,
@@ -101,11 +102,10 @@ class Progress:
             return
         self._parts_written, self._line_clock = parts, now
         left = (now - self._start_clock) * (1.0 - share) / share
-        sys.stderr.write(
+        ERRORS.line(
             f"pdem: {100 * share:3.0f} %, {time:.4g} of {self._end:.4g} s, step {step}, "
-            f"{quantity(steps_per_second)} particle-steps/s, kinetic {kinetic_energy:.3g} J, left {duration(left)}\n"
+            f"{quantity(steps_per_second)} particle-steps/s, kinetic {kinetic_energy:.3g} J, left {duration(left)}"
         )
-        sys.stderr.flush()
 
     def close(self) -> None:
         """End the line, in its last state."""

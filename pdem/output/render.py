@@ -10,9 +10,12 @@ from tqdm import tqdm
 
 from pdem.foundation.errors import InputError, PdemError
 from pdem.foundation.extras import how_to_install
+from pdem.foundation.files import whole_file
+from pdem.foundation.terminal import ERRORS
 from pdem.output.colours import Choice, assigned, coloured_particles, coloured_walls
 from pdem.output.picture import Camera, Look, draw, import_pyvista
 from pdem.output.scene import nearest_frame, open_scene
+from pdem.output.storage import saving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -160,7 +163,8 @@ def render(
         1 if ending in FILMS else 2,
     )
     pictures = (draw(scene.frame(index), camera, picture) for index in _with_progress(indices, report))
-    output.parent.mkdir(parents=True, exist_ok=True)
+    with saving(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
     if ending == ".gif":
         return _write_gif(output, pictures, frames_per_second, picture.scales)
     if ending == ".mp4":
@@ -205,7 +209,9 @@ def _snapshot_index(scene: Scene, time: float | None, say: Callable[[str], objec
 def _with_progress(indices: Sequence[int], say: Callable[[str], object]) -> Iterator[int]:
     """Yield the snapshots to draw: with a progress line on a terminal, a line at every tenth elsewhere."""
     several = len(indices) > 1
-    bar = tqdm(indices, desc="frames", unit="frame", disable=None if several else True, leave=False)
+    bar = tqdm(
+        indices, desc="frames", unit="frame", disable=None if several else True, leave=False, file=ERRORS
+    )
     for number, index in enumerate(bar):
         done = number * _PROGRESS_LINES // len(indices)
         if several and bar.disable and done > (number - 1) * _PROGRESS_LINES // len(indices):
@@ -255,7 +261,8 @@ def _write_pictures(output: Path, pictures: Iterator[NDArray[np.uint8]], numbere
     written = []
     for number, picture in enumerate(pictures):
         path = output.with_name(f"{output.stem}-{number:04d}{output.suffix}") if numbered else output
-        Image.fromarray(picture).save(path)
+        with saving(path), whole_file(path) as new:
+            Image.fromarray(picture).save(new)
         written.append(path)
     return written
 
@@ -270,7 +277,8 @@ def _write_gif(
     fixed = np.concatenate([np.zeros((0, 3), np.uint8), *bars])
     frames = [_of_few_colours(Image.fromarray(picture), fixed) for picture in pictures]
     milliseconds = round(1000 / frames_per_second)
-    frames[0].save(output, save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
+    with saving(output), whole_file(output) as new:
+        frames[0].save(new, save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
     return [output]
 
 
@@ -285,10 +293,29 @@ def _of_few_colours(picture: Any, fixed: NDArray[np.uint8]) -> Any:
 
 
 def _write_film(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float) -> list[Path]:
-    with _import_imageio().get_writer(output, fps=frames_per_second, macro_block_size=2) as writer:
-        for picture in pictures:
-            writer.append_data(picture)
+    imageio, settings = _import_imageio(), {"macro_block_size": 2, "ffmpeg_log_level": "fatal"}
+    with saving(output), whole_file(output) as new:
+        with imageio.get_writer(new, fps=frames_per_second, **settings) as writer:
+            for picture in pictures:
+                writer.append_data(picture)
+        _require_whole_film(new)
     return [output]
+
+
+def _require_whole_film(path: Path) -> None:
+    """Require that a film can be read: the encoder does not tell imageio that it has failed.
+
+    Raises
+    ------
+    OSError
+        If it cannot.
+    """
+    from imageio_ffmpeg import count_frames_and_secs
+
+    try:
+        count_frames_and_secs(path)
+    except RuntimeError:
+        raise OSError("the encoder has not come to its end, as on a full disk") from None
 
 
 def _import_imageio() -> Any:

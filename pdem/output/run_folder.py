@@ -23,7 +23,7 @@ from pdem.output.image_series import FIELD_FILES
 from pdem.output.log import LOG_FILE
 from pdem.output.run_status import STATUS_FILE
 from pdem.output.series import TABLE, read_series_head
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, save_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,7 +40,7 @@ COLLISION_FILE = "collisions.csv"
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
 _TEMPORARY_FILE = re.compile(
-    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|(digests|collisions)\.csv|status\.json)\.tmp|"
+    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|(digests|collisions)\.csv|status\.json)(\.\d+)?\.tmp|"
     rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))}|fields-.*\.vtkhdf)\.torn-\d+"
 )
 
@@ -250,11 +250,7 @@ def keep_files(folder: Path | str, files: Mapping[str, bytes]) -> None:
         If one cannot be written.
     """
     for name, content in files.items():
-        path = Path(folder) / name
-        try:
-            path.write_bytes(content)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written ({reason(error)}); choose another folder") from None
+        save_file(Path(folder) / name, content, "make room, or choose another folder")
 
 
 def unusable_folder_text(folder: Path | str, problem: str) -> str:

@@ -14,6 +14,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from pdem.foundation.files import write_file
+from pdem.foundation.processes import ENDED, boot, namespace, state_of
+from pdem.output.lock_owner import has_writer
+
 STATUS_FILE = "status.json"
 """Name of the file in an output folder."""
 
@@ -22,9 +26,6 @@ COMPILING, READY, RUNNING, FINISHED, STOPPED, FAILED = (
 )  # fmt: skip
 """Kernels are compiled; they are ready, and the first step is next; steps are taken; the run has come to its end, was
 asked to stop and has written a checkpoint, or has ended with an error."""
-
-_PROC = Path("/proc")
-_ENDED = "ZXx"
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class RunStatus:
         """Return a state of this process that begins now."""
         process = os.getpid()
         return cls(
-            state, time.time(), host=platform.node(), boot=_boot(), namespace=_namespace(), process=process,
-            started=_life_of(process)[1],
+            state, time.time(), host=platform.node(), boot=boot(), namespace=namespace(), process=process,
+            started=state_of(process)[1],
         )  # fmt: skip
 
     @property
@@ -82,15 +83,15 @@ class RunStatus:
     @property
     def is_here(self) -> bool:
         """Whether its process runs, or has run, where this one can see it."""
-        return (self.host, self.boot, self.namespace) == (platform.node(), _boot(), _namespace())
+        return (self.host, self.boot, self.namespace) == (platform.node(), boot(), namespace())
 
     @property
     def is_alive(self) -> bool | None:
         """Whether its process runs; None for one of another machine."""
         if not self.is_here:
             return None
-        state, started = _life_of(self.process)
-        return state not in _ENDED and started == self.started
+        state, started = state_of(self.process)
+        return state not in ENDED and started == self.started
 
 
 def read_status(folder: Path | str) -> RunStatus | None:
@@ -114,10 +115,8 @@ def read_status(folder: Path | str) -> RunStatus | None:
 def write_status(folder: Path | str, status: RunStatus) -> None:
     """Write what a run is doing; a disk that is full does not end it."""
     path = Path(folder) / STATUS_FILE
-    temporary = path.with_name(f"{STATUS_FILE}.tmp")
     with suppress(OSError):
-        temporary.write_text(json.dumps(asdict(status), indent=1) + "\n", encoding="utf-8")
-        os.replace(temporary, path)
+        write_file(path, json.dumps(asdict(status), indent=1) + "\n")
 
 
 class CompilingStatus:
@@ -141,16 +140,16 @@ class CompilingStatus:
             self._keep()
             self._status = RunStatus.of_this_process(COMPILING)
         self._status = replace(self._status, kernels=kernels)
-        write_status(self._folder, self._status)
+        self._write(self._status)
 
     def finish(self) -> None:
         """Say that kernels are ready."""
         if self._status is not None:
-            write_status(self._folder, replace(self._status, state=READY, since=time.time()))
+            self._write(replace(self._status, state=READY, since=time.time()))
 
     def undo(self) -> None:
         """Have the folder as it was: the run does not begin."""
-        if self._status is None:
+        if self._status is None or has_writer(self._folder):
             return
         path = self._folder / STATUS_FILE
         with suppress(OSError):
@@ -161,6 +160,11 @@ class CompilingStatus:
             for folder in self._made:
                 folder.rmdir()
 
+    def _write(self, status: RunStatus) -> None:
+        """Write the status, unless another run that was quicker writes here by now."""
+        if not has_writer(self._folder):
+            write_status(self._folder, status)
+
     def _keep(self) -> None:
         """Note what the folder is like, and make it if it is missing."""
         with suppress(OSError):
@@ -169,36 +173,3 @@ class CompilingStatus:
             places = [self._folder, *self._folder.parents]
             self._made = [place for place in places if not place.exists()]
             self._folder.mkdir(parents=True, exist_ok=True)
-
-
-def _boot() -> str:
-    with suppress(OSError):
-        return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return ""
-
-
-def _namespace() -> str:
-    with suppress(OSError):
-        return os.readlink(_PROC / "self/ns/pid")
-    return ""
-
-
-def _life_of(process: int) -> tuple[str, int]:
-    """Return the state of a process of this machine, ``X`` if there is none, and when it began (ticks)."""
-    if not (_PROC / "self/stat").exists():
-        return _life_without_proc(process), 0
-    try:
-        words = (_PROC / str(process) / "stat").read_text(errors="replace").rpartition(")")[2].split()
-        return words[0], int(words[19])
-    except (OSError, ValueError, IndexError):
-        return "X", 0
-
-
-def _life_without_proc(process: int) -> str:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return "X"
-    except OSError:
-        pass
-    return "R"

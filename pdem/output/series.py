@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import math
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -14,16 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.output.storage import (
-    HDF5_ERRORS,
-    discard,
-    open_hdf5,
-    publish,
-    read_attributes,
-    reserve,
-    write_attributes,
-    writing,
-)
+from pdem.foundation.files import replace_file, write_at
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, write_attributes, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -104,6 +97,7 @@ class Series:
         self._dtype = np.dtype([(column.name, column.dtype) for column in self.columns])
         self._attributes = dict(attributes or {})
         self._buffer: list[tuple[Any, ...]] = []
+        self._process = os.getpid()
         self._last_time, self._last_flush = -np.inf, time.monotonic()
         rows = np.zeros(0, self._dtype) if resume_time is None else self._rows_until(resume_time)
         self._create_files(rows)
@@ -156,23 +150,30 @@ class Series:
             return
         rows = np.array(self._buffer, dtype=self._dtype)
         text = self._csv_lines(rows)
-        with writing(self.hdf5_path, _REMEDY):
-            reserve(self.hdf5_path.parent, 2 * rows.nbytes + len(text))
-            with open_hdf5(self.hdf5_path, "r+") as file:
-                file[TABLE].resize(self._stored + len(rows), axis=0)
-                file[TABLE][self._stored :] = rows
-        with writing(self.csv_path, _REMEDY), self.csv_path.open("r+b") as csv:
-            csv.truncate(self._csv_bytes)
-            csv.seek(self._csv_bytes)
-            csv.write(text)
+        with writing(self.csv_path, _REMEDY):
+            self._append_to_csv(text)
+        with writing(self.hdf5_path, _REMEDY), open_hdf5(self.hdf5_path, "r+") as file:
+            file[TABLE].resize(self._stored + len(rows), axis=0)
+            file[TABLE][self._stored :] = rows
         self._stored += len(rows)
         self._csv_bytes += len(text)
         self._buffer.clear()
 
+    def _append_to_csv(self, text: bytes) -> None:
+        """Write rows behind those that are there; of rows that find no room nothing stays."""
+        with self.csv_path.open("r+b") as csv:
+            csv.truncate(self._csv_bytes)
+            try:
+                write_at(csv.fileno(), text, self._csv_bytes)
+            except OSError:
+                csv.truncate(self._csv_bytes)
+                raise
+
     def close(self) -> None:
-        """Write what is buffered; the series can still be used afterwards."""
+        """Write what is buffered; the series can still be used afterwards. A forked process writes nothing."""
         atexit.unregister(self.close)
-        self.flush()
+        if os.getpid() == self._process:
+            self.flush()
 
     def _create_files(self, rows: NDArray[Any]) -> None:
         """Create both files with `rows`."""
@@ -250,14 +251,9 @@ def continues(names: Sequence[str], expected: Sequence[str], added: Collection[s
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    temporary = path.with_name(path.name + ".tmp")
     with writing(path, _REMEDY):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write(temporary)
-            publish(temporary, path)
-        finally:
-            discard(temporary)
+        replace_file(path, write, sync=True)
 
 
 class SeriesHead(NamedTuple):

@@ -9,7 +9,6 @@ consistent. In this process it can be read as ``h5py.File(path, locking=False)``
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +55,6 @@ PRESENT = Field(
     "present", np.uint8, (), "1", "1 for a facet of a wall that is there, 0 if a stage has taken it out"
 )
 
-_POINT_BYTES, _NUMBER_BYTES = 24, 8
 _OFFSETS, _CONNECTIVITY = f"{vtkhdf.VERTICES}/Offsets", f"{vtkhdf.VERTICES}/Connectivity"
 
 
@@ -150,9 +148,7 @@ class ParticleSnapshots(GrowingSnapshots):
         self, time: float, step: int, count: int, tables: Mapping[str, NDArray[Any]]
     ) -> dict[str, list[Extent]]:
         """Append a step and allocate the rows of its particles; return their extents."""
-        numbers = sum(np.dtype(field.dtype).itemsize * math.prod(field.shape) for field in self.fields)
-        size = count * (2 * (numbers + _POINT_BYTES) + 2 * _NUMBER_BYTES)
-        writer, allocated = self.writer_for(step, size, count), AllocatedRows()
+        writer, allocated = self.writer_for(step, count), AllocatedRows()
         part = writer.find_part(count)
         if part is None:
             part = writer.add_vertices(count, allocated)
@@ -256,13 +252,12 @@ class WallSnapshots(GrowingSnapshots):
         tables = self._required_columns(self.table_fields, loads)
         facets = self._required_columns(self.facet_fields, facet_columns or {})
         count = len(columns["Points"])
-        size = sum(column.nbytes for part in (columns, tables, facets) for column in part.values())
 
         def adding(rows: Mapping[str, NDArray[Any]]) -> Callable[[GrowingDataset], int]:
             return lambda column: column.append(rows[column.name.rpartition("/")[2]])
 
         with writing(self.path, REMEDY), self.reset_on_error():
-            writer = self.writer_for(step, 2 * size + self._extra_bytes(), count)
+            writer = self.writer_for(step, count)
             part = writer.find_part(count)
             if part is None:
                 part = writer.add_part(count, self._facets)
@@ -287,7 +282,3 @@ class WallSnapshots(GrowingSnapshots):
         return np.array_equal(stored.offsets, self._facets.offsets) and np.array_equal(
             stored.connectivity, self._facets.connectivity
         )
-
-    def _extra_bytes(self) -> int:
-        cells = (self._facets.offsets, self._facets.connectivity, *self._constant.values())
-        return sum(column.nbytes for column in cells)

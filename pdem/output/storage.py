@@ -1,12 +1,9 @@
-"""Functions for everything that writes files: no file locks, free space checked first, atomic replacement."""
+"""Functions for everything that writes files: HDF5 without file locks, replacement in one step, errors in one line."""
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import resource
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from pdem.foundation.errors import CheckpointError, InputError
+from pdem.foundation.errors import InputError, WriteError
+from pdem.foundation.files import write_file
+from pdem.output.recoverable_file import WritableHDF5
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,18 +23,15 @@ Attribute = str | int | float
 HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError)
 """Exceptions that h5py raises on damaged or foreign files, or when a write fails."""
 
-_SLACK = 1 << 16
-_WRITES_AHEAD, _MOST_AHEAD = 32, 1 << 24
-_PLENTY = 16
-"""Free space over that of a write, below which each write is tried."""
-
-_CANNOT_RESERVE = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 _LARGEST_INTEGER = 2**63 - 1
 
 
 def open_hdf5(path: Path, mode: str, **options: Any) -> h5py.File:
-    """Open `path` without a file lock: a viewer that looks at a file never stops the run that writes it."""
-    return h5py.File(path, mode, locking=False, **options)
+    """Open a file without a file lock: a viewer that looks at it never stops the run that writes it.
+
+    One that is written, with a mode other than ``"r"``, is a `pdem.output.recoverable_file.WritableHDF5`.
+    """
+    return h5py.File(path, mode, locking=False) if mode == "r" else WritableHDF5(path, mode, **options)
 
 
 def unfilled_dataset() -> Any:
@@ -47,63 +43,13 @@ def unfilled_dataset() -> Any:
     return create
 
 
-_found: dict[Path, tuple[int, tuple[int, int]]] = {}
-"""By folder: bytes for which there was room and that have not been asked for since; the limit of file sizes then."""
-
-
-def reserve(folder: Path, byte_count: int) -> None:
-    """Make sure that `folder` has space for `byte_count` more bytes, quotas and file size limits included.
-
-    HDF5 cannot roll back a write that fails half way, so the space is tested before it starts. Quotas are found by
-    trying, which takes some milliseconds: where there is much room that is done for several writes at once.
-
-    Raises
-    ------
-    OSError
-        When there is not enough space.
-    """
-    if not hasattr(os, "posix_fallocate"):  # macOS
-        return
-    limit, system = resource.getrlimit(resource.RLIMIT_FSIZE), os.statvfs(folder)
-    room, then = _found.get(folder, (0, limit))
-    ahead = min(_WRITES_AHEAD * byte_count, _MOST_AHEAD)
-    if (
-        byte_count > room
-        or then != limit
-        or system.f_bavail * system.f_frsize < _PLENTY * (byte_count + _MOST_AHEAD)
-    ):
-        room = 0
-        if not _has_room(folder, byte_count + ahead + _SLACK):
-            _try_room(folder, byte_count + _SLACK)
-        else:
-            room = byte_count + ahead
-    _found[folder] = max(room - byte_count, 0), limit
-
-
-def _has_room(folder: Path, byte_count: int) -> bool:
-    try:
-        _try_room(folder, byte_count)
-    except OSError:
-        return False
-    return True
-
-
-def _try_room(folder: Path, byte_count: int) -> None:
-    with tempfile.TemporaryFile(dir=folder, prefix=".pdem-room-") as probe:
-        try:
-            os.posix_fallocate(probe.fileno(), 0, byte_count)
-        except OSError as error:
-            if error.errno not in _CANNOT_RESERVE:
-                raise
-
-
 @contextmanager
 def writing(path: Path, remedy: str) -> Iterator[None]:
-    """Turn a failing write to `path` into one `CheckpointError` that ends with `remedy`."""
+    """Turn a failing write to `path` into one `WriteError` that ends with `remedy`."""
     try:
         yield
     except (OSError, RuntimeError) as error:
-        raise CheckpointError(f"{path}: cannot be written ({reason(error)}); {remedy}") from error
+        raise WriteError(f"{path}: cannot be written ({reason(error)}); {remedy}") from error
 
 
 def reason(error: BaseException) -> str:
@@ -114,6 +60,30 @@ def reason(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
+def save_file(path: Path, content: str | bytes, remedy: str = "make room, or name another place") -> None:
+    """Write a file, and create its folder if needed; see `pdem.foundation.files.write_file`.
+
+    Raises
+    ------
+    WriteError
+        If it cannot be written; the message ends with `remedy`.
+    """
+    with saving(path, remedy):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, content)
+
+
+@contextmanager
+def saving(path: Path, remedy: str = "make room, or name another place") -> Iterator[None]:
+    """Turn a failing write to `path` into a `WriteError` that ends with `remedy`."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise WriteError(f"{path}: cannot be written ({reason(error)}); {remedy}") from None
+
+
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document to a file, and create its folder if needed.
 
@@ -122,36 +92,7 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     InputError
         If it cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({reason(error)}); name another file or folder"
-        ) from None
-
-
-def sync_file(path: Path) -> None:
-    """Return once the content of `path` is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def publish(temporary: Path, path: Path) -> None:
-    """Give the finished file `temporary` its name `path`, in one step that no crash can tear."""
-    sync_file(temporary)
-    temporary.replace(path)
-    sync_file(path.parent)
-
-
-def discard(temporary: Path) -> None:
-    """Remove `temporary` and free its blocks even while a failed HDF5 handle still holds the file open."""
-    if temporary.exists():
-        os.truncate(temporary, 0)
-        temporary.unlink()
+    save_file(path, json.dumps(document, indent=2) + "\n", "name another file or folder")
 
 
 def set_aside(path: Path) -> Path:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.containers.mesh import join_meshes
 from pdem.foundation.errors import MeshError
+from pdem.foundation.files import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def write_wall_meshes(path: Path, names: Sequence[str], meshes: Sequence[Mesh]) 
         return
     content = _vtk(names, meshes) if suffix == ".vtk" else _stl(names, meshes)
     try:
-        path.write_bytes(content)
+        write_file(path, content)
     except OSError as error:
         raise MeshError(f"{path}: cannot be written ({error.strerror}); name another file") from None
 

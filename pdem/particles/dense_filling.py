@@ -11,7 +11,6 @@ The first rank makes all packed groups together, so that they are the same on an
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import CaseError
-from pdem.foundation.terminal import to_terminal
+from pdem.foundation.terminal import ERRORS
 from pdem.particles import soft_spheres
 from pdem.particles.filling import PlacedGroup
 from pdem.particles.packing_report import packing_report
@@ -234,14 +233,18 @@ def _packed(
         requests, first_ids, counts = map(list, zip(*asked, strict=True))
         task, begin = Task(requests, first_ids, obstacles, surroundings), time.perf_counter()
         with tqdm(
-            desc="packing particles", delay=PROGRESS_AFTER, disable=not progress, leave=False, unit=" steps"
+            desc="packing particles",
+            delay=PROGRESS_AFTER,
+            disable=not progress,
+            leave=False,
+            unit=" steps",
+            file=ERRORS,
         ) as bar:
             reach, found, factor = pack(task, counts, bar)
         _require_room(task, reach, found)
         if progress:
             took = f" in {time.perf_counter() - begin:.1f} s, {task.steps} steps"
-            with to_terminal():
-                print(f"pdem: {packing_report(task, reach, found, factor)}{took}", file=sys.stderr)
+            ERRORS.line(f"pdem: {packing_report(task, reach, found, factor)}{took}")
         return reach, found.places
 
     return on_first_rank(over, work)

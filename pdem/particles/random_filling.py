@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from pdem.containers.exchange import Alone
 from pdem.containers.group import on_each_rank, route_in_one
+from pdem.foundation.terminal import ERRORS
 from pdem.particles.clearance import octaves
 from pdem.particles.fill_limits import require_volume
 from pdem.particles.filling import unplaced_error
@@ -105,6 +106,7 @@ def fill_randomly(
         disable=not progress or over.rank > 0,
         leave=False,
         unit="",
+        file=ERRORS,
     ) as bar:
         _Filling(groups, placed, surroundings, bar, over).fill()
 

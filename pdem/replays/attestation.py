@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +16,15 @@ from pdem.case.differences import differences_text, physical_differences
 from pdem.case.input_files import input_files
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import InputError
+from pdem.foundation.files import write_file
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import PROVENANCE_LABELS, changes_since, provenance
 from pdem.output.run_folder import data_files
-from pdem.output.storage import reason
+from pdem.output.storage import reason, saving
 from pdem.replays.origin import case_in, origin_of
 from pdem.replays.run_again import Ranks, Recipe, RunAgain
+from pdem.simulation.folder_use import UserCommands
+from pdem.simulation.output_folder import is_same_folder, writing_into
 from pdem.simulation.ranks import on_first
 
 if TYPE_CHECKING:
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 ATTEST_FILE = "attest.json"
 """Default name of the file, in the output folder of the run."""
+
+_ATTESTING = UserCommands("", "", "--output FILE")
 
 KIND, FORMAT = "pdem attestation", 1
 SEAL = "digest"
@@ -128,16 +134,26 @@ def attest(
     Raises
     ------
     InputError
-        If the folder holds no interval that could be computed again, or the file cannot be written.
+        If the folder holds no interval that could be computed again, the file cannot be written, or it is to be in
+        the folder of a run that is still going on.
     """
     number = whole_number("intervals", intervals, 1)
     path = Path(folder) / ATTEST_FILE if output is None else Path(output)
+    beside = on_first(comm, lambda: is_same_folder(path.parent, folder))
+    with writing_into(folder, comm, _ATTESTING) if beside else nullcontext():
+        return _attest(folder, path, number, Ranks(comm, threads), observers)
+
+
+def _attest(
+    folder: Path | str, path: Path, number: int, ranks: Ranks, observers: Sequence[Callable[..., Any]]
+) -> Attestation:
+    comm = ranks.comm
     origin = on_first(comm, lambda: origin_of(folder))
     chosen = on_first(comm, lambda: chosen_intervals(intervals_of(origin), number, str(folder)))
-    again = [_again(origin, one, Ranks(comm, threads), observers) for one in chosen]
+    again = [_again(origin, one, ranks, observers) for one in chosen]
     done = Attestation(path, tuple(again), on_first(comm, lambda: _notes(origin)))
     if done.attested:
-        on_first(comm, lambda: _write(path, document_of(origin, again, Ranks(comm, threads))))
+        on_first(comm, lambda: _write(path, document_of(origin, again, ranks)))
     return done
 
 
@@ -254,11 +270,5 @@ def seal_of(document: Mapping[str, Any]) -> str:
 
 
 def _write(path: Path, document: Document) -> None:
-    new = path.with_name(f"{path.name}.tmp")
-    try:
-        new.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({reason(error)}); name another file by --output"
-        ) from None
+    with saving(path, "name another file by --output"):
+        write_file(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")

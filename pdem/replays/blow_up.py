@@ -14,9 +14,10 @@ from pdem.replays.origin import begun, case_in, origin_of
 from pdem.replays.replay import Request, changed_case, notes_of
 from pdem.simulation.blow_up import BlowUp
 from pdem.simulation.engine import RestartPoint
+from pdem.simulation.folder_use import PYTHON
 from pdem.simulation.observed import ObservedState
 from pdem.simulation.observer import Observer
-from pdem.simulation.output_folder import PYTHON, check_unoccupied, is_same_folder
+from pdem.simulation.output_folder import check_free, is_same_folder
 from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run
 from pdem.simulation.schedule import Window
@@ -147,7 +148,7 @@ def _plan_of(request: Request) -> _Plan:
         raise InputError(
             f"{request.target}: a replay is not written over its run; name another folder by --output"
         )
-    check_unoccupied(request.target, PYTHON)
+    check_free(request.target, PYTHON)
     newest = max(origin.checkpoints)
     reader = origin.reader_after(newest)
     case, length = case_in(reader), origin.step
@@ -199,7 +200,7 @@ def _shown(
     window = Window(begin, error.step, error.step, ())
     try:
         run(
-            simulation, quiet=quiet, findings=notes, commands=PYTHON, window=window,
+            simulation, quiet=quiet, findings=notes, window=window,
             observers=(*observers, Observer(history, steps=1)),
         )  # fmt: skip
     except BlowUp as again:

@@ -15,7 +15,8 @@ from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import changes_since
 from pdem.replays.origin import begun, case_in
 from pdem.simulation.engine import RestartPoint
-from pdem.simulation.output_folder import PYTHON, check_unoccupied, is_same_folder
+from pdem.simulation.folder_use import PYTHON, FolderUse
+from pdem.simulation.output_folder import check_free, is_same_folder
 from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run
 from pdem.simulation.stage_start import stage_start
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.foundation.signals import SignalFlag
-    from pdem.simulation.output_folder import UserCommands
+    from pdem.simulation.folder_use import UserCommands
 
 
 class BranchPlan(NamedTuple):
@@ -108,7 +109,7 @@ def branch_plan(
     _check(case, changed, at, start, int(str(reader.attributes["step"])))
     if is_same_folder(changed.output.folder, folder):
         raise InputError(f"{folder}: a branch is not written over its run; name another folder by --output")
-    check_unoccupied(changed.output.folder, commands)
+    check_free(changed.output.folder, commands)
     since = changes_since(reader.attributes)
     notes = (f"{start} was made under {since}: bits may differ, the motion is as valid",) if since else ()
     return BranchPlan(changed.to_toml(), str(changed.directory), start, notes)
@@ -159,5 +160,5 @@ def run_branch(
     """Carry out a plan; see `branch`. Collective."""
     simulation = begun(plan.case(), plan.start, comm, threads)
     simulation.restart_point = RestartPoint(plan.start.parent, None, simulation.step)
-    run(simulation, quiet=quiet, findings=plan.notes, flag=flag, commands=commands)
+    run(simulation, quiet=quiet, findings=plan.notes, flag=flag, use=FolderUse(commands=commands))
     return Path(simulation.case.output.folder)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.errors import InputError
+from pdem.output.storage import save_file
 from pdem.simulation.contact_columns import gathered_contacts
 
 if TYPE_CHECKING:
@@ -108,13 +109,11 @@ class ContactHistory:
             If the file cannot be written.
         """
         lines = [dict(_scalars(row)) for row in self.rows]
-        try:
-            with path.open("w", newline="", encoding="utf-8") as file:
-                table = csv.DictWriter(file, list(lines[0]) if lines else ["step"])
-                table.writeheader()
-                table.writerows(lines)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written ({error.strerror}); make room") from None
+        text = io.StringIO(newline="")
+        table = csv.DictWriter(text, list(lines[0]) if lines else ["step"])
+        table.writeheader()
+        table.writerows(lines)
+        save_file(path, text.getvalue())
 
 
 def _strongest(columns: Columns, rows: NDArray[Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ import numpy as np
 from pdem.case.model import Case
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import InputError
-from pdem.output.figure import empty_figure
+from pdem.output.figure import empty_figure, save_figure
+from pdem.output.storage import save_file
 from pdem.particles.perturbed_radii import radius_factors
 from pdem.replays.origin import begun, case_in, origin_of
 from pdem.simulation.blow_up import BlowUp
@@ -113,18 +115,14 @@ class Forgetting:
             If it cannot be written, or matplotlib is not installed.
         """
         path = Path(path)
-        try:
-            if path.suffix == ".csv":
-                columns = np.column_stack((self.times, self.mean, self.median, self.largest))
-                np.savetxt(
-                    path, columns, "%.9g", ",", header="time [s],mean [1],median [1],largest [1]", comments=""
-                )
-            else:
-                self._draw(path)
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"{path}: cannot be written: {error}; give -o FILE.csv, .png, .pdf or .svg"
-            ) from None
+        if path.suffix == ".csv":
+            columns, text = np.column_stack((self.times, self.mean, self.median, self.largest)), io.StringIO()
+            np.savetxt(
+                text, columns, "%.9g", ",", header="time [s],mean [1],median [1],largest [1]", comments=""
+            )
+            save_file(path, text.getvalue())
+        else:
+            self._draw(path)
 
     def _draw(self, path: Path) -> None:
         figure = empty_figure(7.0, 4.0)
@@ -143,7 +141,7 @@ class Forgetting:
         )
         axes.grid(alpha=0.3)
         axes.legend(frameon=False)
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path)
 
 
 def forgetting(

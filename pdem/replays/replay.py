@@ -17,7 +17,7 @@ from pdem.output.provenance import changes_since
 from pdem.replays.origin import Origin, begun, case_in, observers_in, origin_of
 from pdem.replays.overlay import check_same_motion
 from pdem.simulation.engine import RestartPoint
-from pdem.simulation.output_folder import PYTHON, is_same_folder
+from pdem.simulation.output_folder import is_same_folder
 from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run
 from pdem.simulation.schedule import Window
@@ -210,7 +210,7 @@ def replay_plan(
     started = simulation.step
     simulation.restart_point = RestartPoint(Path(request.folder), None, started)
     run(
-        simulation, quiet=quiet, findings=plan.notes, commands=PYTHON, observers=tuple(observers),
+        simulation, quiet=quiet, findings=plan.notes, observers=tuple(observers),
         window=plan.window,
     )  # fmt: skip
     return on_first(comm, lambda: _compared(request, plan, started, simulation.system.constants.step))

@@ -6,6 +6,7 @@ import base64
 import html
 from typing import TYPE_CHECKING, Any
 
+from pdem.output.storage import save_file
 from pdem.scaling import figures
 from pdem.scaling.comparison import comparison, is_plan_of
 from pdem.scaling.predict import PARTS
@@ -289,13 +290,18 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def write_report(folder: Path, stem: str, title: str, sections: Sequence[Section]) -> list[Path]:
-    """Write ``STEM.html``, ``STEM.md`` and the pictures of the latter into a folder; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write ``STEM.html``, ``STEM.md`` and the pictures of the latter into a folder; return their paths.
+
+    Raises
+    ------
+    InputError
+        If one cannot be written.
+    """
     paths = [folder / f"{stem}.html", folder / f"{stem}.md"]
-    paths[0].write_text(html_page(title, sections), encoding="utf-8")
-    paths[1].write_text(markdown(title, sections), encoding="utf-8")
+    save_file(paths[0], html_page(title, sections))
+    save_file(paths[1], markdown(title, sections))
     for section in sections:
         if section.picture:
             paths.append(folder / f"{section.name}.png")
-            paths[-1].write_bytes(section.picture)
+            save_file(paths[-1], section.picture)
     return paths

@@ -10,6 +10,7 @@ from statistics import fmean, median_low
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import InputError
+from pdem.foundation.files import write_file
 from pdem.scaling.measure import FORMAT, GROUPS
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def prepare_folder(folder: Path, kind: dict[str, Any]) -> None:
                 )
             return
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_file(path, text)
     except OSError as error:
         raise InputError(f"{folder}: cannot be used ({error.strerror}); give another --output") from None
 

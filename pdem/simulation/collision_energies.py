@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ import numpy as np
 
 from pdem.contact.collisions import LOSSES, CollisionCounts, kinds_of
 from pdem.foundation.errors import CheckpointError, InputError, name_hint
+from pdem.foundation.files import write_file
 from pdem.foundation.sums import NARROW_LIMBS, narrow_values, normalise
-from pdem.output.storage import publish, writing
+from pdem.output.storage import writing
 from pdem.simulation.named_events import name_key
 
 if TYPE_CHECKING:
@@ -220,21 +222,20 @@ def write_collisions(path: Path, found: CollisionEnergies) -> None:
     CheckpointError
         If it cannot be written.
     """
-    temporary = path.with_name(f"{path.name}.tmp")
+    text = io.StringIO(newline="")
+    text.write(f"# collisions until {found.time!r} s\n")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(_HEAD)
+    for group, loss, column in np.argwhere(found.counts > 0).tolist():
+        table.writerow(
+            (
+                found.groups[group], LOSSES[loss], repr(float(found.edges[column])),
+                repr(float(found.edges[column + 1])), int(found.counts[group, loss, column]),
+                repr(float(found.energies[group, loss, column])),
+            )
+        )  # fmt: skip
     with writing(path, _REMEDY):
-        with temporary.open("w", newline="", encoding="utf-8") as file:
-            file.write(f"# collisions until {found.time!r} s\n")
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(_HEAD)
-            for group, loss, column in np.argwhere(found.counts > 0).tolist():
-                table.writerow(
-                    (
-                        found.groups[group], LOSSES[loss], repr(float(found.edges[column])),
-                        repr(float(found.edges[column + 1])), int(found.counts[group, loss, column]),
-                        repr(float(found.energies[group, loss, column])),
-                    )
-                )  # fmt: skip
-        publish(temporary, path)
+        write_file(path, text.getvalue())
 
 
 def read_collisions(path: Path, edges: Floats) -> CollisionEnergies:

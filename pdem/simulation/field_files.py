@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.containers.group import on_each_rank
 from pdem.continuum.fields import fields_with_parts
 from pdem.output.image_series import ImageSeries, Lattice, field_file
 
@@ -47,7 +48,10 @@ class FieldFiles:
         yield from self._files.values()
 
     def write(self) -> None:
-        """Append the fields that were finished at the present step."""
+        """Append the fields that were finished at the present step. Collective."""
+        on_each_rank(self._system.exchange, self._append)
+
+    def _append(self) -> None:
         for one in self._averages:
             done = one.finished
             if done is not None and done.step == self._system.step and one.name in self._files:

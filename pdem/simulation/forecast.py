@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -16,8 +15,9 @@ from pdem.case.laws import law_of
 from pdem.case.mean_loads import mean_load_columns
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.walls.stages import wall_columns_of
-from pdem.foundation.cache import cache_directory
+from pdem.foundation.cache import cache_directory, stored
 from pdem.foundation.fields import state_fields
+from pdem.foundation.files import write_file
 from pdem.output.contact_snapshots import contact_fields
 from pdem.output.summary import counted, duration, quantity
 from pdem.simulation.carried_liquid import kept_fields
@@ -90,15 +90,13 @@ def record_speed(particles: int, steps: int, seconds: float, workers: int) -> No
     others = [one for one in records if one not in similar]
     path = cache_directory() / _FILE
     with suppress(OSError):
-        fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps([*others, new][-_MOST_RECORDS:]), encoding="utf-8")
-        fresh.replace(path)
+        write_file(path, json.dumps([*others, new][-_MOST_RECORDS:]))
 
 
 def _recorded_speeds() -> list[Speed]:
     """Return the speeds of earlier runs, the oldest first; none if the file is invalid."""
     try:
-        speeds = json.loads((cache_directory() / _FILE).read_text(encoding="utf-8"))
+        speeds = json.loads(stored(cache_directory() / _FILE).read_text(encoding="utf-8"))
         names = ("particles", "seconds", "workers")
         found = [{name: float(one[name]) for name in names} for one in speeds]
     except (OSError, ValueError, TypeError, KeyError):

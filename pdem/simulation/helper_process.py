@@ -121,9 +121,8 @@ def _exit_with_parent() -> None:
 
 def helper_environment() -> dict[str, str]:
     """Return the environment of a process that has the modules and the kernel cache of this one, and is no rank."""
-    from pdem.foundation.cache import cache_directory
+    from pdem.foundation.cache import cache_environment
     from pdem.simulation.ranks import without_launcher
 
     modules = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    own = {"PYTHONPATH": modules, "NUMBA_CACHE_DIR": str(cache_directory())}
-    return {**without_launcher(os.environ), **own}
+    return {**without_launcher(os.environ), **cache_environment(), "PYTHONPATH": modules}

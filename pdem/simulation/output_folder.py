@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pdem.case.differences import differences_text, physical_differences
 from pdem.case.findings import Finding
 from pdem.case.model import Case
-from pdem.foundation.errors import CaseError, InputError, PdemError
+from pdem.containers.group import on_each_rank
+from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.folder_lock import FolderLock
 from pdem.output.run_folder import (
     find_later_files,
     find_run,
     folder_problem,
-    make_folder,
     remove_files,
     remove_run,
     require_folder,
@@ -30,33 +32,13 @@ from pdem.output.run_folder import (
 from pdem.output.series import TABLE, read_series_head
 from pdem.output.shared_folder import require_shared
 from pdem.simulation.engine import Engine, RestartPoint
+from pdem.simulation.folder_use import COMMAND_LINE
+from pdem.simulation.ranks import on_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-
-class UserCommands(NamedTuple):
-    """Commands that error messages suggest, as a user of the shell or of Python would write them.
-
-    Attributes
-    ----------
-    restart : str
-        Continues the run in a folder (``{folder}``, ``{quoted}`` for a shell).
-    overwrite : str
-        Removes the results in the folder.
-    other_folder : str
-        Chooses another folder.
-    """
-
-    restart: str
-    overwrite: str
-    other_folder: str
-
-
-COMMAND_LINE = UserCommands("pdem restart {quoted}", "--overwrite", "--set output.folder=...")
-PYTHON = UserCommands(
-    "Simulation.restart('{folder}')", "run(overwrite=True)", "case.override('output.folder=...')"
-)
+    from pdem.simulation.folder_use import FolderUse, UserCommands
 
 
 def is_same_folder(one: Path | str, other: Path | str) -> bool:
@@ -92,13 +74,26 @@ def check_unoccupied(folder: Path | str, commands: UserCommands = COMMAND_LINE) 
     raise InputError(f"{found}; {', '.join(remedies)}")
 
 
+def check_free(folder: Path | str, commands: UserCommands = COMMAND_LINE) -> None:
+    """Require that a folder holds no run, that nothing writes there, and that it can be made.
+
+    Raises
+    ------
+    InputError
+        As `check_unoccupied` and `FolderLock.acquire`.
+    """
+    require_folder(folder)
+    FolderLock.require_free(folder, commands.elsewhere)
+    check_unoccupied(folder, commands)
+
+
 def folder_findings(case: Case) -> list[Finding]:
     """Return the findings of the checks before a run on its output folder."""
     problem = folder_problem(case.output.folder)
     if problem:
         return [Finding("error", "output", unusable_folder_text(case.output.folder, problem))]
     try:
-        check_unoccupied(case.output.folder)
+        check_free(case.output.folder)
     except InputError as error:
         return [Finding("warning", "output", f"pdem run would refuse: {error}")]
     return []
@@ -256,44 +251,79 @@ def require_same_physics(other: Case, case: Case, found: str, remedies: str) -> 
 def prepare_output_folder(
     simulation: Engine,
     *,
-    overwrite: bool,
+    use: FolderUse,
     conflict: Callable[[], str | None],
-    commands: UserCommands = PYTHON,
-) -> list[str]:
-    """Check the output folder of a run, remove results that may be overwritten, and make the folder. Collective.
+) -> tuple[list[str], FolderLock | None]:
+    """Take the output folder of a run, check it, and remove results that may be overwritten. Collective.
 
     Parameters
     ----------
     simulation : Engine
         At its beginning or continued.
-    overwrite : bool
-        Allow the removal of results that are in the way.
+    use : FolderUse
+        How the run comes to it.
     conflict : callable
         Called on rank 0; returns the name of a file that the run cannot append to, None if there is none.
-    commands : UserCommands
-        For the messages.
 
     Returns
     -------
-    list of str
+    notes : list of str
         As `check_continued`, on rank 0.
+    lock : FolderLock or None
+        The lock, if it was taken here.
 
     Raises
     ------
     InputError, CaseError
         On all ranks; the folder is unchanged then.
     """
-    exchange, notes, problem = simulation.system.exchange, list[str](), None
-    require_shared(simulation.case.output.folder, exchange)
-    if exchange.rank == 0:
-        try:
-            notes = _prepare_on_rank_0(simulation, overwrite, conflict, commands)
-        except PdemError as error:
-            problem = error
-    problem = exchange.share(problem)
-    if problem is not None:
-        raise problem
-    return notes
+    exchange, notes = simulation.system.exchange, list[str]()
+    folder = simulation.case.output.folder
+    require_shared(folder, exchange)
+    taken: list[FolderLock] = []
+
+    def prepare() -> None:
+        if exchange.rank == 0:
+            if use.lock is None:
+                taken.append(FolderLock.acquire(folder, use.commands.elsewhere))
+            notes.extend(_prepare_on_rank_0(simulation, use.overwrite, conflict, use.commands))
+
+    try:
+        on_each_rank(exchange, prepare)
+    except BaseException:
+        for one in taken:
+            one.release()
+        raise
+    return notes, taken[0] if taken else None
+
+
+@contextmanager
+def writing_into(
+    folder: Path | str, comm: Any, commands: UserCommands = COMMAND_LINE
+) -> Iterator[FolderLock | None]:
+    """Hold the lock on an output folder in this context. Collective.
+
+    Yields
+    ------
+    FolderLock or None
+        On rank 0, the lock.
+
+    Raises
+    ------
+    FolderInUseError, InputError
+        On all ranks, see `FolderLock.acquire`.
+    """
+    taken: list[FolderLock] = []
+
+    def take() -> None:
+        taken.append(FolderLock.acquire(folder, commands.elsewhere))
+
+    try:
+        on_first(comm, take)
+        yield taken[0] if taken else None
+    finally:
+        for one in taken:
+            one.release()
 
 
 def _prepare_on_rank_0(
@@ -317,7 +347,6 @@ def _prepare_on_rank_0(
             remove_run(folder)
     else:
         check_unoccupied(folder, commands)
-    make_folder(folder)
     return notes
 
 

@@ -6,9 +6,8 @@ Snapshots of particles and checkpoints are written by all ranks, everything else
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from tqdm import tqdm
@@ -19,11 +18,10 @@ from pdem.case.fixed_groups import fixed_columns
 from pdem.case.mean_loads import mean_load_columns
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
-from pdem.foundation.terminal import to_terminal
+from pdem.foundation.terminal import ERRORS, OUTPUT, open_closed_streams
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.digest_file import record_digest
-from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.run_folder import COLLISION_FILE
@@ -31,33 +29,28 @@ from pdem.output.series import TABLE, Series, continues, read_series_head
 from pdem.output.summary import counted
 from pdem.simulation.carried_liquid import liquid_columns, liquid_values
 from pdem.simulation.collision_energies import collisions_of, write_collisions
-from pdem.simulation.contact_columns import contact_columns, contact_file_of
 from pdem.simulation.energy import terms_of_run
-from pdem.simulation.field_files import FieldFiles
 from pdem.simulation.fixed_loads import fixed_values
+from pdem.simulation.folder_use import FOLDER_USE, FolderUse
 from pdem.simulation.mass_balance import balance_values
-from pdem.simulation.output_folder import PYTHON, prepare_output_folder
-from pdem.simulation.particle_output import ParticleOutput
+from pdem.simulation.output_folder import prepare_output_folder
+from pdem.simulation.run_files import RunFiles
 from pdem.simulation.sensor_report import line_values
 from pdem.simulation.stage_report import stage_columns, stage_row
 from pdem.simulation.state import OBSERVING, local_groups, tables_of
 from pdem.simulation.thin_walls import warn_of_thin_walls
-from pdem.simulation.wall_columns import driven_columns, load_columns
-from pdem.simulation.wall_files import WallFiles
+from pdem.simulation.wall_columns import driven_columns, load_columns, load_values
 from pdem.simulation.wall_load_means import mean_load_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import TracebackType
 
-    from pdem.output.formats import SnapshotFile
     from pdem.simulation.energy import Measures
     from pdem.simulation.engine import Engine
-    from pdem.simulation.output_folder import UserCommands
     from pdem.simulation.state import Groups
 
 _LOG_ROWS = 200
-_COMMIT_EVERY = 1.0
-"""Seconds for which snapshots may wait in memory."""
 _FIRST_COLUMNS = (
     ("step", "1", "i8"), ("time", "s"), ("particles", "1", "i8"), ("pair_contacts", "1", "i8"),
     ("wall_contacts", "1", "i8"), ("contacts_per_particle", "1"), ("largest_overlap", "1"),
@@ -76,15 +69,15 @@ class Outputs:
         No progress line and no report on the terminal.
     findings : sequence
         Of the checks before the run, for the log.
-    overwrite : bool
-        Allow the removal of a run that is in the folder, see `pdem.simulation.output_folder`.
-    commands : UserCommands
-        Suggested by error messages.
+    use : FolderUse
+        How the run comes to its folder; a lock that is taken here is held until `close`.
 
     Raises
     ------
     InputError
-        On all ranks, if the folder is taken or cannot be made, or two columns have one name.
+        On all ranks, if the folder is taken, in use or cannot be made, or two columns have one name.
+    CheckpointError
+        On all ranks, if a file cannot be written.
     """
 
     def __init__(
@@ -93,8 +86,7 @@ class Outputs:
         *,
         quiet: bool,
         findings: Sequence[object],
-        overwrite: bool = False,
-        commands: UserCommands = PYTHON,
+        use: FolderUse = FOLDER_USE,
     ) -> None:
         self._simulation = simulation
         self._quiet = quiet
@@ -107,19 +99,20 @@ class Outputs:
         self._has_ledger = simulation.system.constants.law.has_ledger
         self._check_names()
         self._attributes = self._file_attributes() if self._root else {}
-        self._format = FORMATS[WRITTEN_FORMAT]
-        self._particles = ParticleOutput(simulation, self._folder, self._attributes)
-        self._walls = WallFiles(simulation, self._folder, self._attributes)
-        self._fields = FieldFiles(simulation, self._folder, self._attributes)
-        self._contacts = contact_file_of(simulation, self._format, self._attributes)
-        for file in self._files():
-            file.commit_every = _COMMIT_EVERY
+        self._files = RunFiles(simulation, self._folder, self._attributes)
         self._checkpoints = CheckpointFolder(self._folder, simulation.case.output.checkpoints_kept)
-        notes = prepare_output_folder(
-            simulation, overwrite=overwrite, conflict=self._conflicting_file, commands=commands
-        )
-        if self._root:
-            self._open([*findings, *(note for note in notes if note not in findings)])
+        self._progress = Progress(simulation.time, simulation.case.time.end, enabled=False)
+        open_closed_streams()
+        notes, own_lock = prepare_output_folder(simulation, use=use, conflict=self._conflicting_file)
+        if own_lock is not None:
+            self._files.close_last(own_lock.release)
+        try:
+            self._files.agree(
+                lambda: self._open([*findings, *(note for note in notes if note not in findings)])
+            )
+        except BaseException:
+            self.close(quietly=True)
+            raise
 
     def _check_names(self) -> None:
         """Require that no column of an observer has the name of another one."""
@@ -137,12 +130,7 @@ class Outputs:
         columns = read_series_head(self._folder).columns
         if columns and not continues(columns, [name for name, *_ in self._columns()], self._added):
             return f"{TABLE}.h5"
-        return next((file.path.name for file in self._files() if file.conflict), None)
-
-    def _files(self) -> list[SnapshotFile]:
-        """Return the files of snapshots of this rank."""
-        contacts = [] if self._contacts is None else [self._contacts]
-        return [*self._particles.files(), *self._walls.files(), *self._fields.files(), *contacts]
+        return self._files.conflict()
 
     def _file_attributes(self) -> dict[str, Any]:
         """Return the attributes of every output file."""
@@ -154,9 +142,11 @@ class Outputs:
         }  # fmt: skip
 
     def _open(self, findings: Sequence[object]) -> None:
+        """Open the files that rank 0 writes."""
         simulation, case = self._simulation, self._simulation.case
         exchange, step = simulation.system.exchange, simulation.step
         self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
+        self._files.add(self._log)
         details = [
             *([exchange.layout] if exchange.layout else []),
             f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
@@ -166,25 +156,23 @@ class Outputs:
         if not self._quiet:
             steps = round(case.time.end / simulation.system.constants.step) - step
             tqdm.write(
-                f"pdem: {counted(steps, 'step')} to {case.time.end:g} s; log in {self._log.path}", sys.stderr
+                f"pdem: {counted(steps, 'step')} to {case.time.end:g} s; log in {self._log.path}", ERRORS
             )
         self._log.text(header(case.title or case.source, exchange.size, exchange.workers, details))
         self._log.text(case.to_toml())
         self._log.text(table_heading())
-        for file in self._files():
-            file.open()
+        self._files.open()
         self._series = Series(
             self._folder, self._columns(), self._attributes, resume_time=simulation.time if step else None,
             added=self._added,
         )  # fmt: skip
+        self._files.add(self._series)
         self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
         self._next_log_step = 0
 
     def write_contacts(self) -> None:
         """Write all contacts, if the case wants them. Collective."""
-        if self._contacts is not None:
-            simulation = self._simulation
-            self._contacts.write(simulation.time, simulation.step, *contact_columns(simulation.system))
+        self._files.write_contacts()
 
     def _columns(self) -> list[tuple[str, ...]]:
         """Return names, units and types of all columns of the series."""
@@ -220,12 +208,15 @@ class Outputs:
             mean_load_values(system, self._loads) | line_values(system) | liquid_values(system)
             | balance_values(system) | fixed_values(system)
         )  # fmt: skip
-        if not self._root:
-            return
+        rate = measured.particles * steps / seconds if seconds > 0 else 0.0
+        self._files.agree(lambda: self._append(measured, rate, sensed))
+
+    def _append(self, measured: Measures, rate: float, sensed: dict[str, Any]) -> None:
+        """Append what was measured to series, log and terminal."""
+        simulation, system = self._simulation, self._simulation.system
         for notice in system.notices:
             self._log.text(notice)
         system.notices.clear()
-        rate = measured.particles * steps / seconds if seconds > 0 else 0.0
         residual = measured.balance - simulation.first_balance if self._has_ledger else math.nan
         self._series.append(self._measured_row(measured, residual, rate) | self._row_of_parts() | sensed)
         self._show(measured, rate)
@@ -246,14 +237,7 @@ class Outputs:
     def _row_of_parts(self) -> dict[str, Any]:
         """Return the columns of walls, insertions, stages and observers."""
         system = self._simulation.system
-        loads = [
-            float(value)
-            for load in self._loads.values()
-            for value in (*load["force"], *load["torque"], load["power"])
-        ]
-        row: dict[str, Any] = dict(
-            zip((name for name, _ in load_columns(self._simulation.case)), loads, strict=True)
-        )
+        row: dict[str, Any] = load_values(self._simulation.case, self._loads)
         row.update({name: value for name, (value, _) in driven_columns(self._simulation).items()})
         for one in system.insertions.sources:
             row.update(one.report())
@@ -303,17 +287,16 @@ class Outputs:
 
     def write_snapshot(self) -> None:
         """Write a snapshot of particles and walls, and the collisions until now. Collective."""
-        self._particles.write()
-        self._walls.write()
+        self._files.particles.write()
+        self._files.walls.write()
         warn_of_thin_walls(self._simulation.system)
         if self._simulation.system.collisions is not None:
             found = collisions_of(self._simulation.system)
-            if self._root:
-                write_collisions(self._folder / COLLISION_FILE, found)
+            self._files.agree(lambda: write_collisions(self._folder / COLLISION_FILE, found))
 
     def write_fields(self) -> None:
         """Write the continuum fields whose averages are finished at the present step."""
-        self._fields.write()
+        self._files.fields.write()
 
     def write_present(self, *, checkpoint: bool) -> None:
         """Write a row of the series and a snapshot of the present step, and maybe a checkpoint, to disk. Collective."""
@@ -347,7 +330,7 @@ class Outputs:
         path, digests = self._checkpoints.write_tables(
             step, tables, attributes, system.exchange, begins=begins, no_state=OBSERVING
         )
-        on_first_rank(system.exchange, lambda: record_digest(self._folder, step, digests.state))
+        self._files.agree(lambda: record_digest(self._folder, step, digests.state))
         return path
 
     def has_stage(self, name: str) -> bool:
@@ -363,14 +346,17 @@ class Outputs:
         CheckpointError
             On all ranks, if that cannot be done.
         """
-        on_first_rank(self._simulation.system.exchange, lambda: self._checkpoints.keep_as_stage(path, name))
+        self._files.agree(lambda: self._checkpoints.keep_as_stage(path, name))
 
     def flush(self) -> None:
-        """Write buffered rows of the series and snapshots to disk. Collective."""
-        for file in self._files():
-            file.flush()
-        if self._root:
-            self._series.flush()
+        """Write buffered rows of the series, snapshots and lines of the log to disk. Collective.
+
+        Raises
+        ------
+        CheckpointError
+            On all ranks, if they cannot be written.
+        """
+        self._files.flush()
 
     def note(self, text: str) -> None:
         """Log a line."""
@@ -382,14 +368,30 @@ class Outputs:
         self._progress.close()
         self._log.text(text)
         if not self._quiet:
-            with to_terminal():
-                print(text)
+            OUTPUT.line(text)
 
-    def close(self) -> None:
-        """Close all files, also after an exception."""
-        for file in self._files():
-            file.close()
-        if self._root:
-            self._progress.close()
-            self._series.close()
-            self._log.close()
+    def __enter__(self) -> Self:
+        """Return the outputs themselves."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close all files; after an exception what fails then is not told."""
+        self.close(quietly=kind is not None)
+
+    def close(self, *, quietly: bool = False) -> None:
+        """Close all files, and give up the folder unless its lock was given.
+
+        Parameters
+        ----------
+        quietly : bool
+            Say nothing of what fails: there is an error already.
+
+        Raises
+        ------
+        CheckpointError
+            If rows, steps or lines that were not written before cannot be written.
+        """
+        self._progress.close()
+        self._files.close(quietly=quietly)

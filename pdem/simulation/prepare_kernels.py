@@ -5,7 +5,6 @@ Each machine compiles once per version. `pdem.simulation.precompile` has the cal
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import warnings
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.numba_private import warning_of_misfit
 from pdem.foundation.signals import SignalFlag
+from pdem.foundation.terminal import ERRORS
 from pdem.output.summary import counted
 from pdem.simulation import precompile
 from pdem.simulation.ranks import warm_up
@@ -125,7 +125,7 @@ class _Progress:
     def begin(self) -> None:
         """Announce the compilation, and report its progress from now on."""
         self._start, self._stored_at_start = time.monotonic(), _stored_kernels()
-        self._updates = sys.stderr.isatty()
+        self._updates = ERRORS.isatty()
         _print(
             "compiling kernels for this machine: one to three minutes, once per version; "
             f"they are kept in {cache_directory()}"
@@ -145,7 +145,7 @@ class _Progress:
         if self._status is not None:
             (self._status.finish if self.finished else self._status.undo)()
         if self._updates:
-            sys.stderr.write("\r\033[K")
+            ERRORS.write("\r\033[K")
         if self.finished:
             _print(f"kernels are ready after {time.monotonic() - self._start:.0f} s")
 
@@ -157,8 +157,8 @@ class _Progress:
                 self._status.count(compiled)
             text = _progress_text(compiled, now - self._start)
             if self._updates:
-                sys.stderr.write(f"\r\033[Kpdem: {text}")
-                sys.stderr.flush()
+                ERRORS.write(f"\r\033[Kpdem: {text}")
+                ERRORS.flush()
             elif now - said >= _SECONDS_BETWEEN_LINES:
                 said = now
                 _print(text)
@@ -177,5 +177,4 @@ def _stored_kernels() -> int:
 
 
 def _print(text: str) -> None:
-    sys.stderr.write(f"pdem: {text}\n")
-    sys.stderr.flush()
+    ERRORS.line(f"pdem: {text}")

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.restart_checks import check_end
+from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import Interrupted, ObserverError
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.run_folder import keep_files
 from pdem.output.summary import OverRanks, end_report
 from pdem.simulation.blow_up import BlowUp
 from pdem.simulation.engine import RestartPoint
+from pdem.simulation.folder_use import FOLDER_USE, FolderUse
 from pdem.simulation.forecast import record_speed
 from pdem.simulation.insertions import report_lines
 from pdem.simulation.mass_balance import departure_lines
 from pdem.simulation.observation import Observation
-from pdem.simulation.output_folder import PYTHON, begins_elsewhere
+from pdem.simulation.output_folder import begins_elsewhere
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.run_end import telling_status
 from pdem.simulation.schedule import Schedule
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
     from pdem.containers.exchange import Exchange
     from pdem.simulation.engine import Engine
-    from pdem.simulation.output_folder import UserCommands
     from pdem.simulation.schedule import Window
     from pdem.simulation.state import Groups
     from pdem.simulation.trace import Trace
@@ -53,8 +54,7 @@ def run(
     findings: Sequence[object] = (),
     flag: SignalFlag | None = None,
     trace: Trace | None = None,
-    overwrite: bool = False,
-    commands: UserCommands = PYTHON,
+    use: FolderUse = FOLDER_USE,
     observers: Sequence[Any] | None = None,
     files: Mapping[str, bytes] | None = None,
     window: Window | None = None,
@@ -73,10 +73,8 @@ def run(
         Context that is entered already, to catch signals before the run as well; by default one for the run.
     trace : Trace, optional
         Records the first steps.
-    overwrite : bool
-        See `Simulation.run`.
-    commands : UserCommands
-        Suggested by error messages on a run in the folder.
+    use : FolderUse
+        How the run comes to its output folder.
     observers : sequence of callable or Observer, optional
         See `Simulation.run`.
     files : mapping of str to bytes, optional
@@ -87,7 +85,9 @@ def run(
     Raises
     ------
     InputError, CaseError
-        If the output folder holds a run or cannot be made, or the case ends before its first step.
+        If the output folder holds a run, is in use or cannot be made, or the case ends before its first step.
+    CheckpointError
+        If a file cannot be written; the last checkpoint stays as it is.
     ObserverError
         If an observer fails; the state before is in a checkpoint.
     Interrupted
@@ -101,16 +101,14 @@ def run(
     observation.call_due()
     outputs, simulation.outputs = simulation.outputs, None
     if outputs is None:
-        outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, commands=commands)
+        outputs = Outputs(simulation, quiet=quiet, findings=findings, use=use)
     else:
         outputs.begin_run(quiet=quiet)
-    begins = window is None and begins_elsewhere(simulation)
-    simulation.restart_point = RestartPoint(
-        Path(simulation.case.output.folder), simulation.case, simulation.step
-    )
-    if files and simulation.system.exchange.rank == 0:
-        keep_files(simulation.case.output.folder, files)
-    try:
+    with outputs:
+        begins = window is None and begins_elsewhere(simulation)
+        folder = simulation.case.output.folder
+        simulation.restart_point = RestartPoint(Path(folder), simulation.case, simulation.step)
+        on_first_rank(simulation.system.exchange, lambda: keep_files(folder, files or {}))
         with (
             SignalFlag() if flag is None else nullcontext(flag) as listening,
             nullcontext() if trace is None else trace.recording(simulation),
@@ -118,8 +116,6 @@ def run(
             simulation.system.stop_requested = lambda: listening.requested
             schedule = Schedule(simulation, window)
             return _Run(simulation, outputs, trace, observation, schedule).run_to_end(begins=begins)
-    finally:
-        outputs.close()
 
 
 class _Run:
@@ -309,6 +305,7 @@ class _Run:
         measured, system = simulation.measures(), simulation.system
         first_lines = [self._settings_line(measured.particles), *self._exchange_report()]
         sensor_lines = finish_sensors(system, Path(simulation.case.output.folder))
+        self.outputs.flush()
         table = _over_ranks(simulation.phases.seconds, exchange)
         if exchange.rank:
             return

@@ -14,6 +14,7 @@ from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import advance_by
 from pdem.simulation.cluster_steps import place_written_clusters
 from pdem.simulation.fixed_loads import fixed_loads
+from pdem.simulation.folder_use import FolderUse
 from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.observation import Observation
 from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
@@ -238,7 +239,7 @@ class Scripting(Reductions):
 
         if self.outputs is None:
             simulation: Any = self
-            self.outputs = Outputs(simulation, quiet=True, findings=(), overwrite=overwrite)
+            self.outputs = Outputs(simulation, quiet=True, findings=(), use=FolderUse(overwrite))
         self.outputs.write_present(checkpoint=checkpoint)
 
     def close(self) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.case.sensor_columns import AXES
 from pdem.case.stress_columns import stress_columns, writes_stress
+from pdem.containers.group import on_first_rank
 from pdem.foundation.sums import ExactSums
+from pdem.output.storage import save_file
 from pdem.output.summary import counted
 from pdem.particles import regions
 from pdem.simulation.acting_contacts import acting_contacts
@@ -101,12 +104,13 @@ def finish_sensors(system: System, folder: Path) -> list[str]:
             times, stays = stays_of(place)
             path = folder / f"{place.name}_residence.csv"
             lines.append(f"sensor {place.name}: {counted(int(stays.sum()), 'stay')} in {path}")
-            if system.exchange.rank == 0:
-                rows = [
-                    f"{time!r},{count}\n" for time, count in zip(times.tolist(), stays.tolist(), strict=True)
-                ]
-                path.write_text("stay [s],particles [1]\n" + "".join(rows), encoding="utf-8")
+            on_first_rank(system.exchange, partial(_write_stays, path, times, stays))
     return lines
+
+
+def _write_stays(path: Path, times: NDArray[np.float64], stays: NDArray[np.int64]) -> None:
+    rows = [f"{time!r},{count}\n" for time, count in zip(times.tolist(), stays.tolist(), strict=True)]
+    save_file(path, "stay [s],particles [1]\n" + "".join(rows), "make room, then restart")
 
 
 def _passage(system: System, place: SensorPlace, line: bool) -> list[float]:

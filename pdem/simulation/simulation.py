@@ -31,6 +31,7 @@ from pdem.simulation.contact_forces import compute_contact_forces
 from pdem.simulation.driven_walls import driven_reports
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
+from pdem.simulation.folder_use import FolderUse
 from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at, warn_of_processes_beside
 from pdem.simulation.insertions import InsertionControl
 from pdem.simulation.own_forces import forces_of_run
@@ -310,7 +311,7 @@ class Simulation(Scripting):
         from pdem.simulation.run import run
 
         self._require_no_observer("run")
-        return run(self, overwrite=overwrite, observers=observers)
+        return run(self, use=FolderUse(overwrite), observers=observers)
 
     def gather(self) -> dict[str, NDArray[Any]] | None:
         """Return all particles by name of the field, sorted by id, on rank 0; None elsewhere. Collective."""

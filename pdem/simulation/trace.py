@@ -17,6 +17,7 @@ import numpy as np
 
 from pdem.containers.group import wait_for_all
 from pdem.foundation.errors import BlowUpError, InputError, Interrupted
+from pdem.foundation.files import write_file
 from pdem.foundation.version import VERSION
 from pdem.output.log import logger
 from pdem.output.storage import reason
@@ -185,7 +186,7 @@ class Trace:
             "traceEvents": events_of(columns),
         }
         try:
-            path.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
+            write_file(path, json.dumps(document, separators=(",", ":")) + "\n")
         except OSError as error:  # the run matters more than its trace
             logger.warning("%s: the trace cannot be written (%s)", path, reason(error))
 

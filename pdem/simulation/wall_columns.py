@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pdem.case.schema import CaseData
     from pdem.simulation.engine import Engine
 
@@ -19,6 +21,14 @@ def load_columns(case: CaseData) -> list[tuple[str, str]]:
         for quantity, axes, unit in _LOAD_COLUMNS
         for axis in axes
     ]
+
+
+def load_values(case: CaseData, loads: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return the values of `load_columns` for the loads by wall."""
+    values = (
+        float(value) for load in loads.values() for value in (*load["force"], *load["torque"], load["power"])
+    )
+    return dict(zip((name for name, _ in load_columns(case)), values, strict=True))
 
 
 def driven_columns(simulation: Engine) -> dict[str, tuple[float, str]]:

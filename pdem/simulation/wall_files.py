@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.group import on_each_rank
 from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.snapshots import PRESENT
 from pdem.simulation.wall_output import (
@@ -71,6 +72,11 @@ class WallFiles:
         loads = simulation.wall_loads()
         nodal_loads = summed_loads(simulation.system, self._bodies)
         wear = wear_depths(simulation.system)
+        on_each_rank(simulation.system.exchange, lambda: self._append(loads, nodal_loads, wear))
+
+    def _append(self, loads: Mapping[str, Any], nodal_loads: Any, wear: Any) -> None:
+        """Append the walls with what acts on them, if this rank has the file."""
+        simulation = self._simulation
         walls = simulation.system.moving_walls
         if self._file is None or self._bodies is None or nodal_loads is None or walls is None:
             return

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from pdem.foundation.errors import InputError
+from pdem.output.storage import save_file
 from pdem.scaling.batch_scripts import seconds_of, template_text
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ def write_batch_script(base: Path, jobs: int, time: str, tasks: int, threads: in
         "tasks": str(tasks), "threads": str(threads), "time": time, "folder": shlex.quote(str(base)),
     }  # fmt: skip
     path = base / SCRIPT_FILE
-    try:
-        path.write_text(template_text("sweep", values), encoding="utf-8")
-        path.chmod(0o755)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); name another folder") from None
+    save_file(path, template_text("sweep", values))
+    path.chmod(0o755)
     return path

@@ -20,7 +20,7 @@ from pdem.sweeps.design import ends_of, share_of, value_at
 from pdem.sweeps.least_squares import covariance_of, minimise
 from pdem.sweeps.measure_sections import OwnMeasure
 from pdem.sweeps.sections import CalibrationPlan, plan_of_document
-from pdem.sweeps.setup import Setup
+from pdem.sweeps.setup import Setup, holds_folder
 from pdem.sweeps.sweep import compute, table_of
 from pdem.sweeps.table import Row, Table, spread
 
@@ -101,6 +101,7 @@ def _target(name: str, given: Any) -> dict[str, float]:
     return {"value": value, "uncertainty": uncertainty}
 
 
+@holds_folder
 def play_calibration(
     setup: Setup,
     at_once: int = 1,

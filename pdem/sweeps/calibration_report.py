@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.output.figure import can_draw, empty_figure
+from pdem.output.figure import can_draw, empty_figure, save_figure
+from pdem.output.storage import save_file
 from pdem.sweeps.calibration_result import correlation_rows, match_rows, parameter_rows, verdict
-from pdem.sweeps.report import REPORT_FILE, markdown, save_figure, shown, with_unit
-from pdem.sweeps.table import input_error_if_unwritable, write_rows
+from pdem.sweeps.report import REPORT_FILE, markdown, shown, with_unit
+from pdem.sweeps.table import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,9 +38,7 @@ def write_calibration(done: Calibration, title: str) -> None:
     done.table.write(done.folder)
     write_rows(done.folder / PARAMETER_TABLE, _table(done))
     pictures = _pictures(done) if can_draw() else []
-    path = done.folder / REPORT_FILE
-    with input_error_if_unwritable(path):
-        path.write_text("\n".join(_page(done, title, pictures)) + "\n", encoding="utf-8")
+    save_file(done.folder / REPORT_FILE, "\n".join(_page(done, title, pictures)) + "\n")
 
 
 def _table(done: Calibration) -> list[list[Any]]:

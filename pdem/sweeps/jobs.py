@@ -15,6 +15,7 @@ from pdem.case.input_files import contents_of, files_in
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoint_folder import STAGE_PREFIX
 from pdem.output.provenance import provenance
+from pdem.output.storage import save_file
 from pdem.replays.branch import check_shared
 from pdem.sweeps.toml_values import toml_value
 
@@ -173,12 +174,7 @@ def write_jobs(base: Path, jobs: Sequence[Job]) -> None:
     InputError
         If it cannot be written.
     """
-    path = base / JOBS_FILE
-    try:
-        base.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}; name another folder") from None
+    save_file(base / JOBS_FILE, json.dumps([asdict(job) for job in jobs]))
 
 
 def read_jobs(base: Path) -> list[Job]:

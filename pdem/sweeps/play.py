@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
 from pdem.case.restart_checks import check_end, set_folder
-from pdem.foundation.errors import CaseError, InputError, Interrupted, PdemError
+from pdem.foundation.errors import CaseError, InputError, Interrupted, PdemError, WriteError
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.run_folder import remove_run
+from pdem.output.storage import save_file
 from pdem.replays.origin import begun
 from pdem.simulation.checked_case import CheckedCase
 from pdem.simulation.engine import RestartPoint
+from pdem.simulation.folder_use import FolderUse, UserCommands
+from pdem.simulation.output_folder import writing_into
 from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run
 from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
+    from pdem.output.folder_lock import FolderLock
     from pdem.sweeps.jobs import Job
+
+IN_SWEEP = UserCommands("", "", "another --folder of the sweep")
+"""Commands for messages on the folder of a job."""
 
 FINISHED, FAILED = "finished", "failed"
 
@@ -70,17 +77,31 @@ def play(base: Path, job: Job, comm: Any = None, threads: int | None = None) -> 
     ------
     Interrupted
         After a stop signal; the job goes on from a checkpoint when it is played again.
+    FolderInUseError
+        If another process computes it; nothing is noted then.
+    WriteError
+        If a file cannot be written; nothing is noted, and the job goes on when there is room.
     """
-    found = on_first(comm, lambda: outcome_of(base, job.name))
+    found: Outcome | None = on_first(comm, lambda: outcome_of(base, job.name))
     if found is not None:
         return found
+    with writing_into(base / job.name, comm, IN_SWEEP) as lock:
+        found = on_first(
+            comm, lambda: outcome_of(base, job.name)
+        )  # another process may have computed it meanwhile
+        return _played(base, job, comm, threads, lock) if found is None else found
+
+
+def _played(base: Path, job: Job, comm: Any, threads: int | None, lock: FolderLock | None) -> Outcome:
     begin = time.perf_counter()
     try:
-        _compute(base, job, comm, threads)
+        _compute(base, job, comm, threads, lock)
         outcome = Outcome(FINISHED, "", time.perf_counter() - begin)
     except Interrupted as error:
         state = str(error).partition("; continue with")[0]
         raise Interrupted(f"{state}; the same command again goes on") from None
+    except WriteError:
+        raise
     except PdemError as error:
         outcome = Outcome(FAILED, str(error), time.perf_counter() - begin)
     on_first(comm, lambda: _write(base, job.name, outcome))
@@ -88,20 +109,24 @@ def play(base: Path, job: Job, comm: Any = None, threads: int | None = None) -> 
 
 
 def _write(base: Path, name: str, outcome: Outcome) -> None:
-    path = _note(base, name)
-    new = path.with_name(f"{path.name}.tmp")
-    new.write_text(json.dumps(asdict(outcome)), encoding="utf-8")
-    new.replace(path)
+    save_file(_note(base, name), json.dumps(asdict(outcome)), "make room; the same command again goes on")
 
 
 def forget(base: Path, name: str) -> None:
-    """Let a job be computed anew: remove the files of its run, and what is noted of it."""
+    """Let a job be computed anew: remove the files of its run, and what is noted of it.
+
+    Raises
+    ------
+    FolderInUseError
+        If another process computes it.
+    """
     if (base / name).is_dir():
-        remove_run(base / name)
+        with writing_into(base / name, None, IN_SWEEP):
+            remove_run(base / name)
     _note(base, name).unlink(missing_ok=True)
 
 
-def _compute(base: Path, job: Job, comm: Any, threads: int | None) -> None:
+def _compute(base: Path, job: Job, comm: Any, threads: int | None, lock: FolderLock | None) -> None:
     """Run a job to its end, from its newest checkpoint if it has one. Collective."""
     case, folder = Case.from_text(job.text, job.directory), base / job.name
     set_folder(case, folder)
@@ -121,7 +146,7 @@ def _compute(base: Path, job: Job, comm: Any, threads: int | None) -> None:
         stages.last = stages.names.index(job.until)
     if stages.finished or not check_end(case, simulation.step):
         return
-    run(simulation, quiet=True, overwrite=may_begin)
+    run(simulation, quiet=True, use=FolderUse(may_begin, lock=lock))
     if job.until and not (stages.finished and stages.present_name == job.until):
         raise CaseError(
             f"stage {job.until} has not ended before time.end = {case.time.end:g} s; give a later end, or let it end"

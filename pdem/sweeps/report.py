@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.output.figure import can_draw, empty_figure
-from pdem.sweeps.table import input_error_if_unwritable, spread
+from pdem.output.figure import can_draw, empty_figure, save_figure
+from pdem.output.storage import save_file
+from pdem.sweeps.table import spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,10 +112,7 @@ def write_report(table: Table, folder: Path, title: str, *, picture: bool = True
     if picture and table.analyses and can_draw():
         _draw(table, folder / EFFECTS_PICTURE)
         paths.append(folder / EFFECTS_PICTURE)
-    with input_error_if_unwritable(paths[0]):
-        paths[0].write_text(
-            "\n".join(_page(table, title, has_picture=len(paths) > 1)) + "\n", encoding="utf-8"
-        )
+    save_file(paths[0], "\n".join(_page(table, title, has_picture=len(paths) > 1)) + "\n")
     return paths
 
 
@@ -171,18 +169,6 @@ def _draw(table: Table, path: Path) -> None:
 def with_unit(name: str, unit: str) -> str:
     """Return the name of a measure with its unit, as axes have it."""
     return name if unit == "1" else f"{name} [{unit}]"
-
-
-def save_figure(figure: Any, path: Path) -> None:
-    """Write a picture.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    with input_error_if_unwritable(path):
-        figure.savefig(path, dpi=150)
 
 
 def _panel(axes: Any, table: Table, name: str, measure: str) -> None:

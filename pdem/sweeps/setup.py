@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError, InputError
+from pdem.output.storage import save_file
+from pdem.simulation.folder_use import UserCommands
+from pdem.simulation.output_folder import writing_into
 from pdem.sweeps.design import points_of
 from pdem.sweeps.jobs import BEGINNINGS, jobs_of, settings_of, write_jobs
 from pdem.sweeps.measure_checks import check_measures
@@ -16,7 +20,7 @@ from pdem.sweeps.play import FINISHED, forget, outcome_of
 from pdem.sweeps.sections import RunsPlan, SweepPlan, plan_of_document, read_document, text_of_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pdem.sweeps.jobs import Job
 
@@ -73,6 +77,27 @@ class Setup:
             size = self.plan.perturbation
             case.override(f"perturbation={{size={size!r}, seed={given + replica}}}")
         return case
+
+
+FOLDER_OF_SWEEP = UserCommands("", "", "-o FOLDER")
+"""Commands for messages on the folder of a sweep or a calibration."""
+
+
+def holds_folder(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of a setup and others, `comm` among them, hold the lock on the folder of that setup. Collective.
+
+    Raises
+    ------
+    FolderInUseError
+        When it is called while another process computes in that folder.
+    """
+
+    @wraps(function)
+    def locked(setup: Setup, at_once: int = 1, comm: Any = None, *more: Any, **others: Any) -> Any:
+        with writing_into(setup.base, comm, FOLDER_OF_SWEEP):
+            return function(setup, at_once, comm, *more, **others)
+
+    return locked
 
 
 def read_setup(kind: type[RunsPlan], path: Path) -> Setup:
@@ -137,7 +162,7 @@ def prepare(setup: Setup) -> tuple[list[Job], list[str]]:
     _forget_what_is_gone(setup.base, jobs)
     write_jobs(setup.base, jobs)
     if setup.plan.case != "case":  # a script has no file to go on with
-        (setup.base / setup.plan.file).write_text(text_of_plan(setup.plan), encoding="utf-8")
+        save_file(setup.base / setup.plan.file, text_of_plan(setup.plan))
     return jobs, names
 
 

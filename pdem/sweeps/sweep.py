@@ -17,7 +17,7 @@ from pdem.sweeps.measures import measured
 from pdem.sweeps.play import FINISHED, outcome_of
 from pdem.sweeps.report import shown, summary, write_report
 from pdem.sweeps.sections import SweepPlan, plan_of_document
-from pdem.sweeps.setup import Setup, prepare
+from pdem.sweeps.setup import Setup, holds_folder, prepare
 from pdem.sweeps.table import Row, Table
 from pdem.sweeps.workers import play_all
 
@@ -151,6 +151,7 @@ def _varied(given: Any) -> dict[str, Any]:
     return {"values": [one.item() if hasattr(one, "item") else one for one in given]}
 
 
+@holds_folder
 def play_sweep(
     setup: Setup,
     at_once: int = 1,

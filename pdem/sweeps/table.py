@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import InputError
+from pdem.output.storage import save_file
 from pdem.sweeps.effects import Analysis, analysed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 RUN_TABLE, POINT_TABLE, EFFECT_TABLE = "table.csv", "points.csv", "effects.csv"
@@ -179,21 +180,6 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
     return float(finite.mean()), deviation, deviation / math.sqrt(len(finite))
 
 
-@contextmanager
-def input_error_if_unwritable(path: Path) -> Iterator[None]:
-    """Tell of a file that cannot be written.
-
-    Raises
-    ------
-    InputError
-        In place of the error of the system.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}; make room") from None
-
-
 def write_rows(path: Path, lines: Sequence[Sequence[Any]]) -> None:
     """Write rows as CSV.
 
@@ -202,7 +188,6 @@ def write_rows(path: Path, lines: Sequence[Sequence[Any]]) -> None:
     InputError
         If the file cannot be written.
     """
-    with input_error_if_unwritable(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(lines)
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(lines)
+    save_file(path, text.getvalue())

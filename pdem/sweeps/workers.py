@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdem.foundation.errors import Interrupted
+from pdem.foundation.errors import FolderInUseError, InputError, Interrupted, WriteError
 from pdem.foundation.machine import available_cores
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.simulation.helper_process import helper_environment
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     Report = Callable[[Job, Outcome], object]
 
-STOPPED = "stopped"
-"""State of a job that a signal has stopped: it goes on the next time."""
+STOPPED, REFUSED = "stopped", "refused"
+"""States of a job that a signal has stopped, and of one whose files cannot be written: it goes on the next time."""
 
 _PROGRAM = "from pdem.sweeps.workers import serve; serve({!r}, {!r})"
 _STDERR_LINES = 15
@@ -103,6 +103,7 @@ class _Workers:
         self._change = threading.Condition()
         self._processes: list[subprocess.Popen[str]] = []
         self._stops = False
+        self._refused = ""
 
     def play(self, at_once: int, threads: int) -> None:
         """Compute all jobs, so many at a time.
@@ -111,6 +112,8 @@ class _Workers:
         ------
         Interrupted
             After a stop signal.
+        InputError
+            If files of a job cannot be written.
         """
         count = min(at_once, len(self._waiting))
         with SignalFlag() as flag:
@@ -119,8 +122,10 @@ class _Workers:
                 one.start()
             while any(one.is_alive() for one in drivers):
                 time.sleep(0.05)
-                if flag.requested and not self._stops:
+                if (flag.requested or self._refused) and not self._stops:
                     self._stop()
+        if self._refused:
+            raise InputError(f"{self._refused}; the same command again goes on")
         if flag.requested:
             state = f"{signal_name(flag.requested)}: the runs under way have kept their state"
             raise Interrupted(f"{state}; the same command again goes on")
@@ -149,7 +154,9 @@ class _Workers:
     def _finish(self, number: int, outcome: Outcome) -> None:
         with self._change:
             job = self._jobs[number]
-            if outcome.state != STOPPED:
+            if outcome.state == REFUSED:
+                self._refused = self._refused or outcome.message
+            elif outcome.state != STOPPED:
                 self._done[job.name] = outcome
                 self._report(job, outcome)
             self._change.notify_all()
@@ -225,6 +232,8 @@ def serve(base: str, threads: int) -> None:
             outcome = play(Path(base), jobs[int(line)], None, threads)
         except Interrupted:
             outcome = Outcome(STOPPED)
+        except (FolderInUseError, WriteError) as error:
+            outcome = Outcome(REFUSED, str(error))
         except Exception:
             outcome = Outcome(FAILED, traceback.format_exc())
         replies.write(json.dumps(asdict(outcome)) + "\n")

@@ -11,6 +11,8 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.output.checkpoint import read_checkpoint
+from pdem.output.storage import save_file
+from pdem.simulation.folder_use import FolderUse
 from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run
 from pdem.simulation.simulation import Simulation
@@ -95,7 +97,7 @@ def run_variant(case: Case, communicator: Any, variant: Variant, start: Path | N
         first = communicator is None or communicator.rank == 0
         state = read_checkpoint(start).groups if first else None
     simulation = Simulation(case, communicator, threads=variant.threads, state=state)
-    run(simulation, quiet=True, overwrite=True)
+    run(simulation, quiet=True, use=FolderUse(overwrite=True))
     return _counts_of(simulation)
 
 
@@ -132,7 +134,7 @@ def write_plan(path: Path, case: Path, settings: Sequence[str], variants: Sequen
         Variants on the same number of ranks.
     """
     plan = {"case": str(case), "settings": list(settings), "cells": [asdict(variant) for variant in variants]}
-    path.write_text(json.dumps(plan), encoding="utf-8")
+    save_file(path, json.dumps(plan))
 
 
 def run_plan(communicator: Any, path: Path) -> None:
@@ -147,7 +149,7 @@ def run_plan(communicator: Any, path: Path) -> None:
         start = middle_checkpoint(path.parent, variant.before) if variant.before else None
         counts = run_variant(case, communicator, variant, start)
         if communicator is None or communicator.rank == 0:
-            (folder / "played.json").write_text(json.dumps(asdict(counts)), encoding="utf-8")
+            save_file(folder / "played.json", json.dumps(asdict(counts)))
 
 
 def middle_checkpoint(folder: Path, ranks: int) -> Path:

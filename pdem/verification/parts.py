@@ -7,8 +7,8 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from pdem.foundation.files import write_file
 from pdem.output.provenance import provenance
-from pdem.output.storage import publish
 from pdem.verification.study import Finding, Table
 
 if TYPE_CHECKING:
@@ -87,7 +87,4 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _write(path: Path, parts: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".tmp")
-    text = json.dumps({"made_by": provenance(), "parts": parts}, default=float, indent=1)
-    new.write_text(text, encoding="utf-8")
-    publish(new, path)
+    write_file(path, json.dumps({"made_by": provenance(), "parts": parts}, default=float, indent=1))

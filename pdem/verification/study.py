@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.output.figure import empty_figure
+from pdem.output.figure import empty_figure, save_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -190,9 +190,8 @@ class Notebook:
         for one in axes[panels:]:
             one.remove()
         yield axes[0] if panels == 1 else axes[:panels]
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{name}.png"
-        figure.savefig(path, dpi=_DOTS_PER_INCH)
+        save_figure(figure, path, _DOTS_PER_INCH)
         self.plots.append(path)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.foundation.errors import InputError
 from pdem.foundation.version import VERSION
 from pdem.output.provenance import provenance
+from pdem.output.storage import save_file
 from pdem.verification.study import Finding
 
 if TYPE_CHECKING:
@@ -112,7 +113,6 @@ def write(kept: Kept, folder: Path) -> list[Path]:
         If there is a summary that cannot be read.
     """
     own = folder / kept.name
-    own.mkdir(parents=True, exist_ok=True)
     found = {**read(folder), kept.name: kept}
     files = {
         own / PAGE: page(kept),
@@ -120,7 +120,7 @@ def write(kept: Kept, folder: Path) -> list[Path]:
         folder / PAGE_OF_ALL: summary_page(list(found.values())),
     }
     for path, text in files.items():
-        path.write_text(text, encoding="utf-8")
+        save_file(path, text)
     return list(files)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import resource
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from small_disks import largest_file
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
@@ -91,17 +91,6 @@ def tables(groups, exchange, seed, empty=()):
         else:
             found[name] = Table(columns)
     return found
-
-
-@contextmanager
-def file_size_limit(limit):
-    """Let writes fail behind `limit` bytes, as they do on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def agreed_error(communicator, work, match):
@@ -213,7 +202,7 @@ def test_a_disk_full_for_one_rank_ends_all_and_keeps_the_file_before(
     older, _ = folder.write_tables(5, tables(groups, exchange, 1), ATTRIBUTES, exchange)
     before = older.read_bytes()
     for full in range(ranks):
-        with file_size_limit(LIMIT if exchange.rank == full else resource.RLIM_INFINITY):
+        with largest_file(LIMIT if exchange.rank == full else resource.RLIM_INFINITY):
             agreed_error(
                 communicator,
                 lambda: folder.write_tables(6, tables(groups, exchange, 2), ATTRIBUTES, exchange),
@@ -236,7 +225,7 @@ def test_snapshots_before_stay_when_the_disk_is_full_for_one_rank(exchange, comm
 
     write(0)
     for full in range(ranks):
-        with file_size_limit(LIMIT if exchange.rank == full else resource.RLIM_INFINITY):
+        with largest_file(LIMIT if exchange.rank == full else resource.RLIM_INFINITY):
             agreed_error(communicator, lambda: write(1), "snapshots before are untouched; free space")
     write(1)
     if exchange.rank == 0:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from small_disks import largest_file
 
 from pdem.case.sections import OUTPUT_SHARES, Output
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.output import checkpoint as module
 from pdem.output import parallel_hdf5
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import (
@@ -234,26 +231,11 @@ def test_what_hdf5_would_not_give_back_is_refused(tmp_path: Path, columns: Any, 
     assert not list(tmp_path.iterdir())
 
 
-@contextmanager
-def file_size_limit(limit: int) -> Iterator[None]:
-    """Let writes fail behind `limit` bytes, as they do on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.parametrize("room_is_checked", [True, False])
-def test_a_full_disk_leaves_the_checkpoint_before(
-    small: Path, room_is_checked: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("limit", [0, 511, 1000, 3000, 50_000, 240_000])
+def test_a_full_disk_leaves_the_checkpoint_before(small: Path, limit: int) -> None:
     before = small.read_bytes()
-    if not room_is_checked:  # the disk fills while HDF5 is writing
-        monkeypatch.setattr(module, "reserve", lambda *_: None)
     with (
-        file_size_limit(50_000),
+        largest_file(limit),
         pytest.raises(CheckpointError, match="one before is untouched; free space") as caught,
     ):
         write_checkpoint(small, {"particles": {"position": np.ones((10_000, 3))}}, {})

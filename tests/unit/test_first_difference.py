@@ -17,6 +17,7 @@ from pdem.foundation.errors import BlowUpError, InputError
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.replays.first_entry import first_entry
+from pdem.simulation.folder_use import FolderUse
 from pdem.simulation.run import run
 
 pytestmark = pytest.mark.compiles
@@ -108,7 +109,7 @@ def test_a_bit_in_a_checkpoint_from_which_a_run_went_on(made, tmp_path):
     flip(start)
     flip(b / "stage-opening.h5")
     on = pdem.Simulation.restart(start, threads=1)
-    run(on, quiet=True, overwrite=True)
+    run(on, quiet=True, use=FolderUse(overwrite=True))
     for runs in ((a, b), (b, a)):
         found = first(*runs)
         assert (found.kind, found.step) == ("altered", 400)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdem.foundation import cache, kernel_cache
+from pdem.foundation.cache_places import choose
 from pdem.foundation.kernel_cache import KernelFiles
 from pdem.foundation.machine import has_openmp
 
@@ -43,11 +44,11 @@ def test_the_users_choices_are_heeded(tmp_path):
 
 def test_a_home_that_cannot_be_written_is_replaced_with_a_warning(tmp_path):
     (tmp_path / "file").touch()
-    result = run(SHOW, PDEM_CACHE_DIR=str(tmp_path / "file"), TMPDIR=str(tmp_path))
+    result = run(SHOW, PDEM_CACHE_DIR=str(tmp_path / "file"), HOME="/nonexistent", TMPDIR=str(tmp_path))
     folder = Path(result.stdout.strip())
     assert folder.is_dir()
     assert folder.parent == tmp_path / f"pdem-{os.getuid()}"
-    assert "cannot be kept in" in result.stderr
+    assert "cannot be stored in" in result.stderr
     assert "set PDEM_CACHE_DIR" in result.stderr
 
 
@@ -87,13 +88,15 @@ def test_another_source_is_another_folder(tmp_path, monkeypatch):
     assert len(set(digests[1:])) == 3
 
 
-def test_folders_unused_for_a_month_are_removed(tmp_path):
+def test_folders_unused_for_a_month_are_removed(tmp_path, monkeypatch):
     old, new, foreign = tmp_path / "a-numba0", tmp_path / "b-numba0", tmp_path / "other"
     for folder in (old, new, foreign):
         folder.mkdir()
     for folder in (old, foreign):
         os.utime(folder, (0, 0))
-    cache._prepared(tmp_path / "c-numba0", private=False)
+    monkeypatch.setenv("PDEM_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert choose("c-numba0").kept == tmp_path / "c-numba0"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b-numba0", "c-numba0", "other"]
 
 
@@ -101,9 +104,11 @@ def test_two_ranks_may_make_the_folder_at_the_same_moment(tmp_path, monkeypatch)
     made = tmp_path / "a" / "b"
     made.mkdir(parents=True)
     once = iter([False])
-    seen = Path.is_dir
-    monkeypatch.setattr(Path, "is_dir", lambda path: next(once, None) is None and seen(path))
-    assert cache._prepared(made, private=False) == made
+    seen = os.path.isdir
+    monkeypatch.setattr(os.path, "isdir", lambda path: next(once, None) is None and seen(path))
+    monkeypatch.setenv("PDEM_CACHE_DIR", str(made.parent))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert choose("b").kept == made
 
 
 def test_marks_are_per_tag(tmp_path, monkeypatch):

@@ -15,11 +15,12 @@ from folders import CASE, PLATE
 
 from cases import Grains, make_case
 from pdem.case.model import Case
+from pdem.foundation import processes
 from pdem.foundation.errors import Interrupted
 from pdem.foundation.signals import SignalFlag
-from pdem.output import run_status
+from pdem.output.folder_lock import FolderLock
 from pdem.output.run_folder import remove_run
-from pdem.output.run_status import STATUS_FILE, CompilingStatus, RunStatus, read_status, write_status
+from pdem.output.run_status import RUNNING, STATUS_FILE, CompilingStatus, RunStatus, read_status, write_status
 from pdem.simulation import prepare_kernels
 from pdem.simulation.results import Results
 from pdem.simulation.run import run
@@ -284,7 +285,7 @@ def test_kernels_are_counted_while_they_are_compiled(tmp_path, monkeypatch, fail
 
 
 def test_without_proc_a_process_is_asked_for_by_a_signal(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_status, "_PROC", tmp_path)
+    monkeypatch.setattr(processes, "_PROC", tmp_path)
     me = RunStatus.of_this_process("running")
     assert me.is_alive
     process = subprocess.Popen([sys.executable, "-c", ""])
@@ -296,3 +297,17 @@ def test_a_copied_folder_is_what_it_was(here):
     start().run()
     shutil.copytree("out", "copy")
     assert RunState(Path("copy")).read()["status"] == "finished"
+
+
+def test_a_run_that_is_about_to_be_refused_says_nothing_over_the_one_that_writes(tmp_path):
+    lock = FolderLock.acquire(tmp_path)
+    try:
+        write_status(tmp_path, RunStatus.of_this_process(RUNNING))
+        before = (tmp_path / STATUS_FILE).read_bytes()
+        status = CompilingStatus(tmp_path)
+        status.count(3)
+        status.finish()
+        status.undo()
+        assert (tmp_path / STATUS_FILE).read_bytes() == before
+    finally:
+        lock.release()

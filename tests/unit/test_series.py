@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import resource
 from pathlib import Path
 
 import h5py
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_disks import largest_file
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output import series as module
@@ -132,13 +132,8 @@ def test_a_full_disk_keeps_rows_for_a_later_flush(tmp_path: Path) -> None:
         series.append(row(step))
     series.flush()
     series.append(row(3))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    try:
-        with pytest.raises(CheckpointError, match=r"series.*free space"):
-            series.flush()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with largest_file(100), pytest.raises(CheckpointError, match=r"series.*free space"):
+        series.flush()
     series.append(row(4))
     series.close()
     assert stored_steps(tmp_path) == [0, 1, 2, 3, 4]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import Field, written_fields
-from pdem.output import growing_datasets, growing_snapshots, snapshots, vtkhdf
+from pdem.output import growing_datasets, snapshots, vtkhdf
 from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
 
 FACET_START = np.array([0, 4, 7, 12])
@@ -356,25 +356,6 @@ def test_a_file_that_cannot_be_continued_is_kept_aside(
     assert path.with_name("p.vtkhdf.torn-1").read_bytes() == before
     assert vtkhdf.read_times(path).tolist() == [1.0]
     assert "p.vtkhdf.torn-1" in caplog.text
-
-
-def test_a_full_disk_leaves_the_snapshots_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "p.vtkhdf"
-    series = ParticleSnapshots(path)
-    series.write(0.0, 0, particles(3, 0))
-    series.close()
-    before = path.read_bytes()
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(growing_snapshots, "reserve", full)
-        with pytest.raises(CheckpointError, match=r"p\.vtkhdf.*No space left.*free space"):
-            series.write(1.0, 1, particles(3, 1))
-    assert path.read_bytes() == before
-    series.write(1.0, 1, particles(3, 1))
-    assert vtkhdf.read_times(path).tolist() == [0, 1]
 
 
 def test_missing_columns_and_files_are_named(tmp_path: Path) -> None:

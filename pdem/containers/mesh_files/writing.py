@@ -12,6 +12,7 @@ from pdem.containers.mesh_files.by_meshio import first_line, listening
 from pdem.containers.mesh_files.ply import write_ply
 from pdem.containers.mesh_files.vtk import write_vtk
 from pdem.foundation.errors import MeshError
+from pdem.foundation.files import whole_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,27 +37,42 @@ def write_surface(
     suffix = path.suffix.lower()
     if suffix == ".stl" and np.diff(start).max() > 3:
         raise MeshError(f"{path}: STL holds triangles only, this mesh has polygons: write {_ANY}")
-    said = io.StringIO()
+    names: list[str] = []
     try:
-        if suffix == ".ply":
-            write_ply(path, vertices, start, loops)
-            return
-        if suffix == ".vtk":
-            write_vtk(path, vertices, start, loops)
-            return
-        import meshio
-
-        with listening(said):
-            blocks = _blocks_of(start, loops)
-            kinds = "gmsh" if len(blocks) == 1 else "gmsh22"  # meshio's 4.1 takes one kind of facets only
-            file_format = kinds if suffix == ".msh" else None
-            meshio.write_points_cells(path, vertices, blocks, file_format=file_format)
+        with whole_file(path) as new:
+            names.append(new.name)
+            _write(new, vertices, start, loops)
     except (Exception, SystemExit) as error:
         reason = first_line(str(error)) or type(error).__name__
+        reason = reason.replace("".join(names) or path.name, path.name)
         raise MeshError(f"{path}: cannot be written ({reason}): write {_ANY}") from error
+
+
+def _write(
+    path: Path, vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
+) -> None:
+    """Write facets to a file.
+
+    Raises
+    ------
+    ValueError and others
+        If the format cannot hold them, or it cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".ply":
+        write_ply(path, vertices, start, loops)
+        return
+    if suffix == ".vtk":
+        write_vtk(path, vertices, start, loops)
+        return
+    import meshio
+
+    said, blocks = io.StringIO(), _blocks_of(start, loops)
+    kinds = "gmsh" if len(blocks) == 1 else "gmsh22"  # meshio's 4.1 takes one kind of facets only
+    with listening(said):
+        meshio.write_points_cells(path, vertices, blocks, file_format=kinds if suffix == ".msh" else None)
     if "Skipping" in said.getvalue() or "Discarding" in said.getvalue():
-        path.unlink(missing_ok=True)
-        raise MeshError(f"{path}: the format cannot hold these facets: write {_ANY}")
+        raise ValueError("the format cannot hold these facets")
 
 
 def _tables(start: NDArray[np.int64], loops: NDArray[np.int64]) -> list[NDArray[np.int64]]:

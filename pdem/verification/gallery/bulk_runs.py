@@ -13,8 +13,9 @@ import numpy as np
 from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.output.run_folder import find_run
-from pdem.output.storage import open_hdf5
-from pdem.simulation.output_folder import PYTHON, require_same_physics
+from pdem.output.storage import open_hdf5, save_file
+from pdem.simulation.folder_use import FolderUse
+from pdem.simulation.output_folder import require_same_physics
 from pdem.simulation.results import Results
 from pdem.simulation.run import run as run_to_end
 from pdem.simulation.simulation import Simulation
@@ -65,14 +66,16 @@ def _finish(case: Case, folder: Path, threads: int, observers: Sequence[Any]) ->
     """Run a case to its end in a folder, from the begin or from where a run of it was stopped."""
     found = find_run(folder)
     if found is None or found.checkpoint is None:
-        run_to_end(Simulation(case, threads=threads), quiet=True, overwrite=True, observers=observers)
+        run_to_end(
+            Simulation(case, threads=threads), quiet=True, use=FolderUse(overwrite=True), observers=observers
+        )
     else:
         other = Results(folder).case
         require_same_physics(other, case, str(found), "remove the folder, or name another with --folder")
         if (folder / _FINISHED).exists():
             return
         simulation = Simulation.restart(folder, threads=threads)
-        run_to_end(simulation, quiet=True, overwrite=True, commands=PYTHON, observers=observers)
+        run_to_end(simulation, quiet=True, use=FolderUse(overwrite=True), observers=observers)
     (folder / _FINISHED).touch()
 
 
@@ -85,8 +88,7 @@ def _timed(notebook: Notebook, file: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{before + time.perf_counter() - begin:.1f}", encoding="utf-8")
+        save_file(file, f"{before + time.perf_counter() - begin:.1f}")
 
 
 def begin_of_stage(results: Results, number: int) -> float:

@@ -1,0 +1,261 @@
+"""Folders for compiled kernels: which one a user may write, which ones may be read, and whose code they hold.
+
+A kernel is machine code that runs with the rights of whoever loads it. So none is loaded that another user may have
+put there: a folder and what is in it belong to this user, to root, or to the owner of a folder that the user has named,
+and nobody else may write them.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    Owners = Collection[int] | None
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_UNUSED_SECONDS = 30 * 24 * 3600
+READ_VARIABLE = "PDEM_READ_KERNELS"
+"""Environment variable with further folders of kernels, for processes that this one starts."""
+
+_REMEDY = "set PDEM_CACHE_DIR to a folder that only you may write"
+NOWHERE = Path(os.devnull)
+"""In place of a folder where there is none: nothing can be read or written below it."""
+
+
+class CacheWarning(RuntimeWarning):
+    """Compiled kernels are not kept where they should be."""
+
+
+class Places(NamedTuple):
+    """Folders of compiled kernels.
+
+    Attributes
+    ----------
+    kept : Path
+        Where new ones are stored.
+    read : tuple of Path
+        Where they are looked for, one after the other.
+    notice : str
+        What the user should know of that, in one line; empty if there is nothing.
+    """
+
+    kept: Path
+    read: tuple[Path, ...]
+    notice: str
+
+
+def home_folder() -> Path | None:
+    """Return the home folder of this user, None without one: in containers users often have neither entry nor home."""
+    home = os.environ.get("HOME")
+    if not home:
+        with suppress(KeyError):
+            home = pwd.getpwuid(os.getuid()).pw_dir
+    return Path(home) if home and os.path.isdir(home) else None
+
+
+def own_folder() -> Path | None:
+    """Return the folder of this user's caches, None without a home."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    home = home_folder()
+    if given:
+        return Path(given) / "pdem"
+    return None if home is None else home / ".cache" / "pdem"
+
+
+def named_folder() -> Path | None:
+    """Return the folder that the user has named in ``PDEM_CACHE_DIR``, None if there is none."""
+    given = os.environ.get("PDEM_CACHE_DIR")
+    if not given:
+        return None
+    home = home_folder()
+    return home / given[2:] if given.startswith("~/") and home is not None else Path(given)
+
+
+class _Candidate(NamedTuple):
+    """A folder for kernels: the one that it is in, and who may own both; None is anybody."""
+
+    folder: Path
+    base: Path
+    owners: Owners
+
+
+def choose(key: str) -> Places:
+    """Return the folders for kernels of a key, and make the one that is written.
+
+    ``NUMBA_CACHE_DIR``, where it is set, is taken as it is. Otherwise the folder has the name of the key, in
+    ``PDEM_CACHE_DIR`` or else in ``~/.cache/pdem`` (``XDG_CACHE_HOME`` is respected). One that cannot be written is
+    read; what it lacks is stored in the user's own folder, or else in a temporary one.
+
+    Parameters
+    ----------
+    key : str
+        Names processor, versions and sources.
+
+    Returns
+    -------
+    Places
+        Where nothing can be stored, `Places.kept` is a folder that cannot be written.
+    """
+    read, problems = list[Path](), list[str]()
+    for one in _candidates(key):
+        problem = _unfit(one)
+        if not problem:
+            return Places(one.folder, (one.folder, *read, *_handed_on()), _notice(one.base, read, problems))
+        problems.append(f"{one.base} ({problem})")
+        if os.path.isdir(one.folder) and not _doubt(one):
+            read.append(one.folder)
+    return Places(read[0] if read else NOWHERE / key, (*read, *_handed_on()), _notice(None, read, problems))
+
+
+def _candidates(key: str) -> Iterator[_Candidate]:
+    """Yield folders in the order of preference."""
+    given, named, own = os.environ.get("NUMBA_CACHE_DIR"), named_folder(), own_folder()
+    if given:
+        yield _Candidate(Path(given), Path(given), None)
+    elif named is not None:
+        yield _Candidate(named / key, named, None)
+    if own is not None and not given:
+        yield _Candidate(own / key, own, (os.getuid(), 0))
+    with suppress(OSError):  # there may be no temporary folder
+        temporary = Path(tempfile.gettempdir()) / f"pdem-{os.getuid()}"
+        yield _Candidate(temporary / key, temporary, (os.getuid(),))
+        if temporary.stat().st_uid != os.getuid():  # another user has taken the name before
+            new = Path(tempfile.mkdtemp(prefix="pdem-"))
+            yield _Candidate(new / key, new, (os.getuid(),))
+
+
+def _handed_on() -> list[Path]:
+    """Return further folders that the process reads which has started this one."""
+    paths = map(Path, filter(None, os.environ.get(READ_VARIABLE, "").split(os.pathsep)))
+    return [path for path in paths if os.path.isdir(path) and not _doubt(_Candidate(path, path, None))]
+
+
+def _unfit(one: _Candidate) -> str:
+    """Return why new kernels cannot be stored in a folder, empty if they can; it is made if it was missing."""
+    try:
+        if one.owners is not None:  # no folder that others may share
+            _heal(one)
+        is_common = os.path.exists(one.base) and _is_common(one.base.stat())
+        if os.path.exists(one.base) and not is_common and (doubt := _doubt(one._replace(folder=one.base))):
+            return doubt
+        if not os.path.isdir(one.folder):  # another rank may make it at the same moment
+            _make(one.base)
+            _make(one.folder)
+            _remove_unused(one.folder)
+        if doubt := _doubt(one):
+            return doubt
+        os.utime(one.folder)  # says "in use"; fails where nothing could be stored
+    except OSError as error:
+        return error.strerror or str(error)
+    return "" if os.access(one.folder, os.W_OK | os.X_OK) else "cannot be written"
+
+
+def _make(folder: Path) -> None:
+    """Make a folder that nobody else may write, whatever the user's mask for new files."""
+    if not os.path.isdir(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        keep_private(folder)
+
+
+def keep_private(path: Path | int) -> None:
+    """Take from all others the right to write a file or folder of this user."""
+    os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_OTHERS_WRITE)
+
+
+def _heal(one: _Candidate) -> None:
+    """Let only this user write the own folders, if they were made with a mask that let a group do so.
+
+    What others may have put there meanwhile is not loaded: it belongs to them.
+    """
+    for path in (one.base, one.folder):
+        with suppress(OSError):
+            if path.stat().st_uid == os.getuid() and path.stat().st_mode & _OTHERS_WRITE:
+                keep_private(path)
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove the folders beside `folder` that have not been used for a month."""
+    oldest = time.time() - _UNUSED_SECONDS
+    for other in folder.parent.iterdir():
+        with suppress(OSError):
+            if "-numba" in other.name and other.stat().st_mtime < oldest:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+def _doubt(one: _Candidate) -> str:
+    """Return why a folder may hold another user's code, empty if it does not."""
+    try:
+        base, owners = one.base.stat(), one.owners
+        if one.folder != one.base and _is_common(base):
+            owners = (os.getuid(), 0)  # whoever comes first makes the folder in it
+        elif doubt := doubt_of(base, owners):
+            return doubt if one.folder == one.base else f"{one.base} {doubt}"
+        return doubt_of(one.folder.stat(), owners)
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _is_common(status: os.stat_result) -> bool:
+    """Return whether everybody may put files into a folder, and nobody may touch those of others, as in ``/tmp``."""
+    return bool(status.st_mode & stat.S_IWOTH and status.st_mode & stat.S_ISVTX)
+
+
+def doubt_of(status: os.stat_result, owners: Owners) -> str:
+    """Return why what has this status may be another user's work, empty if it is not.
+
+    Parameters
+    ----------
+    status : os.stat_result
+        Of a file or folder.
+    owners : collection of int or None
+        Who may own it; None is anybody.
+    """
+    if owners is not None and status.st_uid not in owners:
+        return f"belongs to {user_name(status.st_uid)}"
+    if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_group_of(status)):
+        return "may be written by other users, chmod go-w makes it safe"
+    return ""
+
+
+def _is_group_of(status: os.stat_result) -> bool:
+    """Return whether the group of a file is the owner's alone: on many systems each user has one of this kind."""
+    try:
+        owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
+    except KeyError:
+        return False
+    return (
+        group.gr_gid == owner.pw_gid and group.gr_name == owner.pw_name and {*group.gr_mem} <= {owner.pw_name}
+    )
+
+
+def user_name(number: int) -> str:
+    """Return the name of a user, or the number of one without an entry."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
+
+
+def _notice(kept: Path | None, read: list[Path], problems: list[str]) -> str:
+    """Return in one line which folders cannot be used as they are, and which is in their place."""
+    if not problems and kept is not None:
+        is_lasting = own_folder() or named_folder() or os.environ.get("NUMBA_CACHE_DIR")
+        return (
+            "" if is_lasting else f"there is no home folder: compiled kernels are kept in {kept}; {_REMEDY}"
+        )
+    new = f"new ones are kept in {kept}" if kept else "new ones are compiled in each run"
+    reading = f"; they are read from {read[0].parent}, " if read else "; "
+    return (
+        f"compiled kernels cannot be stored in {', '.join(problems) or 'any folder'}{reading}{new}; {_REMEDY}"
+    )

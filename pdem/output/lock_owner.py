@@ -1,0 +1,155 @@
+"""Who writes into an output folder, in the words of the lock file: process, host, user, since when; and is it alive."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pdem.foundation.cache_places import user_name
+from pdem.foundation.processes import ENDED, boot, namespace, state_of
+
+_PROC = Path("/proc")
+LOCK_FILE = "run.lock"
+"""Name of the file in an output folder while something writes there."""
+
+_SUSPENDED = "Tt"
+"""States in ``/proc`` of a process that a signal has stopped."""
+
+_HANDED_ON = {
+    "nfs": {"nolock", "local_lock=all", "local_lock=flock"}, "nfs4": {"nolock", "local_lock=all", "local_lock=flock"},
+    "lustre": {"localflock", "noflock"}, "cifs": {"nobrl"}, "smb3": {"nobrl"}, "ceph": set(), "gpfs": set(),
+    "gfs2": set(), "ocfs2": set(),
+}  # fmt: skip
+"""File systems that hand kernel locks on to other nodes, each unless it is mounted with one of these options."""
+
+_IN_MEMORY = ("tmpfs", "overlay", "ramfs", "zfs")
+"""File systems of one machine that have no block device of their own."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The process that has a lock.
+
+    Attributes
+    ----------
+    process : int
+        Its number on its host.
+    host, user, command, since : str
+        Where, of whom and what it is, and when it took the lock (ISO 8601).
+    boot : str
+        Which start of which machine; empty where the system does not tell.
+    started : int
+        When the process has started, in the ticks of its machine; numbers of processes are used again.
+    namespace : str
+        In which its number is unique: containers have their own.
+    """
+
+    process: int
+    host: str
+    user: str
+    command: str
+    since: str
+    boot: str
+    started: int
+    namespace: str
+
+    @classmethod
+    def me(cls) -> Owner:
+        """Return this process."""
+        now, process = datetime.now().astimezone(), os.getpid()
+        return cls(
+            process, platform.node(), user_name(os.getuid()), _command(), now.isoformat(timespec="seconds"), boot(),
+            state_of(process)[1], namespace(),
+        )  # fmt: skip
+
+    @classmethod
+    def read(cls, text: bytes) -> Owner | None:
+        """Return the owner that a lock file names, None if it names none."""
+        with suppress(ValueError, TypeError):
+            found = cls(**json.loads(text))
+            if isinstance(found.process, int) and isinstance(found.since, str):
+                return found
+        return None
+
+    def text(self) -> bytes:
+        """Return what a lock file says."""
+        return json.dumps(asdict(self), indent=1).encode() + b"\n"
+
+    @property
+    def is_of_this_machine(self) -> bool:
+        """Whether it runs, or has run, since the last start of this machine."""
+        return self.boot == boot() and bool(self.boot or self.host == platform.node())
+
+    @property
+    def may_be_alive(self) -> bool:
+        """Whether it runs, as far as that can be told here."""
+        if not self.is_of_this_machine or self.namespace != namespace():
+            return True
+        state, started = state_of(self.process)
+        return state not in ENDED and started == self.started
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether it runs on this machine, and has been stopped by a signal to go on later."""
+        here = self.is_of_this_machine and self.namespace == namespace()
+        return here and state_of(self.process)[0] in _SUSPENDED
+
+    def __str__(self) -> str:
+        """Return what it is and where, in words."""
+        return f"{self.command} (process {self.process} of {self.user} on {self.host})"
+
+
+def _command() -> str:
+    """Return the command of this process in short, such as ``pdem run``."""
+    path = Path(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c") else Path("python")
+    if path.name in ("pdem", "__main__.py"):
+        return " ".join(["pdem", *sys.argv[1:2]])
+    return path.name
+
+
+def has_writer(folder: Path | str) -> bool:
+    """Return whether something writes into a folder, as far as its lock file says so."""
+    with suppress(OSError):
+        owner = Owner.read((Path(folder) / LOCK_FILE).read_bytes())
+        return owner is not None and owner.may_be_alive
+    return False
+
+
+def hands_locks_on(folder: Path) -> bool:
+    """Return whether all that may write into a folder see a kernel lock there, also those on other nodes."""
+    kind, options = _mount_of(os.path.realpath(folder))
+    if kind in _HANDED_ON:
+        return not _HANDED_ON[kind] & options
+    return kind in _IN_MEMORY or kind in _kinds_with_device()
+
+
+def _mount_of(folder: str) -> tuple[str, set[str]]:
+    """Return kind and options of the file system that a folder is on, an empty name if the system does not tell."""
+    found: tuple[str, set[str]] = "", set()
+    longest = -1
+    with suppress(OSError):
+        for line in (_PROC / "self/mountinfo").read_text(errors="replace").splitlines():
+            before, _, after = line.partition(" - ")
+            place = before.split()[4].encode().decode("unicode_escape")
+            inside = folder == place or folder.startswith(place.rstrip("/") + "/")
+            if inside and len(place) >= longest:
+                kind, _, *options = after.split()
+                longest, found = (
+                    len(place),
+                    (kind, {*before.split()[5].split(","), *",".join(options).split(",")}),
+                )
+    return found
+
+
+def _kinds_with_device() -> set[str]:
+    """Return the names of file systems that lie on a disk of this machine."""
+    with suppress(OSError):
+        lines = (_PROC / "filesystems").read_text(encoding="ascii").splitlines()
+        return {line.strip() for line in lines if not line.startswith("nodev")}
+    return set()
