@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from pdem.simulation.simulation import Simulation
     from pdem.sweeps.calibration import calibrate
     from pdem.sweeps.calibration_result import Calibration
+    from pdem.sweeps.measure import measure
+    from pdem.sweeps.measured import Measured
     from pdem.sweeps.sweep import Sweep, sweep
 
 __version__ = VERSION
@@ -71,6 +73,7 @@ _HOMES = {
     "InputError": "pdem.foundation.errors",
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
+    "Measured": "pdem.sweeps.measured",
     "Measures": "pdem.simulation.energy",
     "Mesh": "pdem.containers.mesh",
     "MeshError": "pdem.foundation.errors",
@@ -96,6 +99,7 @@ _HOMES = {
     "find_pairs": "pdem.detection.find_pairs",
     "first_difference": "pdem.replays.first_difference",
     "forgetting": "pdem.replays.forgetting",
+    "measure": "pdem.sweeps.measure",
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
     "sweep": "pdem.sweeps.sweep",
@@ -120,6 +124,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "LaunchError",
+    "Measured",
     "Measures",
     "Mesh",
     "MeshError",
@@ -145,6 +150,7 @@ __all__ = [
     "find_pairs",
     "first_difference",
     "forgetting",
+    "measure",
     "replay",
     "replay_blow_up",
     "sweep",

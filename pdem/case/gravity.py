@@ -9,7 +9,7 @@ import numpy as np
 from pdem.case.time_tables import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,6 +63,34 @@ def first_gravity(case: CaseData) -> Floats:
         return np.array(case.domain.gravity, np.float64)
     times, values = table_values(case, table)
     return np.array([np.interp(0.0, times, column) for column in values.T])
+
+
+def gravity_at(case: CaseData, time: float, begins: Sequence[float]) -> Floats:
+    """Return gravity at a time of a run, (3,) [m/s^2].
+
+    Parameters
+    ----------
+    case : CaseData
+        The case.
+    time : float
+        Time from the begin of the run [s].
+    begins : sequence of float
+        Times at which the stages of the case have begun so far [s].
+
+    Raises
+    ------
+    CaseError
+        If the file of a table cannot be used.
+    """
+    since, given = 0.0, (case.domain.gravity, case.domain.gravity_table)
+    for stage, begin in zip(case.stages, begins, strict=False):
+        if stage.gravity is not None or stage.gravity_table is not None:
+            since, given = begin, (stage.gravity or case.domain.gravity, stage.gravity_table)
+    constant, table = given
+    if table is None:
+        return np.array(constant, np.float64)
+    times, values = table_values(case, table)
+    return np.array([np.interp(time - since, times, one) for one in values.T])
 
 
 def largest_gravity(case: CaseData, *, files: bool = True) -> Floats:

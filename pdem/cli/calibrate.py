@@ -1,4 +1,4 @@
-"""``pdem calibrate``: values of a case with which it comes nearest to measurements."""
+"""``pdem calibrate``: values of a case with which it meets measurements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pdem.cli.common import collective, echo_to_stderr, is_root, quiet_option, t
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_NOT_CONVERGED = 1
+_NOT_FOUND = 1
 
 
 @click.command(short_help="Find values of a case that fit measurements.")
@@ -28,11 +28,12 @@ _NOT_CONVERGED = 1
 @threads_option
 @quiet_option
 def calibrate(target: str, jobs: int, threads: int | None, quiet: bool) -> int:
-    """Find the values of a case for which measures come nearest to given targets, by least squares.
+    """Find the values of a case for which measures meet given targets, with their errors.
 
-    FILE names the case, ranges of values, measures and targets (pdem new sliding_calibration, pdem explain calibrate).
-    FOLDER is that of an earlier calibration, which is continued. Runs that exist are not repeated. The exit code
-    is 1 if the calibration has not converged.
+    FILE names the case, ranges of values, measures and targets (pdem new repose_calibration, pdem explain calibrate).
+    FOLDER is that of an earlier calibration, which is continued. A scan of the whole ranges is followed by runs where
+    they tell most. Runs that exist are not repeated. The exit code is 1 if the targets are not reached, or if they
+    leave a value unknown.
     """
     return collective(partial(_calibrate, target, jobs, threads, quiet), threads)
 
@@ -54,4 +55,4 @@ def _calibrate(target: str, jobs: int, threads: int | None, quiet: bool, communi
     if is_root(communicator):
         click.echo(str(done))
         click.echo(f"tables and report in {done.folder}")
-    return 0 if done.converged else _NOT_CONVERGED
+    return 0 if done.converged else _NOT_FOUND

@@ -1,38 +1,197 @@
-"""Heaps: how steep they are."""
+"""Heaps: how steep their flanks are, by a line between the flat or rounded top and the foot that runs out."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import least_squares
+
+from pdem.particles.top_view import largest_surface
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-RINGS = 5
-"""Rings about the axis of a heap, of the same width, of each of which the highest grain counts."""
+    from pdem.particles.top_view import TopView
+
+    Floats = NDArray[np.float64]
+
+SHARES = 0.2, 0.8
+"""Of the height of the surface above its lowest point: between these the flank is fitted."""
+
+LEVEL = 2.0
+"""Mean diameters: a surface that rises by less is level."""
+
+UPRIGHT = 1.5
+"""Mean diameters: a side that falls to its foot within less stands upright, as that of a column."""
+
+MARGIN = 1.0
+"""Mean diameters: nearer to where the surface ends the sides of grains are seen, and do not count."""
+
+_FEW = 12
+_ROUNDS = 30
+_POINTS_OF_GRAIN = 4.0
+"""Points of the view that one grain covers: their heights are not independent."""
 
 
-def slope_of(places: NDArray[np.float64], radius: float) -> float:
-    """Return the slope of a heap [degrees]: that of a line through the highest grains at each distance from its axis.
+@dataclass(frozen=True)
+class Flank:
+    """The flank of a heap, as a straight line from its top to its foot.
+
+    Attributes
+    ----------
+    angle, error : float
+        Slope, and its standard error by the roughness of the surface [degrees]; NaN if there is no heap.
+    residual : float
+        Root of the mean square of the distance of the surface from the line, along the vertical [m].
+    top, foot : float
+        Distances from the axis at which the line is as high as the top, and as low as the foot [m]: nearly 0 and the
+        radius of a cone. Inside of the first the top is flat.
+    height : float
+        Of the top above the foot [m].
+    axis : tuple of float
+        Horizontal coordinates of the axis [m]; of a ridge only those across it mean something.
+    grain : float
+        Mean diameter of the grains [m].
+    fault : str
+        Why there is no angle; empty if there is one.
+    """
+
+    angle: float = math.nan
+    error: float = math.nan
+    residual: float = math.nan
+    top: float = math.nan
+    foot: float = math.nan
+    height: float = math.nan
+    axis: tuple[float, ...] = ()
+    grain: float = math.nan
+    fault: str = ""
+
+
+def flank_of(
+    places: Floats,
+    radii: Floats,
+    *,
+    axis: tuple[float, ...] | None = None,
+    radius: float | None = None,
+    along: int | None = None,
+) -> Flank:
+    """Return the flank of a heap about a vertical axis, or of a ridge.
+
+    The surface as it is seen from above is fitted by a cone between 20 and 80 % of its height, each distance from the
+    axis with the same weight. The position of the axis is fitted with it, so that half a heap at a wall is as good as
+    a whole one. What lies beyond a cliff (grains that fell from the table on which the heap stands) does not count.
 
     Parameters
     ----------
-    places : (n, 3) array
-        Centres of the grains, from the axis of the heap [m].
-    radius : float
-        Grains farther from the axis do not count [m].
-
-    Returns
-    -------
-    float
-        NaN if grains are in one ring alone.
+    places : (n, k + 1) array
+        Centres of the grains at rest: k = 2 horizontal coordinates (1 in two dimensions), then the height [m].
+    radii : (n,) array
+        Radii [m].
+    axis : tuple of k float, optional
+        Horizontal coordinates of the axis [m]; by default they are fitted.
+    radius : float, optional
+        Distance from the axis beyond which the surface does not count [m].
+    along : int, optional
+        Horizontal coordinate along which a ridge extends.
     """
-    aside = np.hypot(places[:, 0], places[:, 1])
-    ring = np.floor(aside / radius * RINGS).astype(int)
-    rows = [np.flatnonzero(ring == k) for k in range(RINGS)]
-    highest = [mine[places[mine, 2].argmax()] for mine in rows if len(mine)]
-    if len(highest) < 2:
-        return math.nan
-    return math.degrees(math.atan(-np.polyfit(aside[highest], places[highest, 2], 1)[0]))
+    if not len(places):
+        return Flank(fault="there is no grain")
+    grain = 2.0 * float(radii.mean())
+    view = largest_surface(np.asarray(places, np.float64), np.asarray(radii, np.float64))
+    kept = np.array([one for one in range(view.places.shape[1]) if one != along])
+    given = None if axis is None else np.array(axis, np.float64)[kept]
+    view = view._replace(places=view.places[:, kept])
+    middle = _middle(view) if given is None else given
+    if radius is not None:
+        view = view.where(np.linalg.norm(view.places - middle, axis=1) <= radius)
+    if len(view.heights) < _FEW:
+        return Flank(grain=grain, fault="there are too few grains for a surface")
+    low, high = np.quantile(view.heights, (0.02, 0.995))
+    if high - low < LEVEL * grain:
+        text = f"the surface is level within {(high - low) / grain:.1f} diameters of a grain"
+        return Flank(height=float(high - low), grain=grain, fault=f"no heap: {text}")
+    return _Cone(view, float(low), float(high), grain).fitted(middle, is_fixed=given is not None)
+
+
+def _middle(view: TopView) -> Floats:
+    """Return the middle of the upper half of a surface."""
+    high = view.heights >= 0.5 * (view.heights.min() + view.heights.max())
+    found: Floats = view.places[high].mean(axis=0)
+    return found
+
+
+class _Cone:
+    """Fits of a cone, or of both sides of a ridge, to a surface between a lowest and a highest height."""
+
+    def __init__(self, view: TopView, low: float, high: float, grain: float) -> None:
+        margin = min(MARGIN * grain, 0.5 * float(view.margins.max()))
+        self._places, self._heights, _ = view.where(view.margins >= margin)
+        self._all = view.places
+        self._low, self._high, self._grain = low, high, grain
+        self._ends = [low + share * (high - low) for share in SHARES]
+        self._is_round = self._places.shape[1] == 2
+
+    def fitted(self, middle: Floats, *, is_fixed: bool) -> Flank:
+        """Return the flank: the points that count are those at which the cone itself is between both heights."""
+        values = np.array([self._high, 0.5, *middle])
+        free = 2 if is_fixed else len(values)
+        chosen, found = self._between(self._heights), None
+        for _ in range(_ROUNDS):
+            if chosen.sum() < _FEW:
+                return self._none("its side stands upright, as that of a column")
+            found = self._fit(values, free, chosen)
+            values = np.concatenate([found.x, values[free:]])
+            before, chosen = chosen, self._between(self._height_of(values, self._places))
+            if np.count_nonzero(chosen != before) <= 0.002 * chosen.sum():
+                break
+        if values[1] <= 0.0 or chosen.sum() < _FEW:
+            return self._none("its surface does not fall from a middle to all sides")
+        if np.linalg.norm(self._all - values[2:], axis=1).min() > 2.0 * self._grain:
+            return self._none("its surface is inclined to one side only")
+        if self._high - self._low < UPRIGHT * self._grain * values[1]:
+            return self._none("its side stands upright, as that of a column")
+        return self._flank(values, chosen, self._error(found))
+
+    def _none(self, why: str) -> Flank:
+        return Flank(height=self._high - self._low, grain=self._grain, fault=f"no heap: {why}")
+
+    def _between(self, heights: Floats) -> NDArray[np.bool_]:
+        return np.asarray((heights >= self._ends[0]) & (heights <= self._ends[1]))
+
+    def _height_of(self, values: Floats, places: Floats) -> Floats:
+        away = np.linalg.norm(places - values[2:], axis=1)
+        found: Floats = values[0] - values[1] * away
+        return found
+
+    def _fit(self, values: Floats, free: int, chosen: NDArray[np.bool_]) -> Any:
+        """Fit height of the tip, slope, and place of the axis unless that is fixed, to some points."""
+        places, heights, fixed = self._places[chosen], self._heights[chosen], values[free:]
+        away = np.linalg.norm(places - values[2:], axis=1)
+        weight = 1.0 / np.sqrt(np.maximum(away, self._grain)) if self._is_round else np.ones(len(heights))
+        weight /= weight.mean() * self._grain
+
+        def residuals(some: Floats) -> Floats:
+            return weight * (self._height_of(np.concatenate([some, fixed]), places) - heights)
+
+        scale = [self._grain, 0.3, *[self._grain] * (free - 2)]
+        return least_squares(residuals, values[:free], loss="soft_l1", f_scale=0.5, x_scale=scale)
+
+    def _error(self, found: Any) -> float:
+        """Return the standard error of the slope: grains are independent of each other, points of one are not."""
+        freedom = max(len(found.fun) / _POINTS_OF_GRAIN - len(found.x), 1.0)
+        variance = float(found.fun @ found.fun) / freedom
+        return math.sqrt(variance * float(np.linalg.pinv(found.jac.T @ found.jac)[1, 1]))
+
+    def _flank(self, values: Floats, chosen: NDArray[np.bool_], error: float) -> Flank:
+        tip, slope = float(values[0]), float(values[1])
+        off = self._heights[chosen] - self._height_of(values, self._places[chosen])
+        angle = math.atan(slope)
+        return Flank(
+            angle=math.degrees(angle), error=math.degrees(error * math.cos(angle) ** 2),
+            residual=float(np.sqrt((off**2).mean())), top=max((tip - self._high) / slope, 0.0),
+            foot=(tip - self._low) / slope, height=self._high - self._low, axis=tuple(values[2:].tolist()),
+            grain=self._grain,
+        )  # fmt: skip

@@ -1,9 +1,10 @@
-"""Calibration: values of a case with which what is measured comes nearest to targets, with their errors."""
+"""Calibration: values of a case with which what is measured meets targets, with their errors."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,25 +13,35 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.foundation.arguments import whole_number
-from pdem.foundation.errors import InputError, name_hint
+from pdem.foundation.errors import CaseError, InputError, name_hint
+from pdem.output.storage import save_file
 from pdem.simulation.ranks import on_first
 from pdem.sweeps.calibration_report import write_calibration
-from pdem.sweeps.calibration_result import Calibration, Fitted, Match, error_of
+from pdem.sweeps.calibration_solution import calibration_of
 from pdem.sweeps.design import ends_of, share_of, value_at
-from pdem.sweeps.least_squares import covariance_of, minimise
+from pdem.sweeps.fitting.search import Point, Problem, Search
 from pdem.sweeps.measure_sections import OwnMeasure
+from pdem.sweeps.play import FINISHED, outcome_of
 from pdem.sweeps.sections import CalibrationPlan, plan_of_document
-from pdem.sweeps.setup import Setup, holds_folder
+from pdem.sweeps.setup import Setup, holds_folder, jobs_of_setup
 from pdem.sweeps.sweep import compute, table_of
-from pdem.sweeps.table import Row, Table, spread
+from pdem.sweeps.table import Row, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from pdem.sweeps.least_squares import Minimum
+    from pdem.sweeps.calibration_result import Calibration
     from pdem.sweeps.sections import Varied
 
     Floats = NDArray[np.float64]
+
+TRIED_FILE = "tried.json"
+"""Name of the file in the folder of a calibration that lists its points, before they are computed."""
+
+_FINE, _COARSE = 1e-6, 1e-3
+"""Shares of a range to which values are rounded, the finest and the coarsest."""
 
 
 def calibrate(
@@ -45,10 +56,11 @@ def calibrate(
     threads: int | None = None,
     **more: Any,
 ) -> Calibration:
-    """Find values of a case with which what is measured comes nearest to targets. Collective.
+    """Find values of a case with which what is measured meets targets. Collective.
 
-    The sum of squares of deviations, each over the error of target and chance together, is least: by SciPy's trust
-    region method, within ranges. Runs that are in the folder already are not run again: one that was stopped goes on.
+    A scan of the whole ranges is followed by runs where they tell most. A smooth response is fitted through all runs,
+    which also tells how much single runs scatter by chance; from that and the uncertainties of the targets follow the
+    probabilities of the values. Runs that are in the folder already are not run again: one that was stopped goes on.
 
     Parameters
     ----------
@@ -65,8 +77,7 @@ def calibrate(
     jobs, comm, threads
         As for `pdem.sweep`.
     **more
-        ``difference``, ``tolerance``, ``iterations``, ``replicas``, ``perturbation``, ``at``, ``settings``, as in the
-        file of a calibration.
+        ``runs``, ``replicas``, ``perturbation``, ``at``, ``settings``, as in the file of a calibration.
 
     Returns
     -------
@@ -76,7 +87,7 @@ def calibrate(
     Raises
     ------
     CaseError, InputError, Interrupted
-        As `pdem.sweep`; also if something cannot be measured at a point.
+        As `pdem.sweep`; also if something cannot be measured.
     """
     base_case = case if isinstance(case, Case) else Case.read(case)
     sections = {name: one for name, one in measures.items() if not callable(one)}
@@ -115,13 +126,29 @@ def play_calibration(
     """
     plan = setup.plan
     assert isinstance(plan, CalibrationPlan)
-    points = _Points(setup, lambda some: compute(some, at_once, comm, threads, tell), comm, tell)
     check_calibration(setup)
-    start = np.array([_start(one) for one in plan.vary.values()])
-    found = minimise(points.residuals, start, plan.difference, plan.tolerance, plan.iterations)
-    done = points.calibration(found)
-    on_first(comm, lambda: write_calibration(done, setup.case.title or setup.base.name))
+    problem = _problem(plan)
+    points = _Points(setup, lambda some: compute(some, at_once, comm, threads, tell), comm)
+    tell(f"a scan of {problem.least} runs, at most {max(problem.most, problem.least)} in all (runs)")
+    search = Search(problem, points.measured(on_first(comm, lambda: _earlier(setup, problem))))
+    while wanted := on_first(comm, lambda: points.new(search, tell)):
+        search.points += points.measured(wanted)
+    return on_first(comm, lambda: _finished(setup, search, points))
+
+
+def _finished(setup: Setup, search: Search, points: _Points) -> Calibration:
+    done = calibration_of(setup, search, points.table)
+    write_calibration(done, setup.case.title or setup.base.name)
     return done
+
+
+def _problem(plan: CalibrationPlan) -> Problem:
+    """Return what is looked for by a plan, with parameters as shares of their ranges."""
+    return Problem(
+        np.array([one.value for one in plan.targets.values()]),
+        np.array([one.uncertainty for one in plan.targets.values()]),
+        np.array([_start(one) for one in plan.vary.values()]), plan.replicas, plan.runs,
+    )  # fmt: skip
 
 
 def check_calibration(setup: Setup) -> None:
@@ -149,119 +176,146 @@ def _start(varied: Varied) -> float:
     return 0.5 if varied.start is None else share_of(varied, varied.start)
 
 
-class _Points:
-    """Points that have been computed, and their deviations from the targets."""
+def _point(plan: CalibrationPlan, place: Floats, precision: Floats) -> dict[str, float]:
+    """Return the values at a place, in ranges of their own, with as many digits as they need."""
+    each = zip(plan.vary.items(), place.tolist(), precision.tolist(), strict=True)
+    return {name: _rounded(one, share, fine) for (name, one), share, fine in each}
 
-    def __init__(
-        self, setup: Setup, compute: Callable[[Setup], Any], comm: Any, tell: Callable[[str], object]
-    ) -> None:
-        self._setup, self._compute, self._comm, self._tell = setup, compute, comm, tell
+
+def _untaken(
+    plan: CalibrationPlan, place: Floats, precision: Floats, taken: Container[tuple[float, ...]]
+) -> dict[str, float]:
+    """Return the values at a place, or next to it if they are taken: the same runs would tell nothing new."""
+    point = _point(plan, place, precision)
+    while tuple(point.values()) in taken:
+        step = np.clip(precision, _FINE, _COARSE)
+        place = np.where(place < 0.5, place + step, place - step)
+        point = _point(plan, place, precision)
+    return point
+
+
+def _rounded(varied: Varied, share: float, precision: float) -> float:
+    value, (low, high) = float(value_at(varied, share)), ends_of(varied)
+    if share in (0.0, 1.0):
+        return value
+    step = min(max(precision, _FINE), _COARSE)
+    size = step * (value * math.log(high / low) if varied.scale == "log" else high - low)
+    return min(max(round(value, max(math.ceil(-math.log10(size)), 0)), low), high)
+
+
+def _earlier(setup: Setup, problem: Problem) -> list[dict[str, float]]:
+    """Return the points of earlier calibrations in the folder whose runs are of this case, as far as may be run."""
+    try:
+        document = json.loads((setup.base / TRIED_FILE).read_text(encoding="utf-8"))
+        tried = [{name: float(point[name]) for name in setup.plan.vary} for point in document]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    found, missing = list[dict[str, float]](), 0
+    for point in tried:
+        try:
+            _, names = jobs_of_setup(replace(setup, points=[point]))
+        except CaseError:
+            continue
+        lacking = sum(outcome_of(setup.base, name) is None for name in names)
+        begun = any((setup.base / name).exists() for name in names)
+        if not lacking or (begun and (len(found) + 1) * problem.replicas <= problem.most):
+            found.append(point)
+            missing += lacking
+    return found
+
+
+class _Points:
+    """Points that have been computed and measured."""
+
+    def __init__(self, setup: Setup, compute: Callable[[Setup], Any], comm: Any) -> None:
+        self._setup, self._compute, self._comm = setup, compute, comm
         plan = setup.plan
         assert isinstance(plan, CalibrationPlan)
-        self._varied, self._targets = plan.vary, plan.targets
+        self._plan = plan
         self._rows: list[Row] = []
         self._units: dict[str, str] = {}
-        self._found: dict[tuple[float, ...], list[list[float]]] = {}
-        self._errors: Floats | None = None
+        self._details: dict[str, str] = {}
 
-    def residuals(self, places: list[Floats]) -> Floats:
-        """Return the deviations (places, targets) at some places, each over its error. Collective."""
-        keys = on_first(self._comm, lambda: [tuple(place.tolist()) for place in places])
-        new = [key for key in dict.fromkeys(keys) if key not in self._found]
-        if new:
-            self._add(new)
-        if self._errors is None:
-            self._errors = self._errors_of_targets()
-        means = np.array([[np.mean(some) for some in self._found[key]] for key in keys])
-        wanted = np.array([one.value for one in self._targets.values()])
-        found: Floats = (means - wanted) / self._errors
-        where = ", ".join(f"{name} {value:.6g}" for name, value in self._point(keys[0]).items())
-        if len(places) == 1:
-            self._tell(f"{where}: sum of squares {float((found**2).sum()):.4g}")
-        return found
-
-    def _add(self, keys: list[tuple[float, ...]]) -> None:
-        """Compute and measure new points."""
-        points = [self._point(key) for key in keys]
-        setup = replace(self._setup, points=points)
-        names, done = self._compute(setup)
-        table, problems = on_first(self._comm, lambda: table_of(setup, names, done))
-        first = len(self._found)
-        self._rows += [replace(row, point=row.point + first) for row in table.rows]
-        self._units |= table.units
-        for key, rows in zip(keys, table.points, strict=True):
-            self._found[key] = [self._values(rows, name, problems) for name in self._targets]
-
-    def _point(self, shares: tuple[float, ...]) -> dict[str, float]:
-        pairs = zip(self._varied.items(), shares, strict=True)
-        return {name: float(value_at(one, share)) for (name, one), share in pairs}
-
-    def _values(self, rows: list[Row], name: str, problems: tuple[str, ...]) -> list[float]:
-        """Return a measure in the runs of a point.
+    def measured(self, points: list[dict[str, float]]) -> list[Point]:
+        """Compute points, and return what is measured there. Collective.
 
         Raises
         ------
         InputError
-            If a run failed, or has no such number.
+            If the first of all has no number.
+        """
+        if not points:
+            return []
+        setup = replace(self._setup, points=points)
+        on_first(self._comm, lambda: self._note(points))
+        names, done = self._compute(setup)
+        return on_first(self._comm, lambda: self._add(setup, *table_of(setup, names, done)))
+
+    def new(self, search: Search, tell: Callable[[str], object]) -> list[dict[str, float]]:
+        """Return the points that are wanted next, none of which is there already; say how far it is."""
+        places, found = search.wanted(), search.found
+        spread = np.full(places.shape[1], 1.0)
+        if found is not None:
+            spread = np.sqrt(np.diag(found.samples.covariance))
+            best = ", ".join(
+                f"{name} {value:.4g}" for name, value in _point(self._plan, found.best, spread).items()
+            )
+            reached = (
+                "can be reached" if found.is_reached else f"cannot be reached (p = {found.probability:.1g})"
+            )
+            tell(f"most probable so far: {best}; the targets {reached}")
+        taken = {tuple(point[0].values.values()) for point in self.table.points}
+        points = []
+        for place in places:
+            points.append(_untaken(self._plan, place, 0.05 * spread, taken))
+            taken.add(tuple(points[-1].values()))
+        return points
+
+    def _note(self, points: list[dict[str, float]]) -> None:
+        """Write the points into the folder, those before included, so that they are found if this is stopped."""
+        path = self._setup.base / TRIED_FILE
+        before = [point[0].values for point in self.table.points]
+        save_file(path, json.dumps([*before, *points]))
+
+    def _add(self, setup: Setup, table: Table, problems: Sequence[str]) -> list[Point]:
+        is_first, first = not self._rows, len(self.table.points)
+        self._rows += [replace(row, point=row.point + first) for row in table.rows]
+        self._units |= table.units
+        self._details |= table.details
+        for name in self._plan.targets if is_first else ():
+            self._require_number(table.points[0], name, problems)
+        return [
+            Point(
+                np.array([share_of(one, rows[0].values[name]) for name, one in self._plan.vary.items()]),
+                np.array([[row.measures.get(name, math.nan) for row in rows] for name in self._plan.targets]),
+            )
+            for rows in table.points
+        ]
+
+    def _require_number(self, rows: Sequence[Row], name: str, problems: Sequence[str]) -> None:
+        """Require of the first point that its runs have a number, or say why there is none by nature.
+
+        Raises
+        ------
+        InputError
+            If a run failed, nothing of this name is measured, or measuring failed.
         """
         for row in rows:
-            if not math.isfinite(row.measures.get(name, math.nan)):
-                where = ", ".join(f"{key} = {value:.6g}" for key, value in row.values.items())
-                there = ", ".join(f"{key} is {value:g}" for key, value in row.measures.items())
-                why = row.message or next(iter(problems), "") or there or "nothing is measured"
-                raise InputError(
-                    f"target {name} has no number at {where} ({row.folder}): {why}; "
-                    "give narrower ranges, a longer run, or another measure"
-                )
-        return [row.measures[name] for row in rows]
+            if row.state == FINISHED and (name in row.measures and not problems):
+                continue
+            raise InputError(f"{no_number(row, name, problems)}; correct the measure, or give other ranges")
 
-    def _errors_of_targets(self) -> Floats:
-        """Return the errors of deviations: of the targets, and of means by chance at the points so far."""
-        uncertainties = np.array([one.uncertainty for one in self._targets.values()])
-        return np.array(list(map(error_of, uncertainties, self._chances())))
-
-    def _chances(self) -> list[float]:
-        """Return the standard error by chance of the mean of a point, from all points; NaN without replicas."""
-        found = []
-        for number in range(len(self._targets)):
-            some = [np.array(point[number]) for point in self._found.values()]
-            freedom = sum(len(one) - 1 for one in some)
-            squares = sum(float(((one - one.mean()) ** 2).sum()) for one in some)
-            found.append(math.sqrt(squares / freedom / len(some[0])) if freedom else math.nan)
-        return found
-
-    def calibration(self, minimum: Minimum) -> Calibration:
-        """Return what has been found."""
-        assert self._errors is not None
-        values = list(map(value_at, self._varied.values(), minimum.place.tolist()))
-        scales = np.array(list(map(_slope, self._varied.values(), values)))
-        errors = self._errors_of_targets()  # by now more is known of chance
-        slopes = minimum.slopes * self._errors[:, None]
-        covariance = covariance_of(slopes / errors[:, None])
-        deviations = np.sqrt(np.diag(covariance))
-        parameters = tuple(
-            Fitted(name, value, float(error), *ends_of(one))
-            for (name, one), value, error in zip(
-                self._varied.items(), values, deviations * scales, strict=True
-            )
-        )
-        with np.errstate(invalid="ignore"):
-            correlations = covariance / np.outer(deviations, deviations)
-        logarithmic = tuple(name for name, one in self._varied.items() if one.scale == "log")
-        table, matches = Table(tuple(self._rows), self._units, logarithmic), self._matches(minimum)
-        folder, converged = self._setup.base, minimum.converged
-        return Calibration(folder, parameters, correlations, matches, slopes / scales, converged, table)
-
-    def _matches(self, minimum: Minimum) -> tuple[Match, ...]:
-        there = self._found[tuple(minimum.place.tolist())]
-        each = zip(self._targets.items(), there, self._chances(), strict=True)
-        return tuple(
-            Match(name, self._units[name], one.value, one.uncertainty, spread(some)[0], chance)
-            for (name, one), some, chance in each
-        )
+    @property
+    def table(self) -> Table:
+        """All runs."""
+        logarithmic = tuple(name for name, one in self._plan.vary.items() if one.scale == "log")
+        return Table(tuple(self._rows), self._units, logarithmic, self._details)
 
 
-def _slope(varied: Varied, value: float) -> float:
-    """Return the derivative of a value by its share of the range."""
-    low, high = ends_of(varied)
-    return value * math.log(high / low) if varied.scale == "log" else high - low
+def no_number(row: Row, name: str, problems: Sequence[str] = ()) -> str:
+    """Return that a run has no number for a target, and why."""
+    where = ", ".join(f"{key} = {value:.6g}" for key, value in row.values.items())
+    there = ", ".join(f"{key} is {value:g}" for key, value in row.measures.items())
+    remark = next(iter(row.remarks.get(name, ())), "")
+    why = row.message or next(iter(problems), "") or remark or there or "nothing is measured"
+    return f"target {name} has no number at {where} ({row.folder}): {why}"

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scipy.stats import chi2
-
 from pdem.foundation.errors import InputError, name_hint
 from pdem.sweeps.report import aligned
 
@@ -18,9 +16,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.sweeps.fitting.search import Solution
     from pdem.sweeps.table import Table
 
     Floats = NDArray[np.float64]
+    Intervals = tuple[tuple[float, float], ...]
+
+KNOWN = 0.6
+"""Share of a range: if 68 % of the probability takes more of it, no target says what a parameter is."""
+
+
+_ROUNDED = 8
 
 
 @dataclass(frozen=True)
@@ -32,9 +38,13 @@ class Fitted:
     name : str
         As in the file.
     value, error : float
-        Its value and standard error; infinite if no target says anything about it.
+        Its most probable value together with the others, and half of the length of where it lies with 68 %.
     low, high : float
         Its range.
+    likely, very_likely : tuple of (float, float)
+        Where it lies with 68 % and with 95 % probability: one interval, or several.
+    share : float
+        Of its range (of the logarithm on such a scale) that 68 % of the probability take.
     """
 
     name: str
@@ -42,11 +52,26 @@ class Fitted:
     error: float
     low: float
     high: float
+    likely: Intervals
+    very_likely: Intervals
+    share: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether any target says what it is."""
+        return self.share < KNOWN
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether it lies in one interval, and not in several."""
+        return len(self.likely) == 1
 
     @property
     def is_at_end(self) -> bool:
-        """Whether it lies at an end of its range, where a wider one might fit better."""
-        return min(self.value - self.low, self.high - self.value) < 2e-3 * (self.high - self.low)
+        """Whether an end of its range is among what is likely: a wider one might fit better."""
+        margin = 2e-3 * (self.high - self.low)
+        ends = self.likely[0][0] - self.low, self.high - self.likely[-1][1]
+        return min(ends) < margin
 
 
 @dataclass(frozen=True)
@@ -60,9 +85,11 @@ class Match:
     target, uncertainty : float
         What it should be.
     found : float
-        What it is, as a mean over replicas.
+        What it is at the values found, by a fit through all runs.
     chance : float
-        Standard error of that by chance; NaN without replicas.
+        Standard error of that.
+    scatter : float
+        Standard deviation of a single run by chance, there.
     """
 
     name: str
@@ -71,11 +98,12 @@ class Match:
     uncertainty: float
     found: float
     chance: float
+    scatter: float
 
     @property
     def deviation(self) -> float:
-        """By how many standard errors of target and chance together it is off."""
-        return (self.found - self.target) / error_of(self.uncertainty, self.chance)
+        """By how many standard errors of target and fit together it is off."""
+        return (self.found - self.target) / math.hypot(self.uncertainty, self.chance)
 
 
 @dataclass(frozen=True)
@@ -94,10 +122,18 @@ class Calibration:
         The targets.
     slopes : array
         Derivatives of the measures (targets, parameters) by the parameters there.
-    converged : bool
-        Whether it ended before its most iterations were done.
+    probability : float
+        That targets which are right would be missed by as much, wherever in the ranges that is least.
+    is_reached : bool
+        Whether that is not below 5 %.
+    is_precise : bool
+        Whether further runs would hardly make the errors smaller.
+    needed : int
+        Runs, about, with which they would not; that of now if it is precise.
     table : Table
         All runs, in the order of the points.
+    solution : Solution
+        Responses and samples of the parameters as shares of their ranges, for pictures.
     """
 
     folder: Path
@@ -105,8 +141,12 @@ class Calibration:
     correlations: Floats
     matches: tuple[Match, ...]
     slopes: Floats
-    converged: bool
+    probability: float
+    is_reached: bool
+    is_precise: bool
+    needed: int
     table: Table
+    solution: Solution
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a parameter.
@@ -122,6 +162,11 @@ class Calibration:
         return self.parameters[names.index(name)].value
 
     @property
+    def converged(self) -> bool:
+        """Whether the targets are reached, and every parameter is known and has one value."""
+        return self.is_reached and all(one.is_known and one.is_unique for one in self.parameters)
+
+    @property
     def squares(self) -> float:
         """Sum of the squares of all deviations (chi square)."""
         return sum(one.deviation**2 for one in self.matches)
@@ -131,68 +176,104 @@ class Calibration:
         """Number of targets less that of parameters."""
         return len(self.matches) - len(self.parameters)
 
-    @property
-    def probability(self) -> float:
-        """That targets which are right would be missed by as much; NaN without a degree of freedom."""
-        return float(chi2.sf(self.squares, self.freedom)) if self.freedom else math.nan
-
     def __str__(self) -> str:
-        """Return parameters with their errors, and how near the targets are."""
+        """Return parameters with their errors, how near the targets are, and in words what that means."""
         return "\n".join(_lines(self))
 
 
-def error_of(uncertainty: float, chance: float) -> float:
-    """Return the error of a target and of chance together; that is NaN where it is not known."""
-    return math.hypot(uncertainty, 0.0 if math.isnan(chance) else chance)
-
-
 def _lines(done: Calibration) -> Iterator[str]:
-
     yield from aligned(parameter_rows(done))
     if len(done.parameters) > 1:
         yield "correlations of their errors:"
         yield from aligned(correlation_rows(done), indent="  ")
     yield from aligned(match_rows(done))
-    yield verdict(done)
+    yield from verdict(done)
 
 
-def verdict(done: Calibration) -> str:
-    """Return in a line how near the targets are, and what that took."""
-    text = f"sum of squares {done.squares:.3g}"
-    if done.freedom:
-        degrees = "1 degree" if done.freedom == 1 else f"{done.freedom} degrees"
-        text += f" with {degrees} of freedom (p = {done.probability:.2g})"
-    end = "converged" if done.converged else "not converged: give more iterations"
-    return f"{text}; {end}; {len(done.table.points)} points, {len(done.table.rows)} runs"
+def verdict(done: Calibration) -> Iterator[str]:
+    """Yield in words whether the targets are reached, what is not known of the parameters, and what would help."""
+    if done.is_reached:
+        which = "the target is met within its error", "all targets are met within their errors"
+        yield f"reached: {which[len(done.matches) > 1]}{_chi_square(done)}"
+    else:
+        yield from _not_reached(done)
+    for one in done.parameters:
+        if not one.is_known:
+            hidden = "chance hides what the targets say of it; give more runs"
+            why = "no target says what it is; add one that depends on it, or leave it out"
+            yield f"NOT known: {one.name}: {why if done.is_precise else hidden}"
+        elif not one.is_unique:
+            text = " and ".join(intervals_text(one, (some,)) for some in one.likely)
+            yield f"NOT known: {one.name}: several ranges fit, {text}; a further target or a narrower range decides"
+        elif done.is_reached and one.is_at_end:
+            yield f"remark: {one.name}: what fits reaches an end of its range; a wider range may fit better"
+    runs = len(done.table.rows)
+    if done.is_reached and not done.is_precise:
+        yield (
+            f"remark: chance is not small beside the uncertainty of the targets; about {done.needed} runs in place of "
+            f"{runs} would make it so (runs = {done.needed})"
+        )
+    yield f"{len(done.table.points)} points, {runs} runs"
+
+
+def _chi_square(done: Calibration) -> str:
+    if done.freedom <= 0:
+        return ""
+    degrees = "1 degree" if done.freedom == 1 else f"{done.freedom} degrees"
+    return f" (sum of squares {done.squares:.3g} with {degrees} of freedom, p = {done.probability:.2g})"
+
+
+def _not_reached(done: Calibration) -> Iterator[str]:
+    """Yield what the nearest is that can be had, and what was tried."""
+    for one in done.matches:
+        if abs(one.deviation) >= 1.0 or len(done.matches) == 1:
+            yield (
+                f"NOT reached: {one.name}: the nearest is {found_text(one)}, wanted {wanted_text(one)}, "
+                f"{abs(one.deviation):.1f} errors off"
+            )
+    tried = ", ".join(_tried(done, one) for one in done.parameters)
+    yield f"  tried: {tried}; p = {done.probability:.1g}"
+    yield "  widen the range, vary another quantity as well, or check the targets and their uncertainties"
+
+
+def _tried(done: Calibration, one: Fitted) -> str:
+    values = [point[0].values[one.name] for point in done.table.points]
+    return f"{one.name} from {min(values):.4g} to {max(values):.4g}"
 
 
 def parameter_rows(done: Calibration) -> list[list[str]]:
     """Return a row for each parameter, after one of names."""
-    return [
-        ["parameter", "value", "range", ""],
-        *(
-            [one.name, with_error(one), f"{one.low:g} to {one.high:g}", _remark(one)]
-            for one in done.parameters
-        ),
-    ]
-
-
-def _remark(one: Fitted) -> str:
-    if math.isinf(one.error):
-        return "no target says what it is"
-    return "at the end of its range" if one.is_at_end else ""
+    rows = [["parameter", "value", "68 %", "95 %", "range"]]
+    for one in done.parameters:
+        likely, very = intervals_text(one, one.likely), intervals_text(one, one.very_likely)
+        rows.append([one.name, with_error(one), likely, very, f"{one.low:g} to {one.high:g}"])
+    return rows
 
 
 def with_error(one: Fitted) -> str:
-    """Return a parameter with its error as text."""
-    if not math.isfinite(one.error) or one.error <= 0.0:
-        return f"{one.value:.6g} +- {one.error:.2g}"
-    digits = max(0, 1 - math.floor(math.log10(one.error)))
-    return (
-        f"{one.value:.{digits}f} +- {one.error:.{digits}f}"
-        if digits < 8
-        else f"{one.value:.6g} +- {one.error:.2g}"
-    )
+    """Return a parameter with its error as text; a dash if it is not known."""
+    if not one.is_known:
+        return "-"
+    return f"{rounded(one.value, one.error)} +- {rounded(one.error, one.error)}"
+
+
+def intervals_text(one: Fitted, intervals: Intervals) -> str:
+    """Return intervals of a parameter as text, with the digits of its error."""
+    length = min((high - low for low, high in intervals), default=0.0) if one.is_known else one.high - one.low
+    error = min(one.error, 0.5 * length) or one.error
+    return ", ".join(f"{rounded(low, error)} to {rounded(high, error)}" for low, high in intervals)
+
+
+def rounded(value: float, error: float) -> str:
+    """Return a number with the digits that its error leaves: two of the error itself."""
+    if not (math.isfinite(error) and error > 0.0 and math.isfinite(value)):
+        return f"{value:.6g}"
+    digits = 1 - math.floor(math.log10(error))
+    if digits <= 0:
+        return f"{round(value, digits):.0f}"
+    if digits < _ROUNDED or not value:
+        return f"{value:.{min(digits, _ROUNDED)}f}"
+    return f"{value:.{max(math.floor(math.log10(abs(value))) + digits, 0)}e}"
 
 
 def correlation_rows(done: Calibration) -> list[list[str]]:
@@ -206,9 +287,18 @@ def correlation_rows(done: Calibration) -> list[list[str]]:
 
 def match_rows(done: Calibration) -> list[list[str]]:
     """Return a row for each target, after one of names."""
-    rows = [["target", "wanted", "found", "by chance", "off by"]]
+    rows = [["target", "wanted", "found", "one run by chance", "off by"]]
     for one in done.matches:
-        chance = "not known" if math.isnan(one.chance) else f"+- {one.chance:.2g}"
-        wanted = f"{one.target:.6g} +- {one.uncertainty:.2g} {one.unit.replace('1', '')}".rstrip()
-        rows.append([one.name, wanted, f"{one.found:.6g}", chance, f"{one.deviation:+.2f} errors"])
+        off = f"{one.deviation:+.1f} errors".replace("-0.0", "+0.0")
+        rows.append([one.name, wanted_text(one), found_text(one), f"+- {one.scatter:.2g}", off])
     return rows
+
+
+def wanted_text(one: Match) -> str:
+    """Return a target with its uncertainty and unit."""
+    return f"{one.target:.6g} +- {one.uncertainty:.2g} {one.unit.replace('1', '')}".rstrip()
+
+
+def found_text(one: Match) -> str:
+    """Return what is found at the values, with its error."""
+    return f"{rounded(one.found, max(one.chance, 0.05 * one.uncertainty))} +- {one.chance:.2g}"

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.sensor_columns import counts_passage
 from pdem.foundation.errors import CaseError, name_hint
-from pdem.sweeps.measure_sections import DischargeRate, MixingTime, OwnMeasure, Power, Torque, Window
+from pdem.sweeps.measure_sections import (
+    DischargeRate,
+    DynamicAngle,
+    MixingTime,
+    OwnMeasure,
+    Power,
+    Torque,
+    Window,
+)
 from pdem.sweeps.measures import function_of
 
 if TYPE_CHECKING:
@@ -33,7 +41,8 @@ def check_measures(measures: Mapping[str, Any], case: Case) -> None:
         if isinstance(section, MixingTime):
             mixing = [one.name for one in case.sensors if one.mixing is not None]
             _require(section.sensor, mixing, f"{where}.sensor", "sensor with mixing")
-        if isinstance(section, (Torque, Power)):
+            _require_both(section.sensor, case, where)
+        if isinstance(section, (Torque, Power, DynamicAngle)):
             _require(section.wall, [wall.name for wall in case.walls], f"{where}.wall", "wall")
         if isinstance(section, OwnMeasure):
             function_of(section, case)
@@ -43,3 +52,16 @@ def _require(name: str, names: Sequence[str], where: str, what: str) -> None:
     if name not in names:
         hint = name_hint(name, names) if names else "it has none"
         raise CaseError(f"{where} = {name!r}: the case has no {what} of this name; {hint}")
+
+
+def _require_both(sensor: str, case: Case, where: str) -> None:
+    """Require that there are particles of both materials whose mixing a sensor measures."""
+    there = {getattr(one, "material", "") for one in (*case.particles, *case.insertions)}
+    mixing = next(one.mixing for one in case.sensors if one.name == sensor)
+    assert mixing is not None
+    for material in mixing.materials:
+        if material not in there:
+            raise CaseError(
+                f"{where}.sensor = {sensor!r}: the case has no particles of {material}, so that nothing mixes; give "
+                "groups in [[particles]] or [[insertions]] both materials of the sensor"
+            )

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
 from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Vector
+from pdem.case.particles import Region
 from pdem.case.python_files import FROM_FILE
+
+
+def _direction(vector: tuple[float, float, float]) -> tuple[float, float, float]:
+    if not math.hypot(*vector) > 0.0:
+        raise PydanticCustomError("direction", "is not a direction; give a vector of non-zero length")
+    return vector
+
+
+def _rising(shares: tuple[float, float]) -> tuple[float, float]:
+    if not shares[0] < shares[1]:
+        raise PydanticCustomError("rising", "must rise, as [0.2, 0.8] does")
+    return shares
 
 
 class Window(Section):
@@ -27,6 +42,12 @@ class Window(Section):
     start: NotNegative | None = None
     end: Positive | None = None
 
+    @model_validator(mode="after")
+    def _in_order(self) -> Window:
+        if self.start is not None and self.end is not None and not self.start < self.end:
+            raise PydanticCustomError("window", "needs start below end")
+        return self
+
 
 class DischargeRate(Window):
     """``kind = "discharge-rate"``: mass per time that passes a sensor (kg/s), by least squares.
@@ -36,7 +57,8 @@ class DischargeRate(Window):
     sensor : str
         Name of a sensor with a plane or face, or of one that removes particles.
     shares : tuple of 2 float
-        Measure from the first to the second fraction of the total mass, without beginning and end of the flow.
+        Measure from the first to the second fraction of the total mass, without beginning and end of the flow; in
+        rising order.
     """
 
     branch: ClassVar[str] = f"{BRANCH}discharge-rate"
@@ -45,18 +67,23 @@ class DischargeRate(Window):
     shares: Annotated[
         tuple[Annotated[float, Field(ge=0.0, lt=1.0)], Annotated[float, Field(gt=0.0, le=1.0)]],
         Field(strict=False),
+        AfterValidator(_rising),
     ] = (0.2, 0.8)
 
 
 class AngleOfRepose(Section):
-    """``kind = "angle-of-repose"``: slope of a heap (degrees), of a line through its highest grains by distance.
+    """``kind = "angle-of-repose"``: slope of the flank of a heap at rest (degrees).
+
+    A cone is fitted to the surface between 20 and 80 % of its height. Along a periodic side a heap is a ridge.
 
     Attributes
     ----------
     centre : tuple of 2 float or None
-        Axis of the heap in x and y, in m; by default the mean position of its grains.
+        Axis of the heap, in m: its two horizontal coordinates in the order of x, y, z; by default it is fitted.
     radius : float or None
-        Count only grains nearer to the axis than this, in m; by default nine tenths of all grains.
+        Use only the surface nearer to the axis than this, in m; by default all of the heap.
+    region : region or None
+        Use only grains in a box, cylinder or ball, for example without those in a hopper above the heap.
     time : float or None
         Time of the snapshot, in s; by default the last.
     """
@@ -65,7 +92,27 @@ class AngleOfRepose(Section):
     kind: Literal["angle-of-repose"]
     centre: Annotated[tuple[float, float], Field(strict=False)] | None = None
     radius: Positive | None = None
+    region: Region | None = None
     time: NotNegative | None = None
+
+
+class DynamicAngle(Window):
+    """``kind = "dynamic-angle-of-repose"``: slope of the bed in a rotating drum (degrees), averaged over snapshots.
+
+    A line is fitted to the middle of the free surface, in the plane across the axis; the last half unless given.
+
+    Attributes
+    ----------
+    wall : str
+        Name of the drum, whose axis is horizontal.
+    share : float
+        Fraction of the surface from wall to wall, about its middle, that is used.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}dynamic-angle-of-repose"
+    kind: Literal["dynamic-angle-of-repose"]
+    wall: Name
+    share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
 
 
 class MixingTime(Window):
@@ -99,7 +146,7 @@ class Torque(Window):
     branch: ClassVar[str] = f"{BRANCH}torque"
     kind: Literal["torque"]
     wall: Name
-    axis: Vector | None = None
+    axis: Annotated[Vector, AfterValidator(_direction)] | None = None
 
 
 class Power(Window):
@@ -151,6 +198,7 @@ def _branch_of(value: Any) -> str:
 Measure = Annotated[
     Annotated[DischargeRate, Tag(DischargeRate.branch)]
     | Annotated[AngleOfRepose, Tag(AngleOfRepose.branch)]
+    | Annotated[DynamicAngle, Tag(DynamicAngle.branch)]
     | Annotated[MixingTime, Tag(MixingTime.branch)]
     | Annotated[Torque, Tag(Torque.branch)]
     | Annotated[Power, Tag(Power.branch)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pdem.sweeps.effects import Analysis
-    from pdem.sweeps.table import Table
+    from pdem.sweeps.table import Row, Table
 
 REPORT_FILE, EFFECTS_PICTURE = "report.md", "effects.png"
 """Names of the page and the picture in the folder of a sweep."""
@@ -41,11 +41,31 @@ def _lines(table: Table) -> Iterator[str]:
     for analysis in table.analyses:
         yield _head(analysis)
         yield from aligned([_effect_row(one, analysis) for one in analysis.effects], indent="  ")
+    yield from remark_lines(table)
     failed = [row for row in table.rows if row.state == "failed"]
     for row in failed[:3]:
         yield f"{row.folder} failed: {row.message.splitlines()[0] if row.message else ''}"
     if len(failed) > 3:
         yield f"and {len(failed) - 3} more failed"
+
+
+def remark_lines(table: Table) -> Iterator[str]:
+    """Yield a line for each kind of remark on a measure: in how many runs, and what it says of the first of them."""
+    kinds: dict[tuple[str, str], list[tuple[Row, str]]] = {}
+    for name, row, text in table.remarks:
+        fact, _, details = text.partition(": ")
+        kinds.setdefault((name, fact), []).append((row, details))
+    for (name, fact), some in kinds.items():
+        row, details = some[0]
+        where = f"point {row.point}" + (f", replica {row.replica}" if row.replica else "")
+        count = f"{len(some)} of {len(table.rows)} runs"
+        yield f"remark: {name}: {fact} in {count}; {where}: {details}"
+
+
+def remark_items(table: Table) -> Iterator[str]:
+    """Yield all remarks on measures as items of a list in Markdown."""
+    for name, row, text in table.remarks:
+        yield f"* `{row.folder}` (point {row.point}, replica {row.replica}), {name}: {text}"
 
 
 def _head(analysis: Analysis) -> str:
@@ -110,7 +130,7 @@ def write_report(table: Table, folder: Path, title: str, *, picture: bool = True
     """
     paths = [folder / REPORT_FILE]
     if picture and table.analyses and can_draw():
-        _draw(table, folder / EFFECTS_PICTURE)
+        _draw(table, title, folder / EFFECTS_PICTURE)
         paths.append(folder / EFFECTS_PICTURE)
     save_file(paths[0], "\n".join(_page(table, title, has_picture=len(paths) > 1)) + "\n")
     return paths
@@ -134,6 +154,9 @@ def _page(table: Table, title: str, *, has_picture: bool) -> Iterator[str]:
         )
     if has_picture:
         yield f"\n![Main effects]({EFFECTS_PICTURE})"
+    if table.remarks:
+        yield "\n## Remarks\n"
+        yield from remark_items(table)
     failed = [row for row in table.rows if row.state == "failed"]
     if failed:
         yield "\n## Failed\n"
@@ -149,20 +172,24 @@ def markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def _draw(table: Table, path: Path) -> None:
+def _draw(table: Table, title: str, path: Path) -> None:
     """Draw each measure against each quantity: runs, points with their errors, means over all other quantities."""
     names, measures = list(table.rows[0].values), [one.measure for one in table.analyses]
-    figure = empty_figure(_WIDTH * len(names) + 0.6, _HEIGHT * len(measures) + 0.4)
+    figure = empty_figure(max(_WIDTH * len(names), 2.0 * _WIDTH) + 0.6, _HEIGHT * len(measures) + 1.1)
+    figure.suptitle(f"{title}: main effects", fontsize="medium")
+    axes: Any = None
     for row, (measure, analysis) in enumerate(zip(measures, table.analyses, strict=True)):
         for column, name in enumerate(names):
             axes = figure.add_subplot(len(measures), len(names), row * len(names) + column + 1)
             _panel(axes, table, name, measure)
             effect = next(one for one in analysis.effects if one.name == name)
-            axes.set_title(effect.verdict(), fontsize="small", color="black" if effect.is_larger else "0.5")
+            verdict = f"effect of {name}: {effect.verdict()}"
+            axes.set_title(verdict, fontsize="small", color="black" if effect.is_larger else "0.5")
             if row == len(measures) - 1:
                 axes.set_xlabel(name)
             if column == 0:
                 axes.set_ylabel(with_unit(measure, analysis.unit))
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
     save_figure(figure, path)
 
 
@@ -177,16 +204,19 @@ def _panel(axes: Any, table: Table, name: str, measure: str) -> None:
     is_number = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in values)
     x = np.array(values, float) if is_number else np.array([keys.index(repr(one)) for one in values], float)
     found = table.at_points(measure)
+    label = "runs"
     for place, some in zip(x, found, strict=True):
-        axes.plot([place] * len(some), some, ".", color="0.75", markersize=4)
+        axes.plot([place] * len(some), some, ".", color="0.6", markersize=4, label=label)
+        label = ""
     numbers = np.array([spread(some) for some in found])
     axes.errorbar(
-        x, numbers[:, 0], np.nan_to_num(numbers[:, 2]), fmt="o", markersize=4, color="tab:blue", capsize=2
-    )
+        x, numbers[:, 0], np.nan_to_num(numbers[:, 2]), fmt="o", markersize=4, color="tab:blue", capsize=2,
+        label="mean of a point, with its error",
+    )  # fmt: skip
     levels = np.unique(x)
     if len(levels) < len(x):
-        means = [np.nanmean(numbers[x == level, 0]) for level in levels]
-        axes.plot(levels, means, "-", color="black", linewidth=1.2)
+        means = [spread(numbers[x == level, 0].tolist())[0] for level in levels]
+        axes.plot(levels, means, "-", color="black", linewidth=1.2, label="mean over all other quantities")
     if not is_number:
         axes.set_xticks(range(len(keys)), [key.strip("'")[:12] for key in keys])
     if name in table.logarithmic:

@@ -14,6 +14,7 @@ from pdem.case.hints.toml_text import parsed
 from pdem.case.hints.validation import problems_of
 from pdem.foundation.errors import CaseError
 from pdem.foundation.texts import TextError, read_text
+from pdem.sweeps.fitting.next_places import scan_size
 from pdem.sweeps.measure_sections import Measure
 
 Plan = TypeVar("Plan", bound="RunsPlan")
@@ -42,7 +43,7 @@ class Varied(Section):
     scale : str
         ``"linear"``, or ``"log"`` for a range over decades.
     start : float or None
-        Calibrations: value at which the search begins; by default the middle of the range.
+        Calibrations: value of the first runs; by default the middle of the range.
     """
 
     key: Name | None = None
@@ -165,26 +166,21 @@ class Target(Section):
 
 
 class CalibrationPlan(RunsPlan):
-    """A calibration: values of a case for which measures come nearest to targets.
+    """A calibration: values of a case for which measures meet targets.
 
     Attributes
     ----------
     targets : dict of str to Target
         Targets by the names of the measures; at least as many as varied quantities.
-    difference : float
-        Fraction of each range by which a quantity is changed to determine slopes; the effect has to be larger
-        than chance.
-    tolerance : float
-        The calibration ends when a step is shorter than this fraction of each range.
-    iterations : int
-        Largest number of steps. Each step takes one point, and one more for each quantity.
+    runs : int or None
+        Largest number of runs, replicas included; by default those of the scan (a point, and four for each varied
+        quantity) and 8 for each quantity and one. It ends earlier when chance is small beside the uncertainties of the
+        targets, or when no values can meet them.
     """
 
     file: ClassVar[str] = "calibration.toml"
     targets: dict[str, Target] = Field(default_factory=dict)
-    difference: Annotated[float, Field(gt=0.0, le=0.5)] = 0.05
-    tolerance: Annotated[float, Field(gt=0.0, le=0.5)] = 1e-3
-    iterations: Annotated[int, Field(ge=1, le=1000)] = 20
+    runs: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = None
 
     @model_validator(mode="after")
     def _determined(self) -> CalibrationPlan:
@@ -197,6 +193,10 @@ class CalibrationPlan(RunsPlan):
             raise PydanticCustomError(
                 "few", text, {"targets": len(self.targets), "quantities": len(self.vary)}
             )
+        least = scan_size(len(self.vary)) * self.replicas
+        if self.runs is not None and self.runs < least:
+            text = "has runs = {runs}, but the scan of the ranges alone takes {least}: give as many, and some more"
+            raise PydanticCustomError("runs", text, {"runs": self.runs, "least": least})
         return self
 
 

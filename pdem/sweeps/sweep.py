@@ -23,6 +23,7 @@ from pdem.sweeps.workers import play_all
 
 if TYPE_CHECKING:
     from pdem.sweeps.jobs import Job
+    from pdem.sweeps.measured import Measured
     from pdem.sweeps.play import Outcome
 
     Measures = Mapping[str, Any]
@@ -244,22 +245,24 @@ def table_of(
     setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]
 ) -> tuple[Table, tuple[str, ...]]:
     """Measure all runs that have been run; return the table, and what could not be measured."""
-    rows, units, problems = [], dict[str, str](), dict[str, None]()
+    rows, units, details, problems = [], dict[str, str](), dict[str, str](), dict[str, None]()
     for (point, replica), name in zip(setup.runs, names, strict=True):
         outcome = done.get(name)
         state = "missing" if outcome is None else outcome.state
         found = _measured(setup, name, problems) if state == FINISHED else {}
-        units.update({key: one.unit for key, one in found.items() if key not in units})
+        for key, one in found.items():
+            (details if one.is_detail else units).setdefault(key, one.unit)
         numbers = {key: one.value for key, one in found.items()}
+        remarks = {key: one.remarks for key, one in found.items() if one.remarks}
         message = "" if outcome is None else outcome.message
-        rows.append(Row(point, replica, setup.points[point], name, state, message, numbers))
+        rows.append(Row(point, replica, setup.points[point], name, state, message, numbers, remarks))
     logarithmic = tuple(name for name, one in setup.plan.vary.items() if one.scale == "log")
-    return Table(tuple(rows), units, logarithmic), tuple(problems)
+    return Table(tuple(rows), units, logarithmic, details), tuple(problems)
 
 
-def _measured(setup: Setup, name: str, problems: dict[str, None]) -> dict[str, Any]:
+def _measured(setup: Setup, name: str, problems: dict[str, None]) -> dict[str, Measured]:
     """Return what is measured in a run; what cannot be is noted once."""
-    found: dict[str, Any] = {}
+    found: dict[str, Measured] = {}
     results = Results(setup.base / name)
     for key, section in setup.measures.items():
         try:

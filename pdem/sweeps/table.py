@@ -39,6 +39,8 @@ class Row:
         ``finished``, ``failed``, or ``missing``, and why.
     measures : dict of str to float
         What was measured, by name; NaN where there is nothing.
+    remarks : dict of str to tuple of str
+        Why there is nothing, or what makes a number doubtful, by the name of the measure.
     """
 
     point: int
@@ -48,6 +50,7 @@ class Row:
     state: str
     message: str = ""
     measures: dict[str, float] = field(default_factory=dict)
+    remarks: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,14 @@ class Table:
         Of the measures by name.
     logarithmic : tuple of str
         Quantities that are varied over decades.
+    details : dict of str to str
+        Units of numbers that only describe measures, as the residual of a fit does: they stand in the table of runs.
     """
 
     rows: tuple[Row, ...]
     units: dict[str, str]
     logarithmic: tuple[str, ...] = ()
+    details: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def points(self) -> list[list[Row]]:
@@ -84,7 +90,7 @@ class Table:
         InputError
             If there is no such name.
         """
-        if name in self.units:
+        if name in self.units or name in self.details:
             return np.array([row.measures.get(name, math.nan) for row in self.rows])
         if self.rows and name in self.rows[0].values:
             return np.array([row.values[name] for row in self.rows])
@@ -92,8 +98,15 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """Names of what was varied, then of what was measured."""
-        return [*(self.rows[0].values if self.rows else ()), *self.units]
+        """Names of what was varied, then of what was measured, last of what describes measures."""
+        return [*(self.rows[0].values if self.rows else ()), *self.units, *self.details]
+
+    @property
+    def remarks(self) -> list[tuple[str, Row, str]]:
+        """Name of the measure, run, and text of all remarks, in the order of the runs."""
+        return [
+            (name, row, text) for row in self.rows for name, texts in row.remarks.items() for text in texts
+        ]
 
     def at_points(self, name: str) -> list[list[float]]:
         """Return a measure in the finished runs of each point."""
@@ -127,11 +140,14 @@ class Table:
         write_rows(folder / EFFECT_TABLE, self._effect_lines())
 
     def _run_lines(self) -> list[list[Any]]:
-        measures = [f"{name} [{unit}]" for name, unit in self.units.items()]
-        lines: list[list[Any]] = [["run", "point", "replica", "state", *self._varied, *measures]]
+        units = self.units | self.details
+        measures = [f"{name} [{unit}]" for name, unit in units.items()]
+        lines: list[list[Any]] = [["run", "point", "replica", "state", *self._varied, *measures, "remarks"]]
         for row in self.rows:
-            numbers = [row.measures.get(name, math.nan) for name in self.units]
-            lines.append([row.folder, row.point, row.replica, row.state, *row.values.values(), *numbers])
+            numbers = [row.measures.get(name, math.nan) for name in units]
+            remarks = "; ".join(f"{name}: {text}" for name, texts in row.remarks.items() for text in texts)
+            first = [row.folder, row.point, row.replica, row.state]
+            lines.append([*first, *row.values.values(), *numbers, remarks])
         return lines
 
     def _point_lines(self) -> list[list[Any]]:

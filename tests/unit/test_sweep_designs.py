@@ -116,7 +116,7 @@ def test_values_of_numpy_are_written_as_numbers():
         ({"points": 4}, "a grid does not take"),
         ({"design": "gird"}, "design"),
         ({"replicas": 0}, "must be at least 1"),
-        ({"measures": {"m": {"kind": "discharge-rat", "sensor": "s"}}}, "discharge-rate"),
+        ({"measures": {"m": {"kind": "discharge-rat", "sensor": "s"}}}, "measures.m.kind ="),
         ({"measures": {"m": {"kind": "discharge-rate"}}}, "measures.m.sensor"),
         ({"measures": {"m": {"kind": "python:laws.py"}}}, "measures.m"),
         ({"measures": {"m": {"kind": "torque", "wall": "w", "axis": [0, 0]}}}, "axis"),

@@ -135,6 +135,51 @@ def test_tables_and_report_hold_all(tmp_path):
         write_report(found, tmp_path, "A sweep")
 
 
+def test_remarks_and_details_of_measures_are_told_where_they_belong(tmp_path):
+    """Details stand in the table of runs alone; remarks there, in the report, and one of each kind in the terminal."""
+    doubt = {"angle": ("flat top: out to 25 of 61 mm; give more grains",)}
+    none = {"angle": ("no heap: level",)}
+    rows = [
+        Row(0, 0, GRID[0], "runs/a", "finished", "", {"angle": 20.0, "angle_error": 0.5}, doubt),
+        Row(0, 1, GRID[0], "runs/b", "finished", "", {"angle": 21.0, "angle_error": 0.6}, doubt),
+        Row(1, 0, GRID[2], "runs/c", "finished", "", {"angle": 30.0, "angle_error": 0.7}),
+        Row(1, 1, GRID[2], "runs/d", "finished", "", {"angle": math.nan, "angle_error": math.nan}, none),
+    ]
+    found = Table(tuple(rows), {"angle": "deg"}, (), {"angle_error": "deg"})
+    assert [one.measure for one in found.analyses] == ["angle"]
+    assert found.column("angle_error")[2] == 0.7
+    text = summary(found)
+    assert "angle_error" not in text
+    assert "remark: angle: flat top in 2 of 4 runs; point 0: out to 25 of 61 mm; give more grains" in text
+    assert "remark: angle: no heap in 1 of 4 runs; point 1, replica 1: level" in text
+    found.write(tmp_path)
+    with (tmp_path / "table.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [line["angle_error [deg]"] for line in lines] == ["0.5", "0.6", "0.7", "nan"]
+    assert lines[3]["remarks"] == "angle: no heap: level"
+    write_report(found, tmp_path, "A sweep")
+    page = (tmp_path / "report.md").read_text()
+    assert "* `runs/d` (point 1, replica 1), angle: no heap: level" in page
+
+
+def test_values_at_which_nothing_could_be_measured_are_drawn_without_a_mean(tmp_path):
+    """No heap at all with a = 0.1, whatever b is: pictures are drawn all the same, without a warning."""
+    rows = [
+        Row(
+            number,
+            0,
+            one,
+            f"runs/{number}",
+            "finished",
+            "",
+            {"angle": math.nan if one["a"] == 0.1 else 20.0 + one["a"]},
+        )
+        for number, one in enumerate(GRID)
+    ]
+    found = Table(tuple(rows), {"angle": "deg"})
+    assert (tmp_path / "effects.png") in write_report(found, tmp_path, "A sweep")
+
+
 def test_a_report_needs_no_plots(tmp_path, monkeypatch):
     monkeypatch.setattr("pdem.sweeps.report.can_draw", lambda: False)
     assert [path.name for path in write_report(table(), tmp_path, "A sweep")] == ["report.md"]

@@ -78,7 +78,13 @@ def problem_of(root: type[BaseModel], error: ErrorDetails) -> Problem:
     if kind == "missing" and isinstance(location[-1], int):
         return Problem(location[:-1], _too_few(place_of(root, error["loc"][:-1]), location[-1]))
     if kind == "union_tag_invalid":
-        key = "distribution" if location[-1:] == ("radius",) else "shape"
+        key = (
+            "distribution"
+            if location[-1:] == ("radius",)
+            else "kind"
+            if location[0] == "measures"
+            else "shape"
+        )
         return Problem((*location, key), _wrong_branch(error, key))
     if kind == "extra_forbidden":
         return _unknown_key(root, location, error["loc"], error["input"])

@@ -1,0 +1,134 @@
+"""Spheres as they are seen from above: the height of their surface at the points of a grid, without holes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import ndimage
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_PER_LARGEST = 8
+"""Most points of the grid along the radius of the largest sphere."""
+
+_MOST_POINTS = 4e6
+
+_FAR = 5.0
+"""Over the distance from the median within which nine tenths are: what is farther away is not looked at."""
+
+HOLE = 5
+"""Holes of the surface that are narrower than so many points of the grid are closed, as they lie between grains."""
+
+CLIFF = 3.0
+"""Mean diameters: a surface that falls by more from a point of the grid to the next ends there."""
+
+
+class TopView(NamedTuple):
+    """Points of a grid at which spheres are seen from above.
+
+    Attributes
+    ----------
+    places : (n, k) array
+        Horizontal coordinates [m], of one axis in two dimensions, else of two.
+    heights : (n,) array
+        Heights of the surface there [m].
+    margins : (n,) array
+        Distances from where the surface ends [m].
+    """
+
+    places: Floats
+    heights: Floats
+    margins: Floats
+
+    def where(self, chosen: NDArray[np.bool_]) -> TopView:
+        """Return some of the points."""
+        return TopView(self.places[chosen], self.heights[chosen], self.margins[chosen])
+
+
+def largest_surface(places: Floats, radii: Floats) -> TopView:
+    """Return the surface of the largest connected heap of spheres, as it is seen from above.
+
+    Pieces that a cliff parts are surfaces of their own: what lies on a table, and what has fallen from it. The largest
+    one is that with most volume above its own lowest point, so that a layer on the ground is small however wide.
+
+    Parameters
+    ----------
+    places : (n, k + 1) array
+        Centres: k horizontal coordinates, then the height [m]; n > 0.
+    radii : (n,) array
+        Radii [m].
+    """
+    near = _near(places[:, :-1], radii)
+    places, radii = places[near], radii[near]
+    low, spacing, heights = _seen(places, radii)
+    heights = _without_holes(heights)
+    there = np.isfinite(heights)
+    found, labels = heights[there], _pieces(heights, CLIFF * 2.0 * float(radii.mean()))[there]
+    numbers, piece = np.unique(labels, return_inverse=True)
+    lowest = np.full(len(numbers), np.inf)
+    np.minimum.at(lowest, piece, found)
+    mine = piece == np.bincount(piece, found - lowest[piece]).argmax()
+    there[there] = mine
+    margins = spacing * (ndimage.distance_transform_edt(there)[there] - 0.5)
+    return TopView(low + spacing * np.argwhere(there), found[mine], margins)
+
+
+def _near(across: Floats, radii: Floats) -> NDArray[np.bool_]:
+    """Return which spheres are not far away from nearly all others."""
+    away = np.linalg.norm(across - np.median(across, axis=0), axis=1)
+    limit = _FAR * (np.quantile(away, 0.9) + 2.0 * radii.max())
+    return np.asarray(away <= limit)
+
+
+def _seen(places: Floats, radii: Floats) -> tuple[Floats, float, Floats]:
+    """Return the corner of a grid, its spacing, and the height of the highest sphere over each of its points."""
+    order = np.argsort(-radii, kind="stable")
+    places, radii = places[order], radii[order]
+    across, largest = places[:, :-1], float(radii[0])
+    sides = np.ptp(across, axis=0) + 2.0 * largest
+    axes = across.shape[1]
+    finest = float(sides.prod() / _MOST_POINTS) ** (1.0 / axes)
+    spacing = max(float(radii.mean()), largest / _PER_LARGEST, finest)
+    low = across.min(axis=0) - largest - HOLE * spacing
+    heights = np.full(tuple((sides / spacing).astype(int) + 2 * HOLE + 2), -np.inf)
+    nearest = np.rint((across - low) / spacing).astype(np.int64)
+    reach = math.ceil(largest / spacing) + 1
+    for offset in itertools.product(range(-reach, reach + 1), repeat=axes):
+        count = np.count_nonzero(radii > (math.hypot(*offset) - math.sqrt(axes) / 2.0) * spacing)
+        points = nearest[:count] + np.array(offset)
+        squares = radii[:count] ** 2 - ((low + spacing * points - across[:count]) ** 2).sum(axis=1)
+        over = squares > 0.0
+        tops = places[:count][over, -1] + np.sqrt(squares[over])
+        np.maximum.at(heights, tuple(points[over].T), tops)
+    return low, spacing, heights
+
+
+def _without_holes(heights: Floats) -> Floats:
+    """Return a surface whose holes between grains are closed; its slopes and edges stay where they are."""
+    size = (HOLE,) * heights.ndim
+    raised = ndimage.grey_dilation(heights, size=size, mode="constant", cval=-np.inf)
+    found: Floats = ndimage.grey_erosion(raised, size=size, mode="constant", cval=np.inf)
+    return found
+
+
+def _pieces(heights: Floats, cliff: float) -> NDArray[np.int64]:
+    """Return the number of the connected piece of each point: neighbours whose heights differ by less than a cliff."""
+    numbers = np.arange(heights.size).reshape(heights.shape)
+    pairs = []
+    for axis in range(heights.ndim):
+        one, other = np.moveaxis(heights, axis, 0)[1:], np.moveaxis(heights, axis, 0)[:-1]
+        both = np.isfinite(one) & np.isfinite(other)
+        joined = both & (np.abs(np.where(both, one, 0.0) - np.where(both, other, 0.0)) < cliff)
+        pairs.append([np.moveaxis(numbers, axis, 0)[1:][joined], np.moveaxis(numbers, axis, 0)[:-1][joined]])
+    first, second = np.concatenate(pairs, axis=1)
+    graph = coo_array((np.ones(len(first), np.bool_), (first, second)), shape=(heights.size,) * 2)
+    labels: NDArray[np.int64] = connected_components(graph, directed=False)[1]
+    return labels.reshape(heights.shape)

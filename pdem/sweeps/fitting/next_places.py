@@ -1,0 +1,116 @@
+"""Where to run next: a scan of the whole range at first, then where runs make the parameters known best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import qmc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.sweeps.fitting.posterior import Samples
+    from pdem.sweeps.fitting.response import Response
+
+    Floats = NDArray[np.float64]
+
+_PER_PARAMETER = 4
+_DESIGNS = 200
+_DRAWN, _WIDER, _EVERYWHERE = 24, 2.5, 16
+"""Candidates from where parameters may lie, from a region wider by a factor, and from the whole range."""
+
+
+def scan_size(dimension: int) -> int:
+    """Return how many places a scan of the whole range has."""
+    return 1 + _PER_PARAMETER * dimension
+
+
+def scan(start: Floats) -> Floats:
+    """Return the places (n, k) of a scan: a start (k,), then values evenly over each range, both ends included.
+
+    Of designs in which every parameter has each value once (Latin hypercubes) it is the one whose places are farthest
+    apart.
+    """
+    count, dimension = _PER_PARAMETER * len(start), len(start)
+    levels = np.linspace(0.0, 1.0, count)
+    if dimension == 1:  # about a start in the middle
+        levels = np.array([0.0, 1.0, 0.25, 0.75])
+    designs = []
+    for seed in range(_DESIGNS if dimension > 1 else 1):
+        random = np.random.default_rng(seed)
+        order = [random.permutation(count) for _ in range(dimension)] if dimension > 1 else [np.arange(count)]
+        design = np.vstack([start, np.column_stack([levels[one] for one in order])])
+        apart = np.linalg.norm(design[:, None, :] - design[None, :, :], axis=2) + 9.0 * np.eye(len(design))
+        designs.append((float(apart.min()), design))
+    return max(designs, key=lambda one: one[0])[1]
+
+
+def next_places(
+    responses: Sequence[Response], uncertainties: Floats, samples: Samples, count: int, replicas: int
+) -> Floats:
+    """Return places (count, k) for runs after which the targets are predicted best where parameters may lie.
+
+    One after the other, the place is taken that lowers the variance of the responses most, over the square of the
+    errors there, in the mean over samples of the parameters. Two of them are never so near to each other that chance
+    hides the difference of their responses, as far as there are others.
+
+    Parameters
+    ----------
+    responses : sequence of Response
+        Of each target.
+    uncertainties : (m,) array
+        Errors of the targets.
+    samples : Samples
+        Of the parameters.
+    count, replicas : int
+        Number of places, and of runs at each.
+    """
+    drawn = samples.drawn(_DRAWN)
+    middle = samples.mean
+    wider = np.clip(middle + _WIDER * (drawn - middle), 0.0, 1.0)
+    everywhere = qmc.Sobol(len(middle), rng=9).random(_EVERYWHERE)
+    candidates = np.concatenate([drawn, wider, everywhere])
+    states = [
+        _State(one, error, candidates, replicas) for one, error in zip(responses, uncertainties, strict=True)
+    ]
+    found: list[int] = []
+    for _ in range(count):
+        gain = np.sum([one.gain() for one in states], axis=0)
+        hidden = np.all([one.hidden(found) for one in states], axis=0)
+        gain[hidden] = -1.0 if not hidden.all() else gain[hidden]
+        found.append(int(np.argmax(gain)))
+        for one in states:
+            one.add(found[-1])
+    return candidates[found]
+
+
+class _State:
+    """What is known of a response at candidates, the first of which are samples of the parameters."""
+
+    def __init__(self, response: Response, uncertainty: float, candidates: Floats, replicas: int) -> None:
+        self._covariance = response.covariance(candidates)
+        self._chance = response.chance(candidates) / replicas
+        self._means, self._uncertainty = response(candidates).mean, uncertainty
+
+    def gain(self) -> Floats:
+        """Return by how much runs at each candidate lower the variance at the samples, over the errors there."""
+        variance = np.diag(self._covariance)
+        lowered = self._covariance[:, :_DRAWN] ** 2 / (variance + self._chance + 1e-300)[:, None]
+        whole: Floats = (lowered / (self._uncertainty**2 + variance[:_DRAWN])).sum(axis=1)
+        return whole
+
+    def hidden(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which candidates differ by less than chance from one that is chosen."""
+        found = np.zeros(len(self._means), np.bool_)
+        for one in chosen:
+            apart = np.abs(self._means - self._means[one])
+            found |= apart < np.sqrt(self._chance + self._chance[one])
+        return found
+
+    def add(self, number: int) -> None:
+        """Take runs at a candidate into account."""
+        column = self._covariance[:, number].copy()
+        self._covariance -= np.outer(column, column) / (column[number] + self._chance[number] + 1e-300)

@@ -1,0 +1,209 @@
+"""Where parameters may lie: samples of a probability density in the unit cube, and regions that hold most of it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+from scipy.stats import qmc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Density = Callable[[Floats], Callable[[float], Floats]]
+
+_FIRST, _ROUNDS, _KERNELS = 256, 30, 150
+_EVEN, _GOOD = 0.25, 0.4
+"""Effective shares of samples: down to which a density is made narrower, and with which it counts as sampled."""
+
+_WIDEST, _STRIDE, _HALVINGS = 25.0, 2.0, 5
+"""Logarithms of the factor at first and between two that are tried, and how often these are halved."""
+
+_NEAR = 5
+"""One over the share of the samples, nearest to each, by which the width of the next steps is found."""
+
+_GRID, _SMOOTH = 4000, 0.4
+_VALLEY = 0.5
+"""Of the lower of two maxima: a density that does not fall below between them has one maximum."""
+
+
+class Samples(NamedTuple):
+    """Weighted samples.
+
+    Attributes
+    ----------
+    places : (n, k) array
+        In the unit cube.
+    weights : (n,) array
+        Their sum is 1.
+    """
+
+    places: Floats
+    weights: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """Mean place (k,)."""
+        found: Floats = self.weights @ self.places
+        return found
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance (k, k) of the places."""
+        off = self.places - self.mean
+        found: Floats = (off * self.weights[:, None]).T @ off
+        return found
+
+    def drawn(self, count: int) -> Floats:
+        """Return places (count, k) of the same weight, evenly along the samples."""
+        return self.places[_chosen(self.weights, (np.arange(count) + 0.5) / count)]
+
+
+def sampled(density: Density, dimension: int, count: int) -> Samples:
+    """Return samples of a density in the unit cube, by population Monte Carlo.
+
+    Samples of a density that is widened, much at first, are spread by kernels about them, and weighted for one that is
+    widened less, until they are those of the density itself. So narrow and several maxima are found.
+
+    Parameters
+    ----------
+    density : callable
+        Is given places (n, k), and returns a function of a factor from 1 on, by which the density is widened: it
+        returns its logarithm (n,) there, up to a constant.
+    dimension : int
+        Number of parameters.
+    count : int
+        Number of samples in each round.
+    """
+    random = np.random.default_rng(5)
+    places, logarithm = qmc.Sobol(dimension, rng=3).random(_FIRST), _WIDEST
+    wanted, drawn_by = density(places), np.zeros(_FIRST)
+    for _ in range(_ROUNDS):
+        logarithm = _narrower(wanted, drawn_by, logarithm)
+        weights = _weights(wanted(math.exp(logarithm)) - drawn_by)
+        if not logarithm and _effective(weights) >= _GOOD:
+            break
+        places, drawn_by = _spread(places, weights, count, random)
+        wanted = density(places)
+    return Samples(places, _weights(wanted(1.0) - drawn_by))
+
+
+def _weights(logarithms: Floats) -> Floats:
+    found = np.exp(logarithms - logarithms.max())
+    whole: Floats = found / found.sum()
+    return whole
+
+
+def _effective(weights: Floats) -> float:
+    """Return the effective share of weighted samples."""
+    return float(1.0 / (weights @ weights) / len(weights))
+
+
+def _narrower(wanted: Callable[[float], Floats], drawn_by: Floats, logarithm: float) -> float:
+    """Return the logarithm of a smaller factor, the first at which the samples, weighted, are hardly even enough."""
+
+    def is_even(some: float) -> bool:
+        return _effective(_weights(wanted(math.exp(some)) - drawn_by)) >= _EVEN
+
+    high, low = logarithm, max(logarithm - _STRIDE, 0.0)
+    while low > 0.0 and is_even(low):
+        high, low = low, max(low - _STRIDE, 0.0)
+    if not low and is_even(0.0):
+        return 0.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_even(middle) else (middle, high)
+    return high
+
+
+def _spread(
+    places: Floats, weights: Floats, count: int, random: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return places about weighted ones, and the logarithm of the density by which they are drawn."""
+    places = places[_chosen(weights, (np.arange(_KERNELS) + random.random(_KERNELS)) / _KERNELS)]
+    weights = np.full(_KERNELS, 1.0 / _KERNELS)
+    factor = _local_width(places, weights)
+    starts = places[(np.arange(count) * _KERNELS) // count]
+    found = starts + random.normal(size=starts.shape) @ factor.T
+    found = found[np.all((found >= 0.0) & (found <= 1.0), axis=1)]
+    scaled = np.linalg.inv(factor)
+    one, other = found @ scaled.T, places @ scaled.T
+    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None, :] - 2.0 * one @ other.T
+    density = np.exp(-0.5 * np.maximum(squares, 0.0)) @ weights
+    return found, np.log(density + 1e-300)
+
+
+def _local_width(places: Floats, weights: Floats) -> Floats:
+    """Return the triangular factor of the covariance of nearest samples: of one maximum where there are several."""
+    off = places - weights @ places
+    whole = (off * weights[:, None]).T @ off + 1e-24 * np.eye(places.shape[1])
+    even: Floats = np.asarray(np.linalg.solve(np.linalg.cholesky(whole), places.T).T, np.float64)
+    squares: Floats = ((even[:, None, :] - even[None, :, :]) ** 2).sum(axis=2)
+    near = np.argsort(squares, axis=1, kind="stable")[:, : len(even) // _NEAR]
+    differences = (even[near] - even[near].mean(axis=1, keepdims=True)).reshape(-1, even.shape[1])
+    local = differences.T @ differences / len(differences) + 1e-6 * np.eye(even.shape[1])
+    return np.asarray(np.linalg.cholesky(whole) @ np.linalg.cholesky(local), np.float64)
+
+
+def _chosen(weights: Floats, shares: Floats) -> NDArray[np.intp]:
+    return np.searchsorted(np.cumsum(weights), shares).clip(0, len(weights) - 1)
+
+
+def densest(values: Floats, weights: Floats, share: float) -> tuple[tuple[float, float], ...]:
+    """Return the intervals in [0, 1] where a density is largest, that hold a share of it: several with several maxima.
+
+    Parameters
+    ----------
+    values, weights : (n,) arrays
+        Weighted samples of it.
+    share : float
+        That they hold together.
+    """
+    edges, density = smooth_density(values, weights)
+    order = np.argsort(-density, kind="stable")
+    sums = np.cumsum(density[order]) / density.sum()
+    inside = np.zeros(len(density) + 2, np.int8)
+    inside[1 + order[: int(np.searchsorted(sums, share)) + 1]] = 1
+    begins, ends = np.flatnonzero(np.diff(inside) == 1), np.flatnonzero(np.diff(inside) == -1) - 1
+    both = _with_valleys(density, begins.tolist(), ends.tolist())
+    return tuple((float(edges[begin]), float(edges[end + 1])) for begin, end in both)
+
+
+def _with_valleys(density: Floats, begins: list[int], ends: list[int]) -> list[tuple[int, int]]:
+    """Return intervals of cells, joined where the density between them does not fall much: there chance parts them."""
+    found = [(begins[0], ends[0])]
+    for begin, end in zip(begins[1:], ends[1:], strict=True):
+        before = found[-1]
+        peaks = density[before[0] : before[1] + 1].max(), density[begin : end + 1].max()
+        if density[before[1] : begin + 1].min() < _VALLEY * min(peaks):
+            found.append((begin, end))
+        else:
+            found[-1] = before[0], end
+    return found
+
+
+def smooth_density(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the edges (n + 1,) of cells over the range of samples, and a smooth density (n,) in these."""
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]
+    near = weights > 1e-6 / len(weights)
+    width = _local_spread(values, weights)
+    low, high = max(float(values[near][0]) - width, 0.0), min(float(values[near][-1]) + width, 1.0)
+    edges = np.linspace(low, high, _GRID + 1)
+    counts, _ = np.histogram(values, edges, weights=weights)
+    cells = _SMOOTH * width / float(edges[1] - edges[0])
+    density: Floats = gaussian_filter1d(counts, max(cells, 1.0), mode="reflect")
+    return edges, density
+
+
+def _local_spread(values: Floats, weights: Floats) -> float:
+    """Return the width of the windows that hold a fifth of sorted samples, in the median over windows."""
+    sums = np.cumsum(weights) - 0.5 * weights
+    middles = np.linspace(0.1, 0.9, 81)
+    windows = np.interp(middles + 0.1, sums, values) - np.interp(middles - 0.1, sums, values)
+    return float(np.median(windows)) + 1e-15

@@ -1,0 +1,190 @@
+"""A response everywhere, from noisy observations at a few places: a plane and a smooth deviation (Gaussian process).
+
+Deviations have a Matern covariance (5/2). Its lengths and the ratio of chance to deviation are not chosen: many sets of
+them are weighted by how probable they make the observations (plane and scale integrated out), so that errors hold
+with few runs as well (Rasmussen, Williams, Gaussian Processes for Machine Learning, 2006, sections 2.7 and 5.4).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, ndtri, stdtr
+from scipy.stats import qmc
+
+from pdem.sweeps.fitting.observations import relative_variances
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.sweeps.fitting.observations import Observations
+
+    Floats = NDArray[np.float64]
+
+SETS, KEPT = 256, 8
+"""Sets of lengths and ratios that are tried, and by how many equally probable ones they are represented."""
+
+_LENGTH, _SPREAD = 0.8, 0.6
+"""Median of the lengths before any observation, in ranges, and the standard deviation of their logarithm."""
+
+_RATIOS = -10.0, 2.0
+"""Decimal logarithms between which the ratio of both variances lies."""
+
+_ROUNDING = 1e-10
+
+
+class Prediction(NamedTuple):
+    """What the response is at some places, as Student's distributions.
+
+    Attributes
+    ----------
+    mean, variance : (n,) arrays
+        Its value, and the square of the scale of its error.
+    freedom : float
+        Degrees of freedom.
+    """
+
+    mean: Floats
+    variance: Floats
+    freedom: float
+
+
+@cache
+def _sets(dimension: int) -> tuple[Floats, Floats]:
+    """Return sets of lengths (h, k) and ratios (h,), drawn from their priors."""
+    shares = qmc.Sobol(dimension + 1, rng=1).random(SETS)
+    inside = np.clip(shares[:, :dimension], 1e-6, 1.0 - 1e-6)
+    lengths = np.exp(math.log(_LENGTH) + _SPREAD * ndtri(inside))
+    return lengths, 10.0 ** (_RATIOS[0] + (_RATIOS[1] - _RATIOS[0]) * shares[:, dimension])
+
+
+def _covariance(first: Floats, second: Floats, lengths: Floats) -> Floats:
+    """Return the covariances (h, n, m) of deviations at places (n, k) and (m, k)."""
+    squares = (first[:, None, :] - second[None, :, :]) ** 2
+    distance = np.sqrt(5.0 * np.einsum("nmk,hk->hnm", squares, 1.0 / lengths**2))
+    found: Floats = (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
+    return found
+
+
+def _plane(places: Floats) -> Floats:
+    return np.column_stack([np.ones(len(places)), places - 0.5])
+
+
+class Response:
+    """A response that has been observed.
+
+    Parameters
+    ----------
+    some : Observations
+        More of them, counted by runs, than parameters and one.
+
+    Attributes
+    ----------
+    freedom : int
+        Degrees of freedom: runs less the numbers of the plane.
+    """
+
+    def __init__(self, some: Observations) -> None:
+        self._places = some.places
+        self._middle, self._scale = float(some.means.mean()), float(some.means.std()) or 1.0
+        weights, self._steepness = relative_variances(some)
+        lengths, ratios = _sets(some.places.shape[1])
+        count = len(some.means)
+        covariance = _covariance(some.places, some.places, lengths)
+        covariance[:, range(count), range(count)] += ratios[:, None] * (weights / some.counts) + _ROUNDING
+        lower = np.linalg.cholesky(covariance)
+        plane, data = _plane(some.places), (some.means - self._middle) / self._scale
+        both = np.broadcast_to(np.column_stack([plane, data]), (len(ratios), count, plane.shape[1] + 1))
+        white = np.linalg.solve(lower, both)
+        columns, values = white[..., :-1], white[..., -1]
+        gram: Floats = np.swapaxes(columns, 1, 2) @ columns
+        slopes = np.linalg.solve(gram, np.swapaxes(columns, 1, 2) @ values[..., None])[..., 0]
+        rest = values - (columns @ slopes[..., None])[..., 0]
+        runs = float(some.counts.sum())
+        self.freedom = int(runs) - plane.shape[1]
+        within = float((some.squares / weights).sum()) / self._scale**2
+        squares = (rest**2).sum(axis=1) + within / ratios + _ROUNDING**2
+        score = -_half_logarithm(lower) - _half_logarithm(np.linalg.cholesky(gram))
+        score -= 0.5 * (runs - count) * np.log(ratios) + 0.5 * self.freedom * np.log(squares)
+        chosen, self._weights = _represented(score)
+        self._lengths, self._columns = lengths[chosen], columns[chosen]
+        self._white = np.linalg.inv(lower[chosen])
+        self._alpha = (rest[chosen, None, :] @ self._white)[:, 0, :]
+        self._slopes, self._gram = slopes[chosen], np.linalg.inv(gram[chosen])
+        self._variances = squares[chosen] / max(self.freedom, 1)
+        self._chance = float(self._weights @ (self._variances * ratios[chosen])) * self._scale**2
+
+    def chance(self, places: Floats) -> Floats:
+        """Return the variance (n,) of a single run by chance at some places."""
+        found: Floats = self._chance * np.exp((places - 0.5) @ self._steepness)
+        return found
+
+    def __call__(self, places: Floats) -> Prediction:
+        """Return the response at some places (n, k)."""
+        across, white, rest = self._parts(places)
+        means = (across @ self._alpha[..., None])[..., 0] + (_plane(places) @ self._slopes[..., None])[..., 0]
+        variance = 1.0 - (white**2).sum(axis=2) + ((rest @ self._gram) * rest).sum(axis=2)
+        variance = self._variances[:, None] * np.maximum(variance, 0.0)
+        mean = self._weights @ means
+        spread = self._weights @ (variance + (means - mean) ** 2)
+        return Prediction(
+            self._middle + self._scale * mean, self._scale**2 * spread, float(max(self.freedom, 1))
+        )
+
+    def covariance(self, places: Floats) -> Floats:
+        """Return the covariances (n, n) of the errors of the response at some places."""
+        _, white, rest = self._parts(places)
+        found = _covariance(places, places, self._lengths) - white @ np.swapaxes(white, 1, 2)
+        found += rest @ self._gram @ np.swapaxes(rest, 1, 2)
+        whole: Floats = self._scale**2 * np.tensordot(self._weights * self._variances, found, axes=1)
+        return whole
+
+    def _parts(self, places: Floats) -> tuple[Floats, Floats, Floats]:
+        across = _covariance(places, self._places, self._lengths)
+        white = across @ np.swapaxes(self._white, 1, 2)
+        return across, white, _plane(places) - white @ self._columns
+
+
+def _half_logarithm(lower: NDArray[Any]) -> Floats:
+    """Return half of the logarithms of the determinants of matrices by their triangular factors."""
+    found: Floats = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+    return found
+
+
+def _represented(score: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return a few sets and their weights, so that they stand for all with their probabilities."""
+    weights = np.exp(score - score.max())
+    order = np.argsort(-weights, kind="stable")
+    sums = np.cumsum(weights[order]) / weights.sum()
+    middles = (np.arange(KEPT) + 0.5) / KEPT
+    chosen, counts = np.unique(
+        order[np.searchsorted(sums, middles).clip(0, len(sums) - 1)], return_counts=True
+    )
+    return chosen, counts / KEPT
+
+
+def deviations(found: Prediction, target: float, uncertainty: float) -> tuple[Floats, Floats, Floats]:
+    """Return by how many errors of target and response together a response is off (n,), these errors, their freedom."""
+    total = found.variance + uncertainty**2
+    freedom = np.minimum(total**2 / np.maximum(found.variance**2, 1e-300) * found.freedom, 1e6)
+    error = np.sqrt(total)
+    return (found.mean - target) / error, error, freedom
+
+
+def log_density(found: Prediction, target: float, uncertainty: float) -> Floats:
+    """Return the logarithm of the probability density (n,) of a target if the response is as predicted."""
+    off, error, freedom = deviations(found, target, uncertainty)
+    norm = gammaln(0.5 * (freedom + 1.0)) - gammaln(0.5 * freedom) - 0.5 * np.log(freedom * math.pi)
+    density: Floats = norm - 0.5 * (freedom + 1.0) * np.log1p(off**2 / freedom) - np.log(error)
+    return density
+
+
+def normal_scores(found: Prediction, target: float, uncertainty: float) -> Floats:
+    """Return by how many standard errors (n,) a response is off: those of a normal distribution, as improbable."""
+    off, _, freedom = deviations(found, target, uncertainty)
+    tail = np.clip(stdtr(freedom, -np.abs(off)), 1e-300, 0.5)
+    scores: Floats = -np.sign(off) * ndtri(tail)
+    return scores

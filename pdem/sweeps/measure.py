@@ -1,0 +1,52 @@
+"""A measure of sweeps in a single run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pdem.foundation.errors import InputError
+from pdem.simulation.results import Results
+from pdem.sweeps.measure_checks import check_measures
+from pdem.sweeps.measures import measured
+from pdem.sweeps.sections import RunsPlan, plan_of_document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pdem.sweeps.measured import Measured
+
+
+def measure(results: Results | str | Path, kind: str, **keys: Any) -> Measured:
+    """Return what a measure of sweeps finds in the results of a single run.
+
+    Parameters
+    ----------
+    results : Results or path
+        Of the run, or its output folder.
+    kind : str
+        As in ``[measures.NAME]``: ``"angle-of-repose"``, ``"discharge-rate"``, ``"column"``, ...
+    **keys
+        Further keys of the measure.
+
+    Returns
+    -------
+    Measured
+        ``value``, ``unit``, and ``remarks`` that say why there is no number, or what makes it doubtful.
+
+    Raises
+    ------
+    CaseError, InputError
+        If there is no such measure, or the run does not have what it looks at.
+
+    Examples
+    --------
+    >>> measure("results/repose", "angle-of-repose").value  # doctest: +SKIP
+    """
+    document = {"case": "case", "folder": "folder", "measures": {"measure": {"kind": kind, **keys}}}
+    section = plan_of_document(RunsPlan, document, "measure").measures["measure"]
+    run = results if isinstance(results, Results) else Results(results)
+    check_measures({"measure": section}, run.case)
+    found = measured("measure", section, run)
+    if "measure" not in found:
+        raise InputError(f"{kind} returns several numbers ({', '.join(found)}): call the function itself")
+    return found["measure"]
