@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from pdem.particles.heaps import slope_of
 from pdem.verification import cluster_checks, clusters
 from pdem.verification.cluster_packing import filled_share, rod
 from pdem.verification.studies import find_study
@@ -47,20 +46,6 @@ def test_what_is_off_is_told(tmp_path, monkeypatch):
     off = [one.name for one in findings_of("top", tmp_path) if not one.passed]
     assert "period [s]" in off
     assert "largest error at a step of 0.01 s [rad/s]" in off
-
-
-@pytest.mark.parametrize("slope", [10.0, 35.0])
-def test_the_slope_of_a_cone_is_found(slope):
-    """Grains fill it evenly: below a fraction h of its height lies 1 - (1 - h)^3 of its volume."""
-    rng = np.random.default_rng(1)
-    low = 1.0 - rng.random(200_000) ** (1.0 / 3.0)
-    aside = 0.05 * (1.0 - low) * np.sqrt(rng.random(low.size))
-    angle = 2.0 * math.pi * rng.random(low.size)
-    height = 0.05 * math.tan(math.radians(slope)) * low
-    places = np.stack([aside * np.cos(angle), aside * np.sin(angle), height], axis=1)
-    assert slope_of(places, 0.05) == pytest.approx(slope, rel=0.01)
-    places[:100] += (0.0, 0.2, 0.01)  # what has rolled away does not count
-    assert slope_of(places, 0.05) == pytest.approx(slope, rel=0.01)
 
 
 def test_the_share_of_the_space_of_a_lattice_of_spheres_is_found():
