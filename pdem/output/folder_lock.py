@@ -26,7 +26,7 @@ from weakref import WeakSet
 
 from pdem.foundation.errors import FolderInUseError, InputError
 from pdem.output.lock_owner import LOCK_FILE, Owner, hands_locks_on
-from pdem.output.run_folder import time_of_day, unusable_folder_text
+from pdem.output.run_folder import folder_problem, time_of_day, unusable_folder_text
 from pdem.output.storage import reason
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
@@ -148,7 +148,8 @@ class _Attempt:
         except BaseException as error:
             _remove_empty(self._made)
             if isinstance(error, (OSError, ValueError)) and not isinstance(error, InputError):
-                raise InputError(unusable_folder_text(self._folder, reason(error))) from None
+                problem = folder_problem(self._folder) or reason(error)
+                raise InputError(unusable_folder_text(self._folder, problem)) from None
             raise
         made, self._made = self._made, []
         return FolderLock(self._path, descriptor, made)
