@@ -85,7 +85,7 @@ OUTPUT, ERRORS = Terminal("stdout"), Terminal("stderr")
 
 
 def lead_nowhere(stream: TextIO | None) -> None:
-    """Lead a stream that nobody reads any more nowhere, with what it still holds; a full disk may have room later."""
+    """Drop what a stream still holds; lead it nowhere if nobody reads it any more: a full disk may have room later."""
     if stream is None:
         return
     try:
@@ -94,11 +94,14 @@ def lead_nowhere(stream: TextIO | None) -> None:
     except BlockingIOError:
         return
     except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
-            return
         with suppress(OSError, ValueError):
-            _open_nowhere(stream.fileno())
+            number = stream.fileno()
+            later = os.dup(number) if isinstance(error, OSError) and error.errno in NO_ROOM else -1
+            _open_nowhere(number)
             stream.flush()
+            if later >= 0:
+                os.dup2(later, number)
+                os.close(later)
 
 
 def open_closed_streams() -> None:

@@ -104,7 +104,7 @@ def test_a_file_that_contradicts_its_spheres(here, old, new, warning):
         (["two.clu", "--spheres", "3"], "two.clu: --spheres fills a mesh"),
         (["none.txt"], "none.txt: cannot be read: No such file"),
         (["two.clu", "-o", "two.clu"], "two.clu: is there already; --overwrite replaces it"),
-        (["two.clu", "-o", "no/two.csv"], "no/two.csv: cannot be written: No such file"),
+        (["two.clu", "-o", "no/two.csv"], "no/two.csv: cannot be written (No such file or directory)"),
         (["open.obj", "--spheres", "3"], "open.obj: 5 of 5 facets close no volume"),
     ],
 )
