@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from pdem.case.fixed_groups import fixed_groups
 from pdem.case.sensor_columns import classes_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ _RUN = {
     "detections": "number of neighbour lists made so far",
     "particle_steps_per_second": "speed of the run since the line before",
     "stage": "number of the stage, 0 for the first",
+    "mass": "mass of all particles",
+    "left_mass_": "mass that has left the domain through this side",
+    "left_mass": "mass that has left the domain",
+    "left_": "number of particles that have left the domain through this side",
+    "left": "number of particles that have left the domain",
     "gravity_": "acceleration by gravity",
     "liquid_in_films": "liquid in the films of particles",
     "liquid_in_bridges": "liquid in bridges between particles",
@@ -110,6 +116,10 @@ _OF_WALLS = {
     "angular_velocity_": "angular velocity of the body",
     "angle": "angle about the hinge",
 }
+_OF_FIXED = {
+    "force_": "force of the other particles on these in this step",
+    "torque_": "its torque about the origin",
+}
 _LIKELY = "passed", "removed", "mass"
 """Columns of a sensor or an insertion, in the order in which a user wants to see them."""
 
@@ -150,6 +160,8 @@ def _owners(case: Case) -> Iterator[tuple[str, str, dict[str, str]]]:
         yield insertion.name, f"insertion {insertion.name}", _OF_INSERTIONS
     for wall in case.walls:
         yield wall.name, f"wall {wall.name}", _OF_WALLS
+    for name in fixed_groups(case):
+        yield name, f"fixed particles {name}", _OF_FIXED
 
 
 def _text_of(name: str, owners: Sequence[tuple[str, str, dict[str, str]]], case: Case) -> ColumnText:
@@ -169,7 +181,7 @@ def _meaning(name: str, words: dict[str, str]) -> str:
     """Return what a name means: as it stands, or by the first word that it begins with."""
     if name in words:
         return words[name]
-    found = (one for one in words if one.endswith("_") and re.fullmatch(rf"{one}[xyz]{{1,2}}", name))
+    found = (one for one in words if one.endswith("_") and re.fullmatch(rf"{one}[-+]?[xyz]{{1,2}}", name))
     longer = (one for one in words if not one.endswith("_") and name.startswith(f"{one}_"))
     return words.get(next(found, next(longer, "")), "")
 
