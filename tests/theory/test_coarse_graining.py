@@ -280,4 +280,4 @@ def test_paraview_reads_the_fields(bed, tmp_path):
     with pytest.raises(InputError, match=r"end the name in \.vti"):
         fields.write(tmp_path / "fields.vtk")
     with pytest.raises(InputError, match="cannot be written"):
-        fields.write(tmp_path / "nowhere" / "fields.vti")
+        fields.write(tmp_path / "fields.vti" / "below.vti")
