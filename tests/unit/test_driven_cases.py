@@ -268,11 +268,11 @@ def test_a_servo_too_fast_for_its_load_is_warned_of():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("time, angle\n0, 0\n1, 0.5\n2, x\n", r"line 4: 'x' is not a finite number"),
+        ("time, angle\n0, 0\n1, 0.5\n2, x\n", r'line 4: "x" is not a number'),
         ("0 0\n1 0.5\n1 0.7\n", r"line 3: time 1 s follows 1 s; times must rise"),
         ("0 0 0\n1 0.5 0\n", r"line 1 has 3 columns; needed: time, angle"),
         ("# nothing\n0 0\n", "has 1 rows of numbers; a table needs two or more"),
-        ("0 0\n1 nan\n", "line 2: 'nan' is not a finite"),
+        ("0 0\n1 nan\n", 'line 2: "nan" is not a finite'),
     ],
 )
 def test_what_is_wrong_with_a_table_file_is_said(tmp_path, text, message):

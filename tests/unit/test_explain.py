@@ -155,7 +155,10 @@ def test_sections_and_mistakes():
         ("rotation", ["  walls.rotation ", "walls.rotation.rate ", "(motions.NAME.rotation)"]),
         ("rpm", ["walls.rotation.rate ", "walls.oscillation.frequency ", "particles.angular_velocity "]),
         ("degrees", ["walls.inclination ", "walls.swing.amplitude "]),
-        ("angle-of-repose", ['  sweep.measures.NAME.kind = "angle-of-repose"', "slope of a heap"]),
+        (
+            "angle-of-repose",
+            ['  sweep.measures.NAME.kind = "angle-of-repose"', "slope of the flank of a heap"],
+        ),
         ("discharge_rate", ['kind = "discharge-rate"']),
         ("jkr", ['interactions.NAME.adhesion.model = "jkr"', "work_of_adhesion"]),
         ("rosin-rammler", ['radius.distribution = "rosin-rammler"']),

@@ -82,7 +82,7 @@ def problem_of(root: type[BaseModel], error: ErrorDetails) -> Problem:
             "distribution"
             if location[-1:] == ("radius",)
             else "kind"
-            if location[0] == "measures"
+            if location[:1] == ("measures",)
             else "shape"
         )
         return Problem((*location, key), _wrong_branch(error, key))
