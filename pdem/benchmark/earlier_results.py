@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import InputError
-from pdem.output.storage import reason, write_json
+from pdem.output.saving import reason, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

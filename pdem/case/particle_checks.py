@@ -97,7 +97,7 @@ def step_findings(case: Case, step: float, conditions: ImpactConditions) -> Iter
     worst = {limit.name: limit for limit in reversed(limits)}
     automatic = ' or step = "auto"' if conditions.of_case and case.time.step != "auto" else ""
     for name, limit in worst.items():
-        part = step / limit.time
+        part = step / limit.time if limit.time > 0.0 else math.inf  # of a speed that is no number any more
         level = level_of(part, STEP_WARNING[name], STEP_ERROR[name])
         what = "time" if name == "Rayleigh" else "contact time"
         text = f"{step:.4g} s is {share(part)} of the {name} {what} {limit.time:.4g} s of {limit.subject}"

@@ -48,7 +48,8 @@ def region_of(region: Any) -> Region:
         first = error.errors()[0]
         found = problem_of(_SECTIONS.get(str(first["loc"][0]) if first["loc"] else "", BoxRegion), first)
         where = ".".join(map(str, found.location))
-        raise InputError(f"{region!r} is no region: {where} {found.text}; give one as in a fill") from None
+        text = found.text if found.text.endswith("?") else f"{found.text};"
+        raise InputError(f"{region!r} is no region: {where} {text} give one as in a fill") from None
     for problem in region_problems(checked, ()):
         raise InputError(f"{region!r} is no region: {'.'.join(map(str, problem.location))} {problem.text}")
     return checked

@@ -159,7 +159,7 @@ def _measure_case(
 def _write_results(document: dict[str, Any], before: list[ResultFile], options: _BenchOptions) -> None:
     """Print the comparison with earlier results; write the new ones."""
     from pdem.benchmark.earlier_results import comparison_lines, keep
-    from pdem.output.storage import write_json
+    from pdem.output.saving import write_json
 
     for line in comparison_lines(document, before):
         click.echo(line)

@@ -62,7 +62,7 @@ def export(output: str, kind: str, time: float | None, folder: str | None) -> in
 
 def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
     from pdem.output.exports import EXPORTS, Box
-    from pdem.output.storage import saving
+    from pdem.output.saving import saving
     from pdem.simulation.results import Results
 
     require_results(output, "export")

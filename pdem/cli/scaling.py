@@ -118,7 +118,7 @@ def measure(
     """Measure one run from a checkpoint, on the ranks there are; started by ``pdem scaling run``."""
 
     def work(communicator: Any, own: int) -> int:
-        from pdem.output.storage import write_json
+        from pdem.output.saving import write_json
         from pdem.scaling.measure import measure_run, read_start
         from pdem.simulation.simulation import Simulation
 
@@ -242,7 +242,7 @@ def rehearse(
     each = None if particles is not None else particles_per_rank or 15_000.0
 
     def work() -> int:
-        from pdem.output.storage import write_json
+        from pdem.output.saving import write_json
         from pdem.scaling.rehearsal import Rehearsal
         from pdem.scaling.rehearsal import rehearse as make
         from pdem.scaling.report import rehearsal_section
@@ -302,7 +302,7 @@ def _plan(
     steps: int, warm_up: int, threads: int,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the plan of a case, and write it into the folder if there is one."""
-    from pdem.output.storage import write_json
+    from pdem.output.saving import write_json
     from pdem.scaling.plan import plan as make_plan
     from pdem.scaling.results import PLAN_FILE, with_measured_ranks
     from pdem.scaling.starts import enlarged_start

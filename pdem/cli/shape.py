@@ -122,7 +122,7 @@ def mass_table(rules: Mapping[str, Solid]) -> Iterator[str]:
 
 def _write(path: Path, listed: SphereList) -> None:
     from pdem.foundation.files import write_file
-    from pdem.output.storage import saving
+    from pdem.output.saving import saving
 
     lines = [
         ",".join(repr(value) for value in (*centre, radius))

@@ -65,7 +65,7 @@ def slurm(
 def _write(case: str, job: Job, settings: tuple[str, ...], file: str | None) -> None:
     from pdem.foundation.errors import InputError
     from pdem.foundation.files import write_file
-    from pdem.output.storage import saving
+    from pdem.output.saving import saving
     from pdem.scaling.batch_scripts import batch_script
 
     text = batch_script(case, job, settings)

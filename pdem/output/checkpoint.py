@@ -31,14 +31,8 @@ from pdem.output.parallel_hdf5 import (
     row_bytes,
     tables_of_groups,
 )
-from pdem.output.storage import (
-    Attribute,
-    open_hdf5,
-    plain_attribute,
-    reason,
-    unfilled_dataset,
-    write_attributes,
-)
+from pdem.output.saving import reason
+from pdem.output.storage import Attribute, open_hdf5, plain_attribute, unfilled_dataset, write_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

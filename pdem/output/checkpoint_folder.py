@@ -13,7 +13,8 @@ from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.files import replace_file
 from pdem.output.checkpoint import Checkpoint, Digests, read_checkpoint, write_tables
 from pdem.output.parallel_hdf5 import ALONE, tables_of_groups
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, writing
+from pdem.output.saving import writing
+from pdem.output.storage import HDF5_ERRORS, open_hdf5
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

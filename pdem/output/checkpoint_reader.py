@@ -24,7 +24,8 @@ from pdem.output.content_digest import (
     content_digest_of_layout,
 )
 from pdem.output.parallel_hdf5 import BLOCK_ROWS, CHECKSUM_BYTES, block_checksum, bytes_of, read_at
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, reason
+from pdem.output.saving import reason
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

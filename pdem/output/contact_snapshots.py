@@ -18,7 +18,7 @@ from pdem.output import vtkhdf
 from pdem.output.growing_datasets import AllocatedRows, write_rows
 from pdem.output.growing_snapshots import REMEDY, GrowingSnapshots, full_name
 from pdem.output.parallel_hdf5 import ALONE, RankWriter, on_rank_0
-from pdem.output.storage import writing
+from pdem.output.saving import writing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pdem.foundation.files import write_file
-from pdem.output.storage import writing
+from pdem.output.saving import writing
 
 DIGESTS_FILE = "digests.csv"
 """Name of the file in an output folder: a line with step and digest for each checkpoint that was ever written."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.files import whole_file
-from pdem.output.storage import save_file, saving
+from pdem.output.saving import save_file, saving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

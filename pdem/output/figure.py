@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError
 from pdem.foundation.extras import how_to_install
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 
 if TYPE_CHECKING:
     from pathlib import Path

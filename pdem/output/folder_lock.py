@@ -27,7 +27,7 @@ from weakref import WeakSet
 from pdem.foundation.errors import FolderInUseError, InputError
 from pdem.output.lock_owner import LOCK_FILE, Owner, hands_locks_on
 from pdem.output.run_folder import folder_problem, time_of_day, unusable_folder_text
-from pdem.output.storage import reason
+from pdem.output.saving import reason
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _PATIENCE, _PAUSE = 3.0, 0.02

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from pdem.output import vtkhdf
 from pdem.output.parallel_hdf5 import ALONE, on_rank_0
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, set_aside, writing
+from pdem.output.saving import reason, writing
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, set_aside
 from pdem.output.vtkhdf_writer import Writer
 
 if TYPE_CHECKING:

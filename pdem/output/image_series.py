@@ -19,15 +19,8 @@ import numpy as np
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.growing_datasets import create_growing_dataset
 from pdem.output.growing_snapshots import REMEDY
-from pdem.output.storage import (
-    HDF5_ERRORS,
-    open_hdf5,
-    read_attributes,
-    reason,
-    set_aside,
-    write_attributes,
-    writing,
-)
+from pdem.output.saving import reason, writing
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, set_aside, write_attributes
 from pdem.output.vtkhdf import ROOT
 
 if TYPE_CHECKING:

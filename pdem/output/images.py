@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

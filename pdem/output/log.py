@@ -20,7 +20,7 @@ from tqdm import tqdm
 from pdem.foundation.files import write_at
 from pdem.foundation.terminal import ERRORS
 from pdem.output.provenance import provenance
-from pdem.output.storage import writing
+from pdem.output.saving import writing
 from pdem.output.summary import counted, duration
 
 if TYPE_CHECKING:

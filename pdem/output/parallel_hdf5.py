@@ -19,7 +19,7 @@ import numpy as np
 
 from pdem.foundation.files import write_at
 from pdem.foundation.machine import default_threads
-from pdem.output.storage import reason
+from pdem.output.saving import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,8 +14,8 @@ from pdem.foundation.files import whole_file
 from pdem.foundation.terminal import ERRORS
 from pdem.output.colours import Choice, assigned, coloured_particles, coloured_walls
 from pdem.output.picture import Camera, Look, draw, import_pyvista
+from pdem.output.saving import saving
 from pdem.output.scene import nearest_frame, open_scene
-from pdem.output.storage import saving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -22,8 +22,9 @@ from pdem.output.growing_snapshots import last_snapshot
 from pdem.output.image_series import FIELD_FILES
 from pdem.output.log import LOG_FILE
 from pdem.output.run_status import STATUS_FILE
+from pdem.output.saving import reason, save_file
 from pdem.output.series import TABLE, read_series_head
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, save_file
+from pdem.output.storage import HDF5_ERRORS, open_hdf5
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

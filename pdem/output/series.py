@@ -16,7 +16,8 @@ import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.files import replace_file, write_at
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, write_attributes, writing
+from pdem.output.saving import writing
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, write_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError
 from pdem.output.run_folder import unusable_folder_text
-from pdem.output.storage import reason
+from pdem.output.saving import reason
 
 if TYPE_CHECKING:
     from pdem.output.parallel_hdf5 import Ranks

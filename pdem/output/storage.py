@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
 
-from pdem.foundation.errors import InputError, WriteError
-from pdem.foundation.files import write_file
+from pdem.foundation.errors import InputError
 from pdem.output.recoverable_file import WritableHDF5
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 Attribute = str | int | float
 
@@ -41,58 +37,6 @@ def unfilled_dataset() -> Any:
     create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
     create.set_obj_track_times(False)
     return create
-
-
-@contextmanager
-def writing(path: Path, remedy: str) -> Iterator[None]:
-    """Turn a failing write to `path` into one `WriteError` that ends with `remedy`."""
-    try:
-        yield
-    except (OSError, RuntimeError) as error:
-        raise WriteError(f"{path}: cannot be written ({reason(error)}); {remedy}") from error
-
-
-def reason(error: BaseException) -> str:
-    """Return the cause of `error` in a few words on one line."""
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno)
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
-
-
-def save_file(path: Path, content: str | bytes, remedy: str = "make room, or name another place") -> None:
-    """Write a file, and create its folder if needed; see `pdem.foundation.files.write_file`.
-
-    Raises
-    ------
-    WriteError
-        If it cannot be written; the message ends with `remedy`.
-    """
-    with saving(path, remedy):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, content)
-
-
-@contextmanager
-def saving(path: Path, remedy: str = "make room, or name another place") -> Iterator[None]:
-    """Turn a failing write to `path` into a `WriteError` that ends with `remedy`."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:
-        raise WriteError(f"{path}: cannot be written ({reason(error)}); {remedy}") from None
-
-
-def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document to a file, and create its folder if needed.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    save_file(path, json.dumps(document, indent=2) + "\n", "name another file or folder")
 
 
 def set_aside(path: Path) -> Path:

@@ -23,7 +23,8 @@ import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.growing_datasets import create_growing_dataset
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, reason, write_attributes
+from pdem.output.saving import reason
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, write_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

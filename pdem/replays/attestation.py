@@ -20,7 +20,7 @@ from pdem.foundation.files import write_file
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import PROVENANCE_LABELS, changes_since, provenance
 from pdem.output.run_folder import data_files
-from pdem.output.storage import reason, saving
+from pdem.output.saving import reason, saving
 from pdem.replays.origin import case_in, origin_of
 from pdem.replays.run_again import Ranks, Recipe, RunAgain
 from pdem.simulation.folder_use import UserCommands

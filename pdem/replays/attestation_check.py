@@ -13,7 +13,7 @@ from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import CaseError, InputError
 from pdem.foundation.texts import read_text
 from pdem.output.provenance import changes_since
-from pdem.output.storage import reason
+from pdem.output.saving import reason
 from pdem.replays.attestation import (
     FORMAT,
     KIND,

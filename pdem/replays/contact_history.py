@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.simulation.contact_columns import gathered_contacts
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pdem.case.model import Case
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import InputError
 from pdem.output.figure import empty_figure, save_figure
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.particles.perturbed_radii import radius_factors
 from pdem.replays.origin import begun, case_in, origin_of
 from pdem.simulation.blow_up import BlowUp

@@ -6,7 +6,7 @@ import base64
 import html
 from typing import TYPE_CHECKING, Any
 
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.scaling import figures
 from pdem.scaling.comparison import comparison, is_plan_of
 from pdem.scaling.predict import PARTS

@@ -14,7 +14,7 @@ from pdem.contact.collisions import LOSSES, CollisionCounts, kinds_of
 from pdem.foundation.errors import CheckpointError, InputError, name_hint
 from pdem.foundation.files import write_file
 from pdem.foundation.sums import NARROW_LIMBS, narrow_values, normalise
-from pdem.output.storage import writing
+from pdem.output.saving import writing
 from pdem.simulation.named_events import name_key
 
 if TYPE_CHECKING:

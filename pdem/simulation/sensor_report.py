@@ -12,7 +12,7 @@ from pdem.case.sensor_columns import AXES
 from pdem.case.stress_columns import stress_columns, writes_stress
 from pdem.containers.group import on_first_rank
 from pdem.foundation.sums import ExactSums
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.output.summary import counted
 from pdem.particles import regions
 from pdem.simulation.acting_contacts import acting_contacts

@@ -20,7 +20,7 @@ from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.foundation.files import write_file
 from pdem.foundation.version import VERSION
 from pdem.output.log import logger
-from pdem.output.storage import reason
+from pdem.output.saving import reason
 from pdem.simulation.phases import Phases, parts_of
 
 if TYPE_CHECKING:

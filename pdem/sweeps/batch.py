@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.scaling.batch_scripts import seconds_of, template_text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pdem.case.input_files import contents_of, files_in
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoint_folder import STAGE_PREFIX
 from pdem.output.provenance import provenance
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.replays.branch import check_shared
 from pdem.sweeps.toml_values import toml_value
 

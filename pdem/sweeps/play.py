@@ -14,7 +14,7 @@ from pdem.case.restart_checks import check_end, set_folder
 from pdem.foundation.errors import CaseError, InputError, Interrupted, PdemError, WriteError
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.run_folder import remove_run
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.replays.origin import begun
 from pdem.simulation.checked_case import CheckedCase
 from pdem.simulation.engine import RestartPoint

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.output.figure import can_draw, empty_figure, save_figure
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.sweeps.table import spread
 
 if TYPE_CHECKING:

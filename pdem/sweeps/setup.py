@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError, InputError
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.simulation.folder_use import UserCommands
 from pdem.simulation.output_folder import writing_into
 from pdem.sweeps.design import points_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.sweeps.effects import Analysis, analysed
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.output.checkpoint import read_checkpoint
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.simulation.folder_use import FolderUse
 from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.foundation.errors import InputError
 from pdem.foundation.version import VERSION
 from pdem.output.provenance import provenance
-from pdem.output.storage import save_file
+from pdem.output.saving import save_file
 from pdem.verification.study import Finding
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ def measured(simulation):
     cells = simulation.by_cell(simulation.masses, (5, 4, 3))
     own.velocity[fast] *= 0.9
     return {
-        "mass": ("kg", simulation.sum(simulation.masses)),
+        "weight": ("kg", simulation.sum(simulation.masses)),
         "mean": ("m/s", simulation.mean(speed, simulation.masses)),
         "least": simulation.minimum(speed, fast),
         "most": simulation.maximum(speed),
@@ -93,7 +93,7 @@ def test_reductions_are_the_same_and_may_steer(ranks, shared_path):
         alone.run(observers=[pdem.every(steps=10)(measured)])
         require_same_bits(found, state(alone))
         expected = pdem.Results(shared_path / "alone").series
-        for name in ("mass", "mean", "least", "most", "fast", "heavy", "momentum", "cell"):
+        for name in ("weight", "mean", "least", "most", "fast", "heavy", "momentum", "cell"):
             assert np.array_equal(rows[name], expected[name]), name
         assert rows["fast"][-1] < rows["fast"][0]
     patient_barrier(comm)

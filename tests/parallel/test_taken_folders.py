@@ -12,6 +12,7 @@ from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.papers.mixer import drum
+from pdem.simulation.folder_use import FolderUse
 from pdem.simulation.rebase_ledger import rebase_ledger
 from pdem.simulation.run import run
 
@@ -101,7 +102,7 @@ def test_all_ranks_refuse_a_folder_that_is_taken(ranks, shared_path):
     comm.Barrier()
     assert digests(shared_path) == before
     comm.Barrier()
-    played("time.end=0.005", overwrite=True)
+    played("time.end=0.005", use=FolderUse(overwrite=True))
     assert [path.name for path in CheckpointFolder(shared_path).paths()] == ["checkpoint-000000100.h5"]
     with pytest.raises(InputError, match="cannot be made"):
         played(f"output.folder={shared_path}/run.log/none")

@@ -205,7 +205,10 @@ def test_a_region_that_is_none_is_refused(tmp_path):
         "upper is missing": {"lower": [0, 0, 0]},
         r"upper\.2 must be greater than lower": {"lower": [0, 0, 1], "upper": [1, 1, 0]},
         "must be a table": "bed",
-        'shape must be one of "box", "cylinder", "sphere"; give one': {"shape": "ball", "radius": 1.0},
+        'shape must be one of "box", "cylinder", "sphere"; did you mean "sphere"\\? give one': {
+            "shape": "ball",
+            "radius": 1.0,
+        },
         "radus is not a key; did you mean 'radius'": {
             "shape": "sphere",
             "centre": [0, 0, 0],

@@ -285,10 +285,10 @@ def test_a_file_that_names_nobody_is_taken(folder, content):
     take(folder)
 
 
-def test_a_folder_that_cannot_be_used_is_told_as_before(tmp_path):
+def test_a_folder_that_cannot_be_used_is_named_with_the_reason(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(
-        InputError, match=r"output.folder = '.*file/out' cannot be made or written to \(Not a dir"
+        InputError, match=r"output.folder = '.*file/out' cannot be made or written to \(.*file is a file\)"
     ):
         FolderLock.acquire(tmp_path / "file" / "out")
     with pytest.raises(InputError, match="cannot be made or written to"):

@@ -16,9 +16,9 @@ from pdem.foundation.files import replace_file, whole_file, write_file
 from pdem.output import vtkhdf
 from pdem.output.contact_snapshots import ENDS, ContactSnapshots, contact_fields
 from pdem.output.image_series import ImageSeries, Lattice, read_image, read_image_times
+from pdem.output.saving import save_file
 from pdem.output.series import Series, read_series
 from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
-from pdem.output.storage import save_file
 
 STEPS = 6
 IDS = Field("id", np.int64, (), "1", "id")

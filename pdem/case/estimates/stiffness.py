@@ -12,6 +12,7 @@ from pdem.case.findings import Finding
 from pdem.case.fixed_groups import partner_text
 from pdem.case.group_sizes import least_mass
 from pdem.case.hints.quantities import number_text
+from pdem.case.magnitude_rules import LARGEST, SMALLEST
 from pdem.case.timestep import contact_force, effective_mass_and_radius, step_limits, step_scale
 from pdem.case.unit_checks import IMMOVABLE
 
@@ -232,6 +233,10 @@ def _contacts(
 ) -> Iterator[tuple[tuple[str, str], tuple[float, float], float, str]]:
     """Yield each pair at both ends of sizes: materials, effective mass and radius [kg, m], smaller radius [m], text."""
     largest = float(radius.max())
+    if (
+        not SMALLEST <= float(radius.min()) <= largest <= LARGEST
+    ):  # that is an error of its own: masses may be 0
+        return
     for first, second, is_wall in conditions.pairs:
         if first not in conditions.smallest or (not is_wall and second not in conditions.smallest):
             continue

@@ -13,7 +13,8 @@ import numpy as np
 from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.output.run_folder import find_run
-from pdem.output.storage import open_hdf5, save_file
+from pdem.output.saving import save_file
+from pdem.output.storage import open_hdf5
 from pdem.simulation.folder_use import FolderUse
 from pdem.simulation.output_folder import require_same_physics
 from pdem.simulation.results import Results
