@@ -128,6 +128,9 @@ def write_beside(block: Block, document: dict[str, Any], folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
     for name in re.findall(r'"([\w-]+\.stl)"', tomli_w.dumps(document)):
         (folder / name).write_text(cube(0.02 / scale_of(document, name)), encoding="utf-8")
+    for wall in document.get("walls", []):
+        if wall.get("mesh", "").endswith(".obj"):
+            (folder / wall["mesh"]).write_text(far_square(wall["offset"]), encoding="utf-8")
     if is_study(document):
         case = document["case"]
         study = next(name for name in study_names() if tomllib.loads(study_text(name))["case"] == case)
@@ -138,6 +141,13 @@ def scale_of(document: dict[str, Any], mesh: str) -> float:
     """Return the unit of a mesh in a document [m]."""
     users = [*document.get("walls", []), *document.get("shapes", {}).values()]
     return next(float(one.get("scale", 1.0)) for one in users if mesh in (one.get("mesh"), one.get("file")))
+
+
+def far_square(offset: list[float]) -> str:
+    """Return an OBJ file with a square that an offset moves to the origin."""
+    corners = ((-0.02, -0.02), (0.02, -0.02), (0.02, 0.02), (-0.02, 0.02))
+    places = [f"v {x - offset[0]!r} {y - offset[1]!r} {-offset[2]!r}" for x, y in corners]
+    return "\n".join([*places, "f 1 2 3 4", ""])
 
 
 def cube(half: float) -> str:
