@@ -246,7 +246,7 @@ class _Attempt:
             return FolderInUseError(
                 f"{self._folder}: another process writes here, and {self._path} does not say which; try again{other}"
             )
-        if owner.process == os.getpid() and owner.is_of_this_machine:
+        if owner.is_this_process:
             return FolderInUseError(
                 f"{self._folder}: another Simulation of this process has been writing here since {_since(owner)}; its "
                 f"close() ends that{other}"

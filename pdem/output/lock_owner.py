@@ -95,6 +95,11 @@ class Owner:
         return state not in ENDED and started == self.started
 
     @property
+    def is_this_process(self) -> bool:
+        """Whether it is the process that asks."""
+        return self.process == os.getpid() and self.is_of_this_machine and self.namespace == namespace()
+
+    @property
     def is_suspended(self) -> bool:
         """Whether it runs on this machine, and has been stopped by a signal to go on later."""
         here = self.is_of_this_machine and self.namespace == namespace()
@@ -113,11 +118,11 @@ def _command() -> str:
     return path.name
 
 
-def has_writer(folder: Path | str) -> bool:
-    """Return whether something writes into a folder, as far as its lock file says so."""
+def has_other_writer(folder: Path | str) -> bool:
+    """Return whether another process writes into a folder, as far as its lock file says so."""
     with suppress(OSError):
         owner = Owner.read((Path(folder) / LOCK_FILE).read_bytes())
-        return owner is not None and owner.may_be_alive
+        return owner is not None and owner.may_be_alive and not owner.is_this_process
     return False
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pdem.foundation.files import write_file
 from pdem.foundation.processes import ENDED, boot, namespace, state_of
-from pdem.output.lock_owner import has_writer
+from pdem.output.lock_owner import has_other_writer
 
 STATUS_FILE = "status.json"
 """Name of the file in an output folder."""
@@ -149,7 +149,7 @@ class CompilingStatus:
 
     def undo(self) -> None:
         """Have the folder as it was: the run does not begin."""
-        if self._status is None or has_writer(self._folder):
+        if self._status is None or has_other_writer(self._folder):
             return
         path = self._folder / STATUS_FILE
         with suppress(OSError):
@@ -161,8 +161,8 @@ class CompilingStatus:
                 folder.rmdir()
 
     def _write(self, status: RunStatus) -> None:
-        """Write the status, unless another run that was quicker writes here by now."""
-        if not has_writer(self._folder):
+        """Write the status, unless another process that was quicker writes here by now."""
+        if not has_other_writer(self._folder):
             write_status(self._folder, status)
 
     def _keep(self) -> None:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 WAITING, KILLED = "waiting", "killed"
 """Nothing has begun yet; the process of a run is gone, and has not said why."""
 
-OVER = (FINISHED, STOPPED, FAILED, KILLED)
-"""Names of phases in which nothing more comes."""
-
 
 class Reached(NamedTuple):
     """How far the series of a run has come.

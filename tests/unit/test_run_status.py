@@ -19,6 +19,7 @@ from pdem.foundation import processes
 from pdem.foundation.errors import Interrupted
 from pdem.foundation.signals import SignalFlag
 from pdem.output.folder_lock import FolderLock
+from pdem.output.lock_owner import LOCK_FILE, Owner
 from pdem.output.run_folder import remove_run
 from pdem.output.run_status import RUNNING, STATUS_FILE, CompilingStatus, RunStatus, read_status, write_status
 from pdem.simulation import prepare_kernels
@@ -299,15 +300,33 @@ def test_a_copied_folder_is_what_it_was(here):
     assert RunState(Path("copy")).read()["status"] == "finished"
 
 
-def test_a_run_that_is_about_to_be_refused_says_nothing_over_the_one_that_writes(tmp_path):
+def test_a_run_that_is_about_to_be_refused_says_nothing_over_the_one_that_writes(tmp_path, other_process):
+    (tmp_path / LOCK_FILE).write_bytes(other_process.text())
+    write_status(tmp_path, RunStatus.of_this_process(RUNNING))
+    before = (tmp_path / STATUS_FILE).read_bytes()
+    status = CompilingStatus(tmp_path)
+    status.count(3)
+    status.finish()
+    status.undo()
+    assert (tmp_path / STATUS_FILE).read_bytes() == before
+
+
+def test_a_run_that_has_the_folder_says_how_far_its_kernels_are(tmp_path):
     lock = FolderLock.acquire(tmp_path)
     try:
-        write_status(tmp_path, RunStatus.of_this_process(RUNNING))
-        before = (tmp_path / STATUS_FILE).read_bytes()
         status = CompilingStatus(tmp_path)
         status.count(3)
+        found = read_status(tmp_path)
+        assert (found.state, found.kernels) == ("compiling", 3)
         status.finish()
-        status.undo()
-        assert (tmp_path / STATUS_FILE).read_bytes() == before
+        assert read_status(tmp_path).state == "ready"
     finally:
         lock.release()
+
+
+@pytest.fixture
+def other_process():
+    """Return the owner of a lock that is alive and another process than this one."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield replace(Owner.me(), process=process.pid, started=processes.state_of(process.pid)[1])
+        process.kill()
