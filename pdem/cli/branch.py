@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ def branch(
 
 
 def _branch(prepare: Callable[[], Any], quiet: bool, communicator: Any, threads: int) -> int:
+    from pdem.output.run_status import CompilingStatus
     from pdem.replays.branch import run_branch
     from pdem.simulation.folder_use import COMMAND_LINE
     from pdem.simulation.ranks import on_first
@@ -62,6 +64,7 @@ def _branch(prepare: Callable[[], Any], quiet: bool, communicator: Any, threads:
     if is_root(communicator) and not quiet:
         for note in (f"going on from {plan.start}", *plan.notes):
             echo_to_stderr(note)
-    load_kernels(communicator, plan.case(), threads, folder=plan.case().output.folder)
-    run_branch(plan, communicator, threads, quiet=quiet, commands=COMMAND_LINE)
+    with CompilingStatus(plan.case().output.folder) if is_root(communicator) else nullcontext() as kernels:
+        load_kernels(communicator, plan.case(), threads, status=kernels)
+        run_branch(plan, communicator, threads, quiet=quiet, commands=COMMAND_LINE)
     return 0

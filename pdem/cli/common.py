@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.foundation.signals import SignalFlag
+    from pdem.output.run_status import CompilingStatus
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -160,15 +161,13 @@ def load_kernels(
     case: Case | None,
     threads: int,
     flag: SignalFlag | None = None,
-    folder: str | None = None,
+    status: CompilingStatus | None = None,
 ) -> bool:
     """Load all kernels that are needed, or compile them; return whether any was compiled. Collective.
 
-    A stop signal in `flag` ends it early. `folder` is that of the output of a run, which says there how far it is.
+    A stop signal in `flag` ends it early. `status` is that of a run, which says there how far it is.
     """
-    from pdem.output.run_status import CompilingStatus
     from pdem.simulation.prepare_kernels import prepare_kernels
     from pdem.simulation.simulation import Simulation
 
-    status = CompilingStatus(folder) if folder is not None and is_root(communicator) else None
     return prepare_kernels(Simulation, communicator, case, threads, flag, status)

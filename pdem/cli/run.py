@@ -149,7 +149,7 @@ def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions)
     if is_root(communicator) and not options.quiet:
         echo_findings([finding for finding in findings if finding.level == "warning"])
     _refuse_errors(case, findings)
-    load_kernels(communicator, case, threads, flag, case.output.folder)
+    load_kernels(communicator, case, threads, flag, options.kernels)
     stop_if_signalled(communicator, flag)
     simulation = Simulation(
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
@@ -375,7 +375,7 @@ def _go_on(
     for note in (*point.warnings, *notes):
         echo(note)
     options.check(communicator)
-    load_kernels(communicator, case, threads, options.flag, case.output.folder)
+    load_kernels(communicator, case, threads, options.flag, options.kernels)
     stop_if_signalled(communicator, options.flag)
     wanted = (
         options.laws if changes or options.laws else False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from pdem.foundation.signals import SignalFlag
     from pdem.output.folder_lock import FolderLock
+    from pdem.output.run_status import CompilingStatus
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.trace import Trace
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 class RunOptions(NamedTuple):
     """Options of a run apart from the case: terminal, trace, stop signals, overwriting, which laws are proved.
 
-    `is_locked` once the command has taken the lock on the output folder; rank 0 has it as `lock`.
+    `is_locked` once the command has taken the lock on the output folder; rank 0 has it as `lock`, and says in
+    `kernels` how far the compilation is.
     """
 
     quiet: bool
@@ -28,18 +30,26 @@ class RunOptions(NamedTuple):
     laws: bool | None
     is_locked: bool = False
     lock: FolderLock | None = None
+    kernels: CompilingStatus | None = None
 
     @contextmanager
     def writing_into(self, communicator: Any, folder: str) -> Iterator[RunOptions]:
-        """Hold the lock on the output folder in this context, and yield options that have it. Collective."""
+        """Hold the lock on the output folder in this context, and yield options that have it. Collective.
+
+        A run that is refused leaves the folder as it was, also after its kernels were compiled.
+        """
+        from pdem.output.run_status import CompilingStatus
         from pdem.simulation.folder_use import COMMAND_LINE
         from pdem.simulation.output_folder import writing_into
 
         if self.is_locked:
             yield self
             return
-        with writing_into(folder, communicator, COMMAND_LINE) as lock:
-            yield self._replace(is_locked=True, lock=lock)
+        with (
+            writing_into(folder, communicator, COMMAND_LINE) as lock,
+            nullcontext() if lock is None else CompilingStatus(folder) as kernels,
+        ):
+            yield self._replace(is_locked=True, lock=lock, kernels=kernels)
 
     def check(self, communicator: Any) -> None:
         """Refuse a trace that cannot be written, before any long work. Collective."""

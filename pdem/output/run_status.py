@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from pdem.foundation.files import write_file
 from pdem.foundation.processes import ENDED, boot, namespace, state_of
@@ -120,7 +121,9 @@ def write_status(folder: Path | str, status: RunStatus) -> None:
 
 
 class CompilingStatus:
-    """Says in an output folder that kernels are compiled for a run that has not begun; `undo` leaves no trace.
+    """Says in an output folder that kernels are compiled for a run that has not begun.
+
+    As a context it leaves no trace of a run that has not begun at its end.
 
     Parameters
     ----------
@@ -133,6 +136,12 @@ class CompilingStatus:
         self._before: bytes | None = None
         self._made: list[Path] = []
         self._status: RunStatus | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.undo()
 
     def count(self, kernels: int) -> None:
         """Say that so many kernels have been compiled."""
@@ -148,8 +157,15 @@ class CompilingStatus:
             self._write(replace(self._status, state=READY, since=time.time()))
 
     def undo(self) -> None:
-        """Have the folder as it was: the run does not begin."""
-        if self._status is None or has_other_writer(self._folder):
+        """Have the folder as it was, unless the run has begun since."""
+        told, self._status = self._status, None
+        now = read_status(self._folder)
+        if (
+            told is None
+            or has_other_writer(self._folder)
+            or now is None
+            or now.state not in (COMPILING, READY)
+        ):
             return
         path = self._folder / STATUS_FILE
         with suppress(OSError):

@@ -11,12 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from folders import CASE, PLATE
 
 from cases import Grains, make_case
 from pdem.case.model import Case
+from pdem.cli import main
 from pdem.foundation import processes
-from pdem.foundation.errors import Interrupted
+from pdem.foundation.errors import CaseError, Interrupted
 from pdem.foundation.signals import SignalFlag
 from pdem.output.folder_lock import FolderLock
 from pdem.output.lock_owner import LOCK_FILE, Owner
@@ -322,6 +324,29 @@ def test_a_run_that_has_the_folder_says_how_far_its_kernels_are(tmp_path):
         assert read_status(tmp_path).state == "ready"
     finally:
         lock.release()
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_run_that_is_refused_after_its_kernels_were_compiled_leaves_nothing(here, monkeypatch, refused):
+    def compile_all(communicator, function, tag, announce, is_stopped):
+        announce()
+        function()
+        return True
+
+    def prove(communicator, case, wanted, *, quiet):
+        assert read_status("out").state == "ready"
+        if refused:
+            raise CaseError("case.toml: this law pulls itself up")
+        return [], {}
+
+    monkeypatch.setattr(prepare_kernels, "warm_up", compile_all)
+    monkeypatch.setattr(prepare_kernels, "_prepared", set())
+    monkeypatch.setattr(sys.modules["pdem.cli.run"], "prove_before_run", prove)
+    Path("case.toml").write_text(CASE)
+    result = CliRunner().invoke(main, ["run", "case.toml", "-q"])
+    assert result.exit_code == (2 if refused else 0), result.output
+    assert Path("out").exists() is not refused
+    assert refused or read_status("out").state == "finished"
 
 
 @pytest.fixture
