@@ -71,7 +71,7 @@ def test_every_facet_in_reach_is_listed_once_in_order(seed, facets, spheres, siz
     assert len(found) == spheres
     for centre, reach, listed in zip(centres, reaches, found, strict=True):
         assert listed == sorted(set(listed))
-        near = [f for f in range(facets) if squared_distance(mesh, centre, f) <= reach**2]
+        near = [f for f in range(mesh.facet_count) if squared_distance(mesh, centre, f) <= reach**2]
         assert set(near) <= set(listed)
         for facet in set(listed) - set(near):  # a corner region at most, never another plane
             corner = mesh.vertices[mesh.loop(facet)]
