@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+
+# Programs that tests start end with their terminal, also where nohup lets the tests outlive theirs.
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Before numba is imported: a pool of two threads, so that tests can compare one thread with two, and one
 # thread by default, because the ranks of a test share the cores.
