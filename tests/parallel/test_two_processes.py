@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from planted import ORDER
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,7 +118,8 @@ def test_on_a_rank(ranks):
 
 
 def run(folder, *options):
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    left_out = ("PYTHONDONTWRITEBYTECODE", ORDER)  # the order of these tests is what they are about
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, str(folder)]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
 
