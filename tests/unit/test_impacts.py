@@ -99,7 +99,7 @@ def test_a_drum_that_turns_lifts_to_its_top():
     turning = [*inside, "walls[0].rotation={rate=1.0, axis=[0, 1, 0]}"]
     found = impact(ONE, DRUM, settings=turning)
     assert found.speed == pytest.approx(math.sqrt(2.0 * 9.81 * 2.0 * math.hypot(0.3, 0.0)), rel=0.02)
-    assert found.text.endswith("inside wall drum, which turns")
+    assert found.text.endswith("from the top to the bottom of the turn of wall drum")
     upright = [
         *inside,
         "walls[0].axis=[0, 0, 1]",

@@ -206,7 +206,7 @@ def _lifts(case: Case, meshes: Sequence[Mesh], frame: Floats) -> Iterator[Fall]:
         reach = [_reach(turn, mesh, frame[2]) for turn in turns]
         if reach and max(reach) > 0.0:
             height = min(2.0 * max(reach), box)
-            text = f"a fall of {height:.3g} m inside wall {wall.name}, which turns"
+            text = f"a fall of {height:.3g} m from the top to the bottom of the turn of wall {wall.name}"
             yield Fall(height, 0.0, text, number, math.inf)
 
 
