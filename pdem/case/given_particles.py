@@ -19,7 +19,7 @@ from pdem.case.preflight import of_stiffness, overlap_findings, wall_findings
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
 from pdem.containers.clusters import ParticleTable
-from pdem.foundation.errors import CaseError, InputError, name_hint
+from pdem.foundation.errors import CaseError, InputError, PdemWarning, name_hint
 from pdem.foundation.fields import FIELDS
 from pdem.particles.clearance import coincident_pair
 from pdem.particles.regions import wrap_positions
@@ -161,7 +161,7 @@ def _raise_errors(case: Case, findings: Iterable[Finding]) -> None:
         raise CaseError("\n".join(errors))
     for one in findings:
         if one.level == "warning":
-            warnings.warn(f"{one.subject}: {one.message}", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"{one.subject}: {one.message}", PdemWarning, stacklevel=3)
 
 
 def _columns(particles: Any) -> Columns:

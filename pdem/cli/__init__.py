@@ -32,6 +32,7 @@ from pdem.cli.sweep import sweep
 from pdem.cli.verify import run_variants, verify
 from pdem.cli.watch import watch
 from pdem.foundation.cache_places import CacheWarning
+from pdem.foundation.errors import PdemWarning
 from pdem.foundation.files import NO_ROOM
 from pdem.foundation.garbage import search_rarely
 from pdem.foundation.terminal import ERRORS, end_quietly, open_closed_streams
@@ -82,14 +83,17 @@ class Commands(click.Group):
 
 
 def _say_in_a_line() -> None:
-    """Show warnings about compiled kernels as those of commands, and once for all ranks."""
+    """Show warnings of pdem as those of commands, above a line of progress; about kernels once for all ranks."""
     show = warnings.showwarning
 
     def in_a_line(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:
-        if not issubclass(category, CacheWarning):
+        if not issubclass(category, PdemWarning):
             show(message, category, *others, **more)
-        elif _is_rank_0():
-            ERRORS.line(f"pdem: warning: {message}")
+        elif _is_rank_0() or not issubclass(category, CacheWarning):
+            from tqdm import tqdm
+
+            tqdm.write(f"pdem: warning: {message}\n", file=ERRORS, end="")
+            ERRORS.flush()
 
     warnings.showwarning = in_a_line
 

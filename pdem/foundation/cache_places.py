@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pdem.foundation.errors import PdemWarning
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
@@ -33,7 +35,7 @@ NOWHERE = Path(os.devnull)
 """In place of a folder where there is none: nothing can be read or written below it."""
 
 
-class CacheWarning(RuntimeWarning):
+class CacheWarning(PdemWarning):
     """Compiled kernels are not kept where they should be."""
 
 

@@ -53,6 +53,10 @@ class ObserverError(PdemError):
     """A function of a script that observes a simulation failed, or did not do the same on all ranks."""
 
 
+class PdemWarning(RuntimeWarning):
+    """What users should know of a run; the command line shows it in one line, without a place in the sources."""
+
+
 class Interrupted(PdemError):
     """The run was asked to stop (signal); its state is in a checkpoint and it can be continued."""
 

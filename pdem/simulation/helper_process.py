@@ -15,6 +15,7 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from pdem.foundation.errors import PdemWarning
 from pdem.foundation.machine import available_cores
 from pdem.foundation.signals import STOP_SIGNALS
 
@@ -90,7 +91,7 @@ class HelperProcess:
         except subprocess.TimeoutExpired:
             code = "missing"
         if code:
-            warnings.warn(self._problem(code), RuntimeWarning, stacklevel=2)
+            warnings.warn(self._problem(code), PdemWarning, stacklevel=2)
 
     def _start(self) -> None:
         # no fork, which MPI and threads do not survive; the end of file of stdin is the end of this process

@@ -15,7 +15,7 @@ from pdem.case.model import Case
 from pdem.containers.group import OneRank, on_each_rank
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import instance_of, shown, whole_number
-from pdem.foundation.errors import CheckpointError, InputError, LaunchError, PdemError
+from pdem.foundation.errors import CheckpointError, InputError, LaunchError, PdemError, PdemWarning
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.simulation.ranks import launch_layout
@@ -79,7 +79,7 @@ def warn_of_processes_beside(communicator: Any) -> None:
         warnings.warn(
             f"{ranks} processes have been started, and each runs this simulation for itself; to run it on all of "
             "them, give it their communicator: pdem.Simulation(case, pdem.communicator())",
-            RuntimeWarning,
+            PdemWarning,
             stacklevel=3,
         )
 

@@ -20,7 +20,7 @@ from pdem.case.particle_checks import particle_findings, share
 from pdem.case.population import Population
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.detection.find_pairs import find_pairs
-from pdem.foundation.errors import InputError, name_hint
+from pdem.foundation.errors import InputError, PdemWarning, name_hint
 from pdem.simulation.cluster_insertion import as_clusters, spheres_of
 from pdem.simulation.free_places import wall_overlaps
 
@@ -112,7 +112,7 @@ def _issue_warnings(system: System, findings: list[Finding]) -> None:
         kind = re.sub(r"[-+\d.e]+", "", f"{one.subject}: {one.message}")
         if one.level == "warning" and kind not in system.issued_warnings:
             system.issued_warnings.add(kind)
-            warnings.warn(f"{one.subject}: {one.message}", RuntimeWarning, stacklevel=4)
+            warnings.warn(f"{one.subject}: {one.message}", PdemWarning, stacklevel=4)
 
 
 def _smallest_present(system: System, case: Case) -> dict[str, float]:

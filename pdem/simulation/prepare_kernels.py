@@ -11,6 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from pdem.foundation.cache import cache_directory
+from pdem.foundation.errors import PdemWarning
 from pdem.foundation.numba_private import warning_of_misfit
 from pdem.foundation.signals import SignalFlag
 from pdem.foundation.terminal import ERRORS
@@ -108,7 +109,7 @@ def _warn_of_numba(communicator: Any) -> None:
     """Warn once, on rank 0, if kernels cannot be stored on disk with the numba that is installed."""
     text = "" if _prepared or (communicator is not None and communicator.rank) else warning_of_misfit()
     if text:
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        warnings.warn(text, PdemWarning, stacklevel=2)
 
 
 class _Progress:

@@ -18,7 +18,7 @@ from pdem.containers.clusters import NO_SHAPES, Clusters
 from pdem.containers.group import on_each_rank
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import instance_of, path_of, whole_number
-from pdem.foundation.errors import CheckpointError
+from pdem.foundation.errors import CheckpointError, PdemWarning
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.thread_pool import set_threads
 from pdem.output.notebook import notebook_page
@@ -176,7 +176,7 @@ class Simulation(Scripting):
         """
         stored = checkpoint_at(path_of(checkpoint, CheckpointError), group_of(comm))
         if (warning := provenance_warning(stored.attributes)) and (comm is None or comm.rank == 0):
-            warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"{checkpoint}: {warning}", PdemWarning, stacklevel=2)
         case, groups, folder = case_of(stored), [stored.groups], stored.path.parent
         set_folder(case, folder)
         del stored

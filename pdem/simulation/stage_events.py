@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.stage_cases import walls_present
+from pdem.foundation.errors import PdemWarning
 from pdem.simulation.added_walls import overlaps_with_added_walls
 from pdem.simulation.box_events import begin_deformation, set_targets
 from pdem.simulation.energy import BALANCE, TERMS, local_sums
@@ -59,7 +60,7 @@ def _warn(system: System) -> None:
 def _tell(system: System, text: str) -> None:
     """Warn of something on the first rank."""
     if system.exchange.rank == 0:
-        warnings.warn(text, RuntimeWarning, stacklevel=6)
+        warnings.warn(text, PdemWarning, stacklevel=6)
 
 
 def begin_next_stage(system: System, phases: Phases) -> None:

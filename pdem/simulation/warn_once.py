@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from pdem.foundation.errors import PdemWarning
+
 if TYPE_CHECKING:
     from pdem.simulation.system import System
 
@@ -21,4 +23,4 @@ def note_once(system: System, kind: str, text: str) -> bool:
 def warn_once(system: System, kind: str, text: str) -> None:
     """Note a text for the log and warn of it, on the first rank, unless that was done for one of its kind."""
     if note_once(system, kind, text) and system.exchange.rank == 0:
-        warnings.warn(text, RuntimeWarning, stacklevel=4)
+        warnings.warn(text, PdemWarning, stacklevel=4)

@@ -188,6 +188,48 @@ def test_a_case_without_particles_runs(example, monkeypatch):
     assert "pdem: warning: particles: there are none" in errors
 
 
+THIN = """
+time = {end = 0.004}
+[domain]
+lower = [-0.1, -0.1, -0.1]
+upper = [0.1, 0.1, 0.1]
+[materials.grain]
+density = 2500.0
+youngs_modulus = 5e6
+poisson_ratio = 0.25
+[interactions.default]
+friction = 0.5
+restitution = 0.5
+[[particles]]
+material = "grain"
+radius = 0.01
+positions = [[0.0, 0.0, 0.0101]]
+velocity = [0.0, 0.0, -2.0]
+[[particles]]
+material = "grain"
+radius = 0.01
+positions = [[0.0, 0.0, -0.0101]]
+velocity = [0.0, 0.0, 2.0]
+[[walls]]
+name = "sheet"
+shape = "plane"
+normal = [0.0, 0.0, 1.0]
+material = "grain"
+[output]
+fields_every = 0.0002
+"""
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_a_warning_of_a_run_is_one_line_without_a_place_in_the_sources(tmp_path, quiet):
+    (tmp_path / "thin.toml").write_text(THIN)
+    code, _, errors = pdem("run", "thin.toml", *quiet, folder=tmp_path)
+    assert code == 0, errors
+    (line,) = (one for one in errors.splitlines() if "touches through it" in one)
+    assert line.startswith("pdem: warning: wall sheet: at ")
+    assert ".py" not in errors
+
+
 def _without_particles(text):
     head, *tables = text.split("\n[")
     return "\n[".join([head, *(table for table in tables if not table.startswith("[particles]]"))])
