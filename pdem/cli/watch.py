@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pdem.cli.common import echo_to_stderr, serial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @click.command(short_help="Show a run in the browser while it is running.")
@@ -36,4 +42,19 @@ def _watch(output: str, host: str, port: int) -> None:
         )
     if host not in LOOPBACK:
         echo_to_stderr(f"warning: everybody who reaches {host} can see this run; there is no password")
-    serve(output, host, port, lambda address: click.echo(f"{address}  (Ctrl-C ends it)"))
+    with _ended_as_by_the_keyboard():
+        serve(output, host, port, lambda address: click.echo(f"{address}  (Ctrl-C ends it)"))
+
+
+@contextmanager
+def _ended_as_by_the_keyboard() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end what follows as Ctrl-C does, so that no folder of pictures stays behind."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    before = {one: handler for one, handler in before.items() if handler is signal.SIG_DFL}
+    for one in before:
+        signal.signal(one, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -130,8 +130,8 @@ def serve(folder: Path | str, host: str, port: int, say: Callable[[str], object]
             ) from None
         server.daemon_threads = True
         shown = host if ":" not in host else f"[{host}]"
-        say(f"http://{shown}:{server.server_address[1]}/")
         try:
+            say(f"http://{shown}:{server.server_address[1]}/")
             server.serve_forever()
         except KeyboardInterrupt:
             pass

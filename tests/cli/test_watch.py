@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -185,6 +187,20 @@ def test_a_picture_that_fails_is_drawn_again(folder, tmp_path, monkeypatch):
     for _ in range(20):
         newest.refresh()
     assert len(drawn) == 3 + 6
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_no_folder_of_pictures_stays_behind(folder, tmp_path, name):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pdem", "watch", str(folder), "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    process.stdout.readline()
+    assert [path.name.startswith("pdem-watch-") for path in tmp_path.iterdir()] == [True]
+    process.send_signal(signal.Signals[name])
+    assert process.communicate(timeout=20)[1] == ""
+    assert process.returncode == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_folder_is_told_on_the_terminal(folder, tmp_path):
