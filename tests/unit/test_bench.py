@@ -95,8 +95,8 @@ def test_the_speed_of_the_machine_is_measured(monkeypatch, threads):
     speed = machine_speed.machine_speed(Alone(threads), 1 << 20)
     assert speed.workers == threads
     assert 0 <= speed.array_bytes - (1 << 20) <= 24 * threads
-    assert min(speed.bandwidth, speed.bandwidth_of_one, speed.divisions, speed.square_roots) > 1e6
-    assert speed.multiply_adds > speed.divisions  # of any processor
+    assert min(speed.bandwidth, speed.bandwidth_of_one) > 1e6
+    assert min(speed.multiply_adds, speed.divisions, speed.square_roots) > 1e6
 
 
 def test_loops_of_the_machine_compute_what_they_say():
