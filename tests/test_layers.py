@@ -34,6 +34,9 @@ ROOMS = (
     "watch",
     "cli",
 )
+# Run from the sources alone, and above all rooms: they may import what they like, and only these commands import them.
+NOT_INSTALLED = ("validation",)
+NEED_SOURCES = ("pdem.cli.verify",)
 # The one door from the simulation to the ranks; both agree on the protocol in pdem.containers.exchange.
 DOOR = "pdem.simulation.ranks"
 OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers")
@@ -68,7 +71,7 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_name(path): path for path in sources("pdem", "decomposition")}
+MODULES = {module_name(path): path for path in sources("pdem", "decomposition", *NOT_INSTALLED)}
 
 
 @cache
@@ -127,6 +130,25 @@ def test_imports_run_upward(module):
             assert height(imported) <= height(module), f"{module} imports {imported} from a room above"
 
 
+@pytest.mark.parametrize("module", [*of("pdem"), *of("decomposition")])
+def test_only_commands_import_what_is_not_installed(module):
+    """They do so when they run, after they have looked whether it is there."""
+    seen = {name for name in imports(MODULES[module]) if is_in(name, *NOT_INSTALLED)}
+    assert not seen or module in NEED_SOURCES, f"{module} imports {seen}, which an installed package lacks"
+    at_once = [node for node in tree_of(MODULES[module]).body if is_import(node) and of_sources(node)]
+    assert not at_once, f"{module} imports {ast.unparse(at_once[0])} before it can run"
+
+
+@pytest.mark.parametrize("module", NEED_SOURCES)
+def test_commands_that_need_the_sources_say_so(module):
+    """A function that imports what is not installed calls `require_sources` before."""
+    for function in ast.walk(tree_of(MODULES[module])):
+        if isinstance(function, ast.FunctionDef):
+            needed = [node for node in function.body if is_import(node) and of_sources(node)]
+            calls = [node for node in function.body if "require_sources(" in ast.unparse(node)]
+            assert not needed or calls[0].lineno < needed[0].lineno, f"{module}.{function.name}"
+
+
 @pytest.mark.parametrize("module", of("pdem"))
 def test_physics_never_sees_a_rank(module):
     seen = {name for name in imports(MODULES[module]) if is_in(name, "decomposition", "mpi4py")}
@@ -134,6 +156,12 @@ def test_physics_never_sees_a_rank(module):
         assert not any(is_in(name, "mpi4py") for name in seen)
     else:
         assert not seen, f"{module} imports {seen}: only {DOOR} may import decomposition"
+
+
+@pytest.mark.parametrize("package", NOT_INSTALLED)
+def test_mpi_has_one_door(package):
+    for module in of(package):
+        assert not [name for name in imports(MODULES[module]) if is_in(name, "mpi4py")], module
 
 
 @pytest.mark.parametrize("module", of("decomposition"))
@@ -172,7 +200,9 @@ def test_there_are_no_cycles():
         pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.parametrize("path", sources("pdem", "decomposition", "scripts", "tests"), ids=module_name)
+@pytest.mark.parametrize(
+    "path", sources("pdem", "decomposition", *NOT_INSTALLED, "scripts", "tests"), ids=module_name
+)
 def test_files_are_small(path):
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert lines <= LONGEST_FILE, f"{path.relative_to(ROOT)} has {lines} lines"
@@ -190,6 +220,15 @@ def test_functions_are_small(module):
 def test_everything_public_has_a_docstring(module):
     missing = [name for name, node in public(tree_of(MODULES[module])) if not ast.get_docstring(node)]
     assert not missing
+
+
+def is_import(node):
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def of_sources(node):
+    """Tell whether an import is of something that is not installed."""
+    return is_in(ast.unparse(node).split()[1], *NOT_INSTALLED)
 
 
 def is_kernel(node):

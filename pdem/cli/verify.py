@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pdem.cli.common import collective, echo_to_stderr, load_kernels, threads_option
+from pdem.cli.sources import require_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,8 @@ def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threa
 
     The command prints computed beside published or predicted values, and one table at the end. For each study it writes
     a page with plots into the folder, and summary.md and summary.json of all studies there. The exit code is 1 if
-    anything is outside its tolerance. Start it on one rank; `bits` starts others itself.
+    anything is outside its tolerance. Start it on one rank; `bits` starts others itself. All other studies are in the
+    sources of pdem, and not in a package that is installed without them.
     """
     return collective(
         lambda communicator, own: _verify(communicator, own, names, listed, full, folder), threads
@@ -64,13 +66,12 @@ def _verify(
     from pdem.foundation.errors import InputError
     from pdem.output.figure import empty_figure
     from pdem.verification import summary
-    from pdem.verification.studies import find_studies
 
     if communicator is not None and communicator.size > 1:
         raise InputError(
             f"pdem verify runs on one rank, and was started on {communicator.size}: leave mpirun away"
         )
-    chosen = find_studies(names)
+    chosen = _studies_of(names)
     if listed:
         for study in chosen:
             click.echo(f"{study.group:<10}{study.name:<16}{'--full' if study.long else '':<8}{study.title}")
@@ -85,6 +86,18 @@ def _verify(
     click.echo(summary.table_text(kept))
     click.echo(f"wrote {folder / summary.PAGE_OF_ALL}")
     return _OUT_OF_TOLERANCE if any(one.failed for one in kept) else 0
+
+
+def _studies_of(names: Sequence[str]) -> list[Study]:
+    """Return the studies of these names and groups, all without names; an installed package has `bits` alone."""
+    from pdem.verification.bits import STUDY
+
+    if list(names) == [STUDY.name]:
+        return [STUDY]
+    require_sources("validation", f"pdem verify, except for the study {STUDY.name},")
+    from validation.studies import find_studies
+
+    return find_studies(names)
 
 
 def _run(study: Study, threads: int, full: bool, folder: Path) -> Kept:

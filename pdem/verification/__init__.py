@@ -1,1 +1,1 @@
-"""Reruns of the papers' benchmarks and of what pdem promises: what is computed, beside what it should be."""
+"""Proofs of contact laws, the study of equal bits, and what studies of `pdem verify` are made of."""

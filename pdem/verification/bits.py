@@ -14,7 +14,7 @@ from pdem.containers.exchange import PartitionMethod
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.verification.bits_variants import RunCounts, Variant, middle_checkpoint, write_plan
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, Study, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,6 +156,12 @@ def run(notebook: Notebook) -> Iterator[StudyResult]:
         yield from compare_variants(
             example, notebook.folder.resolve() / example.example, launcher, all_variants()
         )
+
+
+STUDY = Study(
+    "bits", "The same bits on any ranks, threads and division, and after any restart", run, "promises"
+)
+"""What `pdem verify bits` runs."""
 
 
 def all_variants(ranks: Sequence[int] = RANKS) -> list[Variant]:

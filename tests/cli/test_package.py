@@ -19,6 +19,11 @@ from pdem.foundation.version import VERSION
 ROOT = Path(__file__).resolve().parents[2]
 NAME = f"polydem-{VERSION}"
 OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
+NEED_SOURCES = (
+    (("verify",), "validation"),
+    (("verify", "--list"), "validation"),
+    (("verify", "bits", "h2"), "validation"),
+)
 pytestmark = pytest.mark.compiles
 
 
@@ -66,7 +71,7 @@ def test_wheel_has_all_of_pdem_and_nothing_else(wheel):
 def test_source_distribution_has_what_tests_and_pages_need(distributions):
     with tarfile.open(distributions / f"{NAME}.tar.gz") as file:
         names = {name.partition("/")[2] for name in file.getnames()}
-    assert files_of("pdem", "decomposition", "cases", "slurm", "tests") <= names
+    assert files_of("pdem", "decomposition", "validation", "cases", "slurm", "tests") <= names
     assert {
         "README.md",
         "ARCHITECTURE.md",
@@ -153,6 +158,22 @@ def test_wheel_runs_without_the_repository(wheel, tmp_path):
     )
     assert where.count(str(site)) == 2
     assert f"results in {Path('results') / 'silo'}" in short_run(python, tmp_path)
+    check_what_needs_the_sources(python.with_name("pdem"), tmp_path)
+
+
+def check_what_needs_the_sources(command, folder):
+    """Commands whose code the wheel lacks say so in a line, also where others have packages of these names."""
+    foreign = folder / "foreign"
+    for name in ("validation",):
+        (foreign / name).mkdir(parents=True)
+        (foreign / name / "__init__.py").touch()
+    for words, package in NEED_SOURCES:
+        said = call(command, *words, folder=folder, code=2, PYTHONPATH=str(foreign))
+        assert said.startswith("pdem: error: "), said
+        assert f"needs the folder {package}/ of the sources" in said
+        assert f"unpack {NAME}.tar.gz" in said
+        assert said.count("\n") == 1, said
+    assert "bits" in call(command, "verify", "bits", "--list", folder=folder)
 
 
 @pytest.mark.slow

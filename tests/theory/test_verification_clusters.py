@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from pdem.verification import cluster_checks, clusters
-from pdem.verification.cluster_packing import filled_share, rod
-from pdem.verification.studies import find_study
 from pdem.verification.study import Notebook
+from validation import cluster_checks, clusters
+from validation.cluster_packing import filled_share, rod
+from validation.studies import find_study
 
 
 def findings_of(name, folder):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.verification.gallery import (
+from pdem.verification.study import Notebook
+from validation.gallery import (
     few,
     lattices,
     oblique_impact,
@@ -15,8 +16,7 @@ from pdem.verification.gallery import (
     rolling,
     tangential_speed,
 )
-from pdem.verification.studies import STUDIES, find_studies
-from pdem.verification.study import Notebook
+from validation.studies import STUDIES, find_studies
 
 LONG = "thornton-maw", "chain"
 """Quick studies whose kernels nothing else needs, or which take many steps."""

@@ -12,9 +12,9 @@ from pdem.detection import overhead
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import SearchTimes
 from pdem.foundation.errors import InputError
-from pdem.verification import cooling, hgrid
-from pdem.verification.studies import find_study
 from pdem.verification.study import Finding, Notebook, Table
+from validation import cooling, hgrid
+from validation.studies import find_study
 
 
 def test_the_published_levels_are_found() -> None:

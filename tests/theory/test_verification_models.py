@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pdem.verification import model_checks, models
-from pdem.verification.models import MODELS
 from pdem.verification.study import Notebook
+from validation import model_checks, models
+from validation.models import MODELS
 
 
 def entry(name):

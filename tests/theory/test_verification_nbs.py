@@ -12,8 +12,8 @@ from pdem.detection.find_pairs import find_pairs
 from pdem.simulation.results import Results
 from pdem.simulation.run import run as run_to_end
 from pdem.simulation.simulation import Simulation
-from pdem.verification import nbs
 from pdem.verification.study import Notebook
+from validation import nbs
 
 COUNTS = ("discs", "pairs", "tests", "lists")
 EXAMPLES = ("I", "II", "III", "IV")

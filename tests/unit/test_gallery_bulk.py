@@ -12,7 +12,8 @@ from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.foundation.errors import InputError
 from pdem.foundation.random import keyed_uniform, keyed_vectors
-from pdem.verification.gallery import (
+from pdem.verification.study import Notebook
+from validation.gallery import (
     beverloo,
     bulk_runs,
     dam_break,
@@ -23,9 +24,8 @@ from pdem.verification.gallery import (
     mixer,
     sandpile,
 )
-from pdem.verification.gallery.points import points
-from pdem.verification.studies import STUDIES
-from pdem.verification.study import Notebook
+from validation.gallery.points import points
+from validation.studies import STUDIES
 
 
 def test_constants_of_beverloo_are_found_again():

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pdem.verification.parts import KEPT_PARTS, in_parts
 from pdem.verification.study import Finding, Notebook, Table, at_most
+from validation.parts import KEPT_PARTS, in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from pdem.foundation.errors import InputError
-from pdem.verification import studies, summary
+from pdem.verification import summary
 from pdem.verification.study import Finding, Study, Table, at_most
+from validation import studies
 
 command = import_module("pdem.cli.verify")  # the package has the command of this name
 FINDINGS = [

@@ -1,0 +1,9 @@
+"""``python -m validation [NAME]...``: the same as ``pdem verify``."""
+
+from __future__ import annotations
+
+import sys
+
+from pdem.cli import main
+
+main(["verify", *sys.argv[1:]], prog_name="pdem")
