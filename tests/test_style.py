@@ -9,7 +9,7 @@ import pytest
 from test_layers import MODULES, is_kernel, tree_of
 
 MOST_ARGUMENTS = 10
-_DOTTED = re.compile(r"`((?:pdem|decomposition|validation)(?:\.\w+)+)`")
+_DOTTED = re.compile(r"`((?:pdem|decomposition|benchmarks|validation)(?:\.\w+)+)`")
 
 
 def functions(module):

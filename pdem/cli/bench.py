@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from pdem.cli.common import collective, echo_to_stderr, is_root, load_kernels, threads_option
+from pdem.cli.sources import require_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.benchmark.earlier_results import ResultFile
+    from pdem.benchmark.measure import Outcome
 
 
 @click.command(short_help="Measure the speed of this machine.")
@@ -77,7 +79,7 @@ def bench(
     --peer lammps runs LAMMPS from the same state, with the same contact law and with its fastest one, and with the
     fastest of several settings of its neighbour lists, if LAMMPS can run the case. --peer liggghts does the same with
     LIGGGHTS, also for meshed walls; it inserts clusters at random places and lets them fall. Both use one rank and one
-    thread.
+    thread, and need the sources of pdem.
     """
     own_threads = 1 if peer is not None and threads is None else threads
     options = _BenchOptions(names, steps, peer, energies, file, keep, against)
@@ -107,13 +109,12 @@ class _BenchOptions(NamedTuple):
 def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
     from pdem.benchmark.cases import check_names, default_names
     from pdem.benchmark.earlier_results import document_of, read_result_files
-    from pdem.benchmark.lammps.comparison import require_peer
     from pdem.output.log import environment
     from pdem.output.summary import counted
     from pdem.simulation.ranks import on_first
 
     if options.peer is not None:
-        require_peer(options.peer, communicator, threads)
+        _require_peer(options.peer, communicator, threads)
     chosen = check_names(options.names) or default_names()
     before = on_first(
         communicator,
@@ -139,21 +140,35 @@ def _measure_case(
 ) -> Iterator[dict[str, Any]]:
     """Measure a case, print its results and yield them as dictionaries for files."""
     from pdem.benchmark.cases import SkipCase
-    from pdem.benchmark.lammps.comparison import outcomes_with_peer
-    from pdem.benchmark.measure import outcomes
 
     try:
-        for outcome in (
-            outcomes(name, communicator, threads, options.steps, energies=options.energies)
-            if options.peer is None
-            else outcomes_with_peer(options.peer, name, options.steps, energies=options.energies)
-        ):
+        for outcome in _outcomes(communicator, threads, options, name):
             if is_root(communicator):
                 click.echo(str(outcome))
             yield outcome.as_dict()
     except SkipCase as reason:
         if is_root(communicator):
             echo_to_stderr(f"{name}: skipped: {reason}")
+
+
+def _outcomes(communicator: Any, threads: int, options: _BenchOptions, name: str) -> Iterator[Outcome]:
+    """Measure a case, beside the other code if there is one."""
+    if options.peer is None:
+        from pdem.benchmark.measure import outcomes
+
+        return outcomes(name, communicator, threads, options.steps, energies=options.energies)
+    require_sources("benchmarks", f" --peer {options.peer}")
+    from benchmarks.lammps.comparison import outcomes_with_peer
+
+    return outcomes_with_peer(options.peer, name, options.steps, energies=options.energies)
+
+
+def _require_peer(name: str, communicator: Any, threads: int) -> None:
+    """Require that the other code is there, and its comparison."""
+    require_sources("benchmarks", f" --peer {name}")
+    from benchmarks.lammps.comparison import require_peer
+
+    require_peer(name, communicator, threads)
 
 
 def _write_results(document: dict[str, Any], before: list[ResultFile], options: _BenchOptions) -> None:

@@ -19,12 +19,13 @@ from pdem.cli.scaling_options import (
     warm_up_option,
     weak_option,
 )  # fmt: skip
+from pdem.cli.sources import require_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from benchmarks.planning.network import Network
     from pdem.benchmark.cases import Start
-    from pdem.scaling.network import Network
     from pdem.scaling.section import Section
 
 
@@ -189,7 +190,7 @@ def plan(
     Owned particles, copies (ghosts), neighbours and bytes are those with which a run on so many ranks begins. Computing
     times are measured on one rank here, and combined with the given properties of the network. --weak enlarges the case
     with the number of ranks. If the folder --output holds measured runs of the case, their numbers of ranks are planned
-    as well, so that pdem scaling report shows predicted beside measured times.
+    as well, so that pdem scaling report shows predicted beside measured times. Needs the sources of pdem.
     """
 
     def work() -> int:
@@ -233,7 +234,7 @@ def rehearse(
 
     Only these ranks are made, not the whole run: their own particles and those around them, with neighbours, ghosts and
     lists as in the whole run. Their steps are timed here, and the time of messages is added from the given properties
-    of the network.
+    of the network. Needs the sources of pdem.
     """
     if particles is not None and particles_per_rank is not None:
         raise click.UsageError(
@@ -242,9 +243,10 @@ def rehearse(
     each = None if particles is not None else particles_per_rank or 15_000.0
 
     def work() -> int:
+        require_sources("benchmarks")
+        from benchmarks.planning.rehearsal import Rehearsal
+        from benchmarks.planning.rehearsal import rehearse as make
         from pdem.output.saving import write_json
-        from pdem.scaling.rehearsal import Rehearsal
-        from pdem.scaling.rehearsal import rehearse as make
         from pdem.scaling.report import rehearsal_section
         from pdem.scaling.results import REHEARSAL_FILE
 
@@ -278,14 +280,15 @@ def proposal(
     """Write proposal.html and proposal.md into a folder with measured runs, a plan or a rehearsal.
 
     The page contains the core hours, memory and storage that the case needs on so many ranks, and the scaling from
-    which they follow.
+    which they follow. Needs the sources of pdem.
     """
 
     def work() -> int:
+        require_sources("benchmarks")
+        from benchmarks.planning.proposal import Evidence, Request, proposal_sections
         from pdem.case.initial import initial_particles
         from pdem.case.wall_files import read_walls
         from pdem.cli.common import read_case
-        from pdem.scaling.proposal import Evidence, Request, proposal_sections
 
         wanted, evidence = read_case(case, settings), Evidence.of(folder)
         meshes = read_walls(wanted)
@@ -302,8 +305,9 @@ def _plan(
     steps: int, warm_up: int, threads: int,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the plan of a case, and write it into the folder if there is one."""
+    require_sources("benchmarks")
+    from benchmarks.planning.plan import plan as make_plan
     from pdem.output.saving import write_json
-    from pdem.scaling.plan import plan as make_plan
     from pdem.scaling.results import PLAN_FILE, with_measured_ranks
     from pdem.scaling.starts import enlarged_start
 

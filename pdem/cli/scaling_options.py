@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pdem.cli.sources import require_sources
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pdem.scaling.network import Network
+    from benchmarks.planning.network import Network
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -81,7 +83,8 @@ def network_options(command: Command) -> Command:
 
 def network_of(options: dict[str, Any]) -> Network:
     """Take what `network_options` has added out of the options, and return the network."""
-    from pdem.scaling.network import Network
+    require_sources("benchmarks")
+    from benchmarks.planning.network import Network
 
     found = {name: options.pop(name) for name in ("latency", "overhead", "bandwidth")}
     return Network(**{name: value for name, value in found.items() if value is not None})

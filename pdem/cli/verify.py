@@ -94,7 +94,7 @@ def _studies_of(names: Sequence[str]) -> list[Study]:
 
     if list(names) == [STUDY.name]:
         return [STUDY]
-    require_sources("validation", f"pdem verify, except for the study {STUDY.name},")
+    require_sources("validation", f", except for the study {STUDY.name},")
     from validation.studies import find_studies
 
     return find_studies(names)

@@ -260,36 +260,6 @@ class Exchange(Group, Protocol):
         ...
 
 
-class OtherRank(NamedTuple):
-    """What a rank that is made up owns, or the part of it that is near.
-
-    Attributes
-    ----------
-    particles : Particles
-        Spheres, members of clusters among them.
-    clusters : Clusters, optional
-        Those that they are members of; None where there are no shapes.
-    """
-
-    particles: Particles
-    clusters: Clusters | None = None
-
-
-class AmongOthers(Exchange, Protocol):
-    """What one rank asks of others that are made up.
-
-    Attributes
-    ----------
-    neighbours : int
-        How many of them have been asked at the last detection.
-    seconds_of_others : float
-        Time spent so far on what the others would do [s].
-    """
-
-    neighbours: int
-    seconds_of_others: float
-
-
 class Alone(OneRank):
     """One rank: nothing crosses anything."""
 

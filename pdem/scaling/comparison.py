@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from pdem.scaling.results import Point, Results
 
+PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
+"""Parts of a step that a plan predicts, means over the ranks."""
+
 COMPARED_PARTS = {
     "compute": (("compute",), ("compute",)),
     "detect": (("detect",), ("detect",)),

@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from pdem.output.figure import empty_figure
-from pdem.scaling.predict import PARTS
+from pdem.scaling.comparison import PARTS
 from pdem.scaling.results import REPORTED_GROUPS
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.output.saving import save_file
 from pdem.scaling import figures
-from pdem.scaling.comparison import comparison, is_plan_of
-from pdem.scaling.predict import PARTS
+from pdem.scaling.comparison import PARTS, comparison, is_plan_of
 from pdem.scaling.results import REPORTED_GROUPS
 from pdem.scaling.section import Section
 

@@ -6,8 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from pdem.containers.exchange import Alone
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import Interrupted, LaunchError, PdemError
@@ -17,16 +15,11 @@ from pdem.foundation.signals import signal_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from decomposition.group import RankGroup
     from decomposition.mpi import World
     from pdem.case.model import Case
-    from pdem.containers.clusters import ParticleTable
-    from pdem.containers.division import Division
-    from pdem.containers.exchange import AmongOthers, Exchange, OtherRank
+    from pdem.containers.exchange import Exchange
     from pdem.foundation.signals import SignalFlag
-    from pdem.simulation.system import System
 
 Result = TypeVar("Result")
 
@@ -157,74 +150,6 @@ def group_of(communicator: Any = None) -> Alone | RankGroup:
     from decomposition.group import RankGroup
 
     return RankGroup(world)
-
-
-def division_of(case: Case, ranks: int, particles: ParticleTable, system: System) -> Division:
-    """Return the particles and ghosts that each of `ranks` ranks would have at the start of a run.
-
-    Parameters
-    ----------
-    case : Case
-        Its domain and decomposition.
-    ranks : int
-        Number of ranks, at least 1.
-    particles : ParticleTable
-        Columns of all, in their initial order.
-    system : System
-        The same run on one rank, for shape of the box, levels and reaches.
-    """
-    from decomposition.partitioners import PARTITIONERS
-    from decomposition.plan import Grains, divide
-
-    domain = case.domain
-    partition = PARTITIONERS[case.decomposition.method](domain.lower, domain.upper)
-    position, radius, velocity = (particles[name] for name in ("position", "radius", "velocity"))
-    reach = system.reach_of(radius, velocity, position)
-    grains = Grains(position, radius, reach, particles["cluster"], particles.centres())
-    return divide(ranks, grains, system.skins.radii, system.constants.shape, partition)
-
-
-def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: Any, ranks: int) -> Any:
-    """Return how space is cut for particles at these places (n, 3) [m] in a box of these corners [m].
-
-    Returns
-    -------
-    decomposition.cuts.Cuts
-        Has the methods ``owners``, ``box`` and ``axes_of``.
-    """
-    from decomposition.partitioners import PARTITIONERS
-
-    return PARTITIONERS[case.decomposition.method](lower, upper)(position, ranks)
-
-
-def exact_partition(parts: Any, ranks: Sequence[int], whole: NDArray[np.float64], count: Any) -> Any:
-    """Return a partition that was made from a sample, with the exact parts of some ranks; see `with_exact_parts`."""
-    from decomposition.bisection import with_exact_parts
-
-    return with_exact_parts(parts, ranks, whole, count)
-
-
-def rank_among_others(
-    neighbours: Sequence[OtherRank], period: NDArray[np.float64], cut_axes: NDArray[np.bool_], threads: int
-) -> AmongOthers:
-    """Return the exchange of a rank whose neighbours are made up; see `decomposition.one_of_many.OneOfMany`."""
-    from decomposition.one_of_many import OneOfMany
-
-    return OneOfMany(neighbours, period, cut_axes, threads)
-
-
-def neighbour_seconds(levels: int) -> float:
-    """Return the measured time that a detection costs for each neighbour, messages not included [s]."""
-    from decomposition.plan import neighbour_seconds as measure
-
-    return measure(levels)
-
-
-def copy_seconds() -> float:
-    """Return the measured time to gather one ghost for the message of a step [s]."""
-    from decomposition.plan import copy_seconds as measure
-
-    return measure()
 
 
 def on_first(communicator: Any, function: Callable[[], Result]) -> Result:

@@ -20,6 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = f"polydem-{VERSION}"
 OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
 NEED_SOURCES = (
+    (("bench", "--peer", "lammps"), "benchmarks"),
+    (("scaling", "plan", "silo.toml"), "benchmarks"),
+    (("scaling", "rehearse", "silo.toml"), "benchmarks"),
+    (("scaling", "proposal", "silo.toml", "results", "--ranks", "2"), "benchmarks"),
     (("verify",), "validation"),
     (("verify", "--list"), "validation"),
     (("verify", "bits", "h2"), "validation"),
@@ -71,7 +75,7 @@ def test_wheel_has_all_of_pdem_and_nothing_else(wheel):
 def test_source_distribution_has_what_tests_and_pages_need(distributions):
     with tarfile.open(distributions / f"{NAME}.tar.gz") as file:
         names = {name.partition("/")[2] for name in file.getnames()}
-    assert files_of("pdem", "decomposition", "validation", "cases", "slurm", "tests") <= names
+    assert files_of("pdem", "decomposition", "benchmarks", "validation", "cases", "slurm", "tests") <= names
     assert {
         "README.md",
         "ARCHITECTURE.md",
@@ -164,7 +168,7 @@ def test_wheel_runs_without_the_repository(wheel, tmp_path):
 def check_what_needs_the_sources(command, folder):
     """Commands whose code the wheel lacks say so in a line, also where others have packages of these names."""
     foreign = folder / "foreign"
-    for name in ("validation",):
+    for name in ("benchmarks", "validation"):
         (foreign / name).mkdir(parents=True)
         (foreign / name / "__init__.py").touch()
     for words, package in NEED_SOURCES:

@@ -8,10 +8,12 @@ from clusters import crowd
 from moving_boxes import SHEAR, gas, moving_case
 from rank_cases import owned_rows, state
 
+from benchmarks.planning.plan import divide as divide_start
+from benchmarks.planning.plan import facets_of, work_of
+from benchmarks.planning.rank_counts import Grains, divide
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
 from decomposition.partitioners import PARTITIONERS
-from decomposition.plan import Grains, divide
 from pdem.benchmark.cases import Start
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
@@ -20,8 +22,6 @@ from pdem.containers.box_shape import BoxShape
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.scaling.measure import rank_counts
-from pdem.scaling.plan import divide as divide_start
-from pdem.scaling.plan import facets_of, work_of
 from pdem.scaling.starts import simulation_of
 from pdem.simulation.simulation import Simulation
 

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from clusters import crowd
 
+from benchmarks.planning.network import Network
+from benchmarks.planning.plan import columns_of
+from benchmarks.planning.rehearsal import Rehearsal, _with_clusters, rehearse
+from benchmarks.planning.tiled_walls import walls_near
+from benchmarks.planning.tiling import Tiling, copies_along
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
+from decomposition.partitioners import PARTITIONERS
 from pdem.benchmark.cases import Start
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
@@ -18,13 +24,7 @@ from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.foundation.errors import InputError
-from pdem.scaling.network import Network
-from pdem.scaling.plan import columns_of
-from pdem.scaling.rehearsal import Rehearsal, _with_clusters, rehearse
-from pdem.scaling.tiled_walls import walls_near
-from pdem.scaling.tiling import Tiling, copies_along
 from pdem.simulation.phases import Phases
-from pdem.simulation.ranks import partition_of
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import initial_groups
 from pdem.simulation.step import rebuild_lists
@@ -107,7 +107,8 @@ def test_made_ranks_own_copy_and_send_what_real_ones_do(ranks, largest, communic
     own = exchange.owners(whole["position"]) == exchange.rank
     particles = Particles({name: column[own] for name, column in whole.items()})
     exchange.make_ghosts(particles, lambda radius, velocity, _: skins.reach(radius, velocity), skins.radii)
-    parts = partition_of(start.case, whole["position"], tiling.lower, tiling.upper, ranks)
+    cut = PARTITIONERS[start.case.decomposition.method](tiling.lower, tiling.upper)
+    parts = cut(whole["position"], ranks)
     timed = rehearsal.rank(tiling, parts, exchange.rank, skins)
     require_as_made(timed, particles, exchange.traffic())
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import tomli_w
 
+from benchmarks.lammps.commands import STYLES
+from benchmarks.lammps.problem import problem_of
+from benchmarks.lammps.run import LammpsRun
 from pdem import Simulation
 from pdem.benchmark.cases import Start
-from pdem.benchmark.lammps.commands import STYLES
-from pdem.benchmark.lammps.problem import problem_of
-from pdem.benchmark.lammps.run import LammpsRun
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh

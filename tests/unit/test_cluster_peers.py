@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from peer_starts import FLOOR, SQUARE, TEXT, start
 
+from benchmarks.lammps.commands import Settings, commands_after, commands_before
+from benchmarks.lammps.comparison import _kinetic_energy, require_peer
+from benchmarks.lammps.problem import problem_of
+from benchmarks.lammps.walls import Drum
+from benchmarks.liggghts import run as liggghts
+from benchmarks.liggghts.commands import RIGID, SPHERES, commands_of, data_of
 from pdem.benchmark.cases import SkipCase, Start
 from pdem.benchmark.cluster_cases import CLUSTERS, RADIUS, SIZES, SPACING, drum_of_clusters, spheres_of
-from pdem.benchmark.lammps.commands import Settings, commands_after, commands_before
-from pdem.benchmark.lammps.comparison import _kinetic_energy, require_peer
-from pdem.benchmark.lammps.problem import problem_of
-from pdem.benchmark.lammps.walls import Drum
-from pdem.benchmark.liggghts import run as liggghts
-from pdem.benchmark.liggghts.commands import RIGID, SPHERES, commands_of, data_of
 from pdem.case.initial import initial_particles
 from pdem.case.shapes import shape_of
 from pdem.foundation.errors import InputError

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from peer_starts import FLOOR, SQUARE, TEXT, start
 
+from benchmarks.lammps.commands import STYLES, Settings, commands_after
+from benchmarks.lammps.problem import problem_of
+from benchmarks.lammps.walls import Floor, MeshedWall
+from benchmarks.liggghts.commands import MESH, commands_of, write_files
 from pdem.benchmark.bladed_drum import BLADES, COUNT, DRUM_RADIUS, LENGTH, bladed_drum
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.commands import STYLES, Settings, commands_after
-from pdem.benchmark.lammps.problem import problem_of
-from pdem.benchmark.lammps.walls import Floor, MeshedWall
-from pdem.benchmark.liggghts.commands import MESH, commands_of, write_files
 from pdem.containers.mesh import Mesh
 
 TILTED = Mesh([[0.03, 0.03, 0.0], [0.07, 0.03, 0.01], [0.07, 0.07, 0.02], [0.03, 0.07, 0.01]], [[0, 1, 2, 3]])

@@ -10,10 +10,9 @@ import pytest
 from click.testing import CliRunner
 from peer_starts import FLOOR, SQUARE, TEXT, start
 
-from pdem.benchmark.cases import BenchCase, SkipCase
-from pdem.benchmark.lammps import comparison
-from pdem.benchmark.lammps import run as lammps_run
-from pdem.benchmark.lammps.commands import (
+from benchmarks.lammps import comparison
+from benchmarks.lammps import run as lammps_run
+from benchmarks.lammps.commands import (
     STYLES,
     TSUJI,
     Settings,
@@ -22,8 +21,9 @@ from pdem.benchmark.lammps.commands import (
     commands_before,
     restitution_of,
 )
-from pdem.benchmark.lammps.laws import Law
-from pdem.benchmark.lammps.problem import problem_of
+from benchmarks.lammps.laws import Law
+from benchmarks.lammps.problem import problem_of
+from pdem.benchmark.cases import BenchCase, SkipCase
 from pdem.cli import main
 from pdem.contact.law.restitution import damping_factor
 from pdem.foundation.errors import InputError

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 from fills import case_of
 
+from benchmarks.planning.proposal import Evidence, Request, proposal_sections
 from pdem.cli import main
 from pdem.foundation.errors import InputError
-from pdem.scaling.proposal import Evidence, Request, proposal_sections
 
 FILL = 'radius = 0.05\nfill = {arrangement = "cubic", count = 40}'
 

@@ -12,9 +12,8 @@ import pytest
 from pdem.benchmark import launch
 from pdem.benchmark.cases import Start, scaled_case
 from pdem.foundation.errors import InputError, LaunchError
-from pdem.scaling.comparison import comparison
+from pdem.scaling.comparison import PARTS, comparison
 from pdem.scaling.measure import FORMAT, GROUPS
-from pdem.scaling.predict import PARTS
 from pdem.scaling.report import _other_sizes, html_page, markdown, measured_sections, write_report
 from pdem.scaling.results import prepare_folder, read_results, run_file, with_measured_ranks
 from pdem.scaling.starts import load_start, require_size

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.planning.network import Network
+from benchmarks.planning.plan import plan
+from benchmarks.planning.predict import Costs, WorkCounts, predict
+from benchmarks.planning.rank_cost import RankCost
+from benchmarks.planning.rank_counts import Grains, _candidates, divide, extents_by_rank
 from decomposition.bisection import cut
 from decomposition.layers import extents_of_levels, may_meet, with_levels_below
-from decomposition.plan import Grains, _candidates, divide, extents_by_rank
 from decomposition.repeats import Repeats
 from pdem.benchmark.cases import Start
 from pdem.cli import main
 from pdem.containers.box_shape import BoxShape
 from pdem.containers.exchange import Traffic
 from pdem.foundation.errors import InputError
-from pdem.scaling.network import Network
-from pdem.scaling.plan import plan
-from pdem.scaling.predict import Costs, WorkCounts, predict
-from pdem.scaling.rank_cost import RankCost
 from pdem.scaling.report import plan_sections
 from pdem.scaling.results import read_plan
 from pdem.scaling.starts import load_start

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.planning.division import Division
 from decomposition.cluster_ghosts import STATE_BYTES
 from decomposition.compiled_messages import gather_rows
 from decomposition.copies import Selection, Sizes, exchange_copies
@@ -28,7 +29,6 @@ from decomposition.layers import (
 from decomposition.partitioners import AxisCuts
 from decomposition.repeats import Repeats
 from pdem.containers.box_tree import BoxTree, pairs_between
-from pdem.containers.division import Division
 from pdem.containers.particles import Particles
 from pdem.foundation.fields import PACKED
 

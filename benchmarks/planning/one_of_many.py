@@ -7,7 +7,7 @@ would decide; the time that takes is counted apart.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from decomposition.packing import GHOST, pack
 from decomposition.repeats import Repeats
 from pdem.containers.box_shape import BoxShape
 from pdem.containers.clusters import STATE
-from pdem.containers.exchange import Alone, OtherRank, Traffic
+from pdem.containers.exchange import Alone, Traffic
 from pdem.foundation.fields import PACKED
 
 if TYPE_CHECKING:
@@ -36,6 +36,21 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+
+
+class OtherRank(NamedTuple):
+    """What a rank that is made up owns, or the part of it that is near.
+
+    Attributes
+    ----------
+    particles : Particles
+        Spheres, members of clusters among them.
+    clusters : Clusters, optional
+        Those that they are members of; None where there are no shapes.
+    """
+
+    particles: Particles
+    clusters: Clusters | None = None
 
 
 class _Gathered:

@@ -1,10 +1,10 @@
 """Rehearsal of a run on very many ranks: some of its ranks are made here as they would be, run, and measured.
 
-The system is copies of a small periodic one (`pdem.scaling.tiling`). Space is cut as for the real number of ranks,
-exactly around a few of them, and by a sample elsewhere. Of these few the particles are made, and those around, which
-belong to neighbours; the rank then makes ghosts and lists, packs, and takes steps, as in a run
-(`decomposition.one_of_many`). What messages take beyond the contacts behind which they travel is added by a model of
-the network. The slowest rank counts.
+The system is copies of a small periodic one (`benchmarks.planning.tiling`). Space is cut as for the real number of
+ranks, exactly around a few of them, and by a sample elsewhere. Of these few the particles are made, and those around,
+which belong to neighbours; the rank then makes ghosts and lists, packs, and takes steps, as in a run
+(`benchmarks.planning.one_of_many`). What messages take beyond the contacts behind which they travel is added by a
+model of the network. The slowest rank counts.
 """
 
 from __future__ import annotations
@@ -17,20 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tomli_w
 
+from benchmarks.planning.one_of_many import OneOfMany, OtherRank
+from benchmarks.planning.plan import columns_of
+from benchmarks.planning.predict import AGREEMENTS
+from benchmarks.planning.rank_cost import TimedRank
+from benchmarks.planning.rehearsal_limits import require_rehearsable
+from benchmarks.planning.tiled_walls import walls_near
+from benchmarks.planning.tiling import Tiling, copies_along
+from decomposition.bisection import with_exact_parts
+from decomposition.partitioners import PARTITIONERS
 from pdem.case.model import Case
 from pdem.case.shapes import shapes_of
 from pdem.containers.box_shape import BoxShape
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
-from pdem.containers.exchange import Alone, OtherRank
+from pdem.containers.exchange import Alone
 from pdem.containers.particles import Particles
 from pdem.foundation.errors import InputError
 from pdem.particles.shapes import shape_arrays
-from pdem.scaling.plan import columns_of
-from pdem.scaling.predict import AGREEMENTS
-from pdem.scaling.rank_cost import TimedRank
-from pdem.scaling.rehearsal_limits import require_rehearsable
-from pdem.scaling.tiled_walls import walls_near
-from pdem.scaling.tiling import Tiling, copies_along
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import add_events
 from pdem.simulation.contact_forces import compute_contact_forces
@@ -38,7 +41,6 @@ from pdem.simulation.insertion_state import STATES as INSERTIONS
 from pdem.simulation.insertion_state import WAITING
 from pdem.simulation.own_forces import forces_of_run
 from pdem.simulation.phases import Phases
-from pdem.simulation.ranks import exact_partition, partition_of, rank_among_others
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.simulation.stage_events import enter_stage
 from pdem.simulation.stage_state import STAGES
@@ -51,12 +53,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from benchmarks.planning.network import Network
     from pdem.benchmark.cases import Start
     from pdem.containers.clusters import ShapeArrays
     from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
     from pdem.detection.skins import Skins
-    from pdem.scaling.network import Network
 
     Columns = dict[str, NDArray[Any]]
     Floats = NDArray[np.float64]
@@ -94,7 +96,7 @@ class Rehearsal:
     ------
     InputError
         If processes beside shall have several threads, or the case cannot be rehearsed, see
-        `pdem.scaling.rehearsal_limits`.
+        `benchmarks.planning.rehearsal_limits`.
     """
 
     def __init__(
@@ -201,7 +203,7 @@ class Rehearsal:
     ) -> TimedRank:  # fmt: skip
         """Return a rank with its lists, after the steps that are not timed."""
         period = np.where(self.periodic, tiling.upper - tiling.lower, 0.0)
-        exchange = rank_among_others(others, period, cut_axes, self.threads)
+        exchange = OneOfMany(others, period, cut_axes, self.threads)
         timed = TimedRank(rank, self._system(self._case_of(tiling), own, exchange, meshes, skins), exchange)
         timed.advance(self._warm_up)
         return timed
@@ -314,9 +316,12 @@ def _row(
     """Return the costs of a run on so many ranks, and its efficiency over a rank alone."""
     tiling, skins = rehearsal.tiling(particles), rehearsal.skins()
     sample = tiling.sample(math.ceil(SAMPLES * ranks / tiling.tiles))
-    parts = partition_of(rehearsal.case, sample, tiling.lower, tiling.upper, ranks)
+    partition = PARTITIONERS[rehearsal.case.decomposition.method](
+        tiling.lower.tolist(), tiling.upper.tolist()
+    )
+    rough: Any = partition(sample, ranks)  # both methods make `Cuts`
     chosen = np.unique(np.linspace(0, ranks - 1, made).astype(int)).tolist()
-    parts = exact_partition(parts, chosen, rehearsal.whole(tiling), tiling.count_in)
+    parts = with_exact_parts(rough, chosen, rehearsal.whole(tiling), tiling.count_in)
     timed = [rehearsal.rank(tiling, parts, rank, skins) for rank in chosen]
     rehearsal.measure([one, *timed])
     costs, detections = [each.cost() for each in timed], one.detections

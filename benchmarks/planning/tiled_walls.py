@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from benchmarks.planning.tiling import Tiling
     from pdem.case.model import Case
-    from pdem.scaling.tiling import Tiling
 
     Floats = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from benchmarks.lammps import process
+from benchmarks.lammps.commands import Settings, collections_of, commands_after, commands_before
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps import process
-from pdem.benchmark.lammps.commands import Settings, collections_of, commands_after, commands_before
 from pdem.foundation.errors import InputError
 from pdem.foundation.extras import how_to_install
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.benchmark.lammps.problem import Problem
+    from benchmarks.lammps.problem import Problem
 
 Answer = TypeVar("Answer")
 
@@ -61,7 +61,7 @@ class LammpsRun:
     problem : Problem
         Its start.
     style : str
-        One of `pdem.benchmark.lammps.commands.STYLES`.
+        One of `benchmarks.lammps.commands.STYLES`.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from pdem.scaling.predict import MESSAGES
+from benchmarks.planning.predict import MESSAGES
 from pdem.simulation import step as time_step
 from pdem.simulation.phases import Phases
 from pdem.simulation.same_lists import advance_with_same_lists
@@ -18,8 +18,9 @@ from pdem.simulation.same_lists import advance_with_same_lists
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.containers.exchange import AmongOthers, Traffic
-    from pdem.scaling.network import Network
+    from benchmarks.planning.network import Network
+    from benchmarks.planning.one_of_many import OneOfMany
+    from pdem.containers.exchange import Traffic
     from pdem.simulation.system import System
 
 _LEAD = 20
@@ -83,7 +84,7 @@ class TimedRank:
         Its number.
     system : System
         Its state, with lists.
-    exchange : AmongOthers
+    exchange : OneOfMany
         That of the system.
 
     Attributes
@@ -92,7 +93,7 @@ class TimedRank:
         Of a step, as measured.
     """
 
-    def __init__(self, rank: int, system: System, exchange: AmongOthers) -> None:
+    def __init__(self, rank: int, system: System, exchange: OneOfMany) -> None:
         self.rank, self._system, self._exchange = rank, system, exchange
         self._phases = Phases()
         self._steps: list[float] = []

@@ -33,13 +33,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.lammps.laws import SpringSlider
+from benchmarks.lammps.walls import Floor, MeshedWall
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.laws import SpringSlider
-from pdem.benchmark.lammps.walls import Floor, MeshedWall
 
 if TYPE_CHECKING:
-    from pdem.benchmark.lammps.laws import Law
-    from pdem.benchmark.lammps.problem import Problem
+    from benchmarks.lammps.laws import Law
+    from benchmarks.lammps.problem import Problem
 
 STYLES = ("granular", "gran/hertz/history")
 """The same law as that of pdem, and the fastest style."""

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.lammps.run import SKINS
+from benchmarks.liggghts.commands import INSERTION, commands_of, skin_command, write_files
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.run import SKINS
-from pdem.benchmark.liggghts.commands import INSERTION, commands_of, skin_command, write_files
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.benchmark.lammps.problem import Problem
+    from benchmarks.lammps.problem import Problem
 
 PROGRAM = "liggghts"
 

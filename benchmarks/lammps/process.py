@@ -31,7 +31,7 @@ def begin(before: Sequence[str], particles: Mapping[str, NDArray[Any]], after: S
     before, after : sequence of str
         LAMMPS commands.
     particles : mapping of ndarray
-        Columns of `pdem.benchmark.lammps.problem.Problem`; ids from 0.
+        Columns of `benchmarks.lammps.problem.Problem`; ids from 0.
 
     Returns
     -------

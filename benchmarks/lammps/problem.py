@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.lammps.laws import law_of
+from benchmarks.lammps.walls import wall_of
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.laws import law_of
-from pdem.benchmark.lammps.walls import wall_of
 from pdem.case.shapes import shapes_of
 from pdem.simulation.setup import constants_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from benchmarks.lammps.laws import Law
+    from benchmarks.lammps.walls import Drum, Floor, MeshedWall
     from pdem.benchmark.cases import Start
-    from pdem.benchmark.lammps.laws import Law
-    from pdem.benchmark.lammps.walls import Drum, Floor, MeshedWall
     from pdem.case.model import Case
     from pdem.particles.shapes import ClusterShape
 

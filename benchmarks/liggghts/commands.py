@@ -1,6 +1,6 @@
 """LIGGGHTS commands of a problem, and what its rigid clusters are made of.
 
-The law is the same as pdem's but for what `pdem.benchmark.lammps.commands` says of LAMMPS, from which LIGGGHTS comes:
+The law is the same as pdem's but for what `benchmarks.lammps.commands` says of LAMMPS, from which LIGGGHTS comes:
 Hertz, Mindlin's force kept as a displacement, damping ``2 sqrt(5/6) b sqrt(m k_n)`` with the mass of the cluster.
 
 Clusters cannot be given to LIGGGHTS where they are: it puts in as many at random places, which then fall. Both codes
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.lammps.commands import elastic_constants, restitution_of
+from benchmarks.lammps.walls import Drum, Floor, MeshedWall
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.commands import elastic_constants, restitution_of
-from pdem.benchmark.lammps.walls import Drum, Floor, MeshedWall
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pdem.benchmark.lammps.problem import Problem
+    from benchmarks.lammps.problem import Problem
 
 RIGID = 1e16
 """Young's modulus of walls [Pa], over which that of the spheres is nothing."""

@@ -16,8 +16,8 @@ from pdem.motion.motions import Turn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from benchmarks.lammps.laws import Law
     from pdem.benchmark.cases import Start
-    from pdem.benchmark.lammps.laws import Law
     from pdem.case.walls import Wall
     from pdem.motion.motions import Motion
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.lammps.commands import STYLES
+from benchmarks.lammps.problem import problem_of
+from benchmarks.lammps.run import LammpsRun, require_lammps
+from benchmarks.liggghts.run import LiggghtsRun, require_liggghts
 from pdem.benchmark.cases import DETECTION, MODELS, SkipCase, chosen_case
 from pdem.benchmark.contact_models import peer_models
-from pdem.benchmark.lammps.commands import STYLES
-from pdem.benchmark.lammps.problem import problem_of
-from pdem.benchmark.lammps.run import LammpsRun, require_lammps
-from pdem.benchmark.liggghts.run import LiggghtsRun, require_liggghts
 from pdem.benchmark.measure import after_warm_up, parts_of, result_of, steps_of, warm_up_of
 from pdem.benchmark.resident_memory import MemoryWatch
 from pdem.foundation.errors import InputError
@@ -24,8 +24,8 @@ from pdem.output.summary import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from benchmarks.lammps.problem import Problem
     from pdem.benchmark.cases import BenchCase
-    from pdem.benchmark.lammps.problem import Problem
     from pdem.benchmark.measure import Outcome
     from pdem.simulation.simulation import Simulation
 

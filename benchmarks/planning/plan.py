@@ -7,24 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.planning.predict import Costs, WorkCounts, predict, summary
+from benchmarks.planning.rank_counts import Grains, copy_seconds, neighbour_seconds
+from benchmarks.planning.rank_counts import divide as divide_grains
+from decomposition.partitioners import PARTITIONERS
 from pdem.containers.clusters import ParticleTable
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import state_fields
 from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.output.log import environment
-from pdem.scaling.predict import Costs, WorkCounts, predict, summary
 from pdem.scaling.starts import simulation_of
-from pdem.simulation.ranks import copy_seconds, division_of, neighbour_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from benchmarks.planning.division import Division
+    from benchmarks.planning.network import Network
     from pdem.benchmark.cases import Start
     from pdem.contact.walls.contacts import WallContacts
-    from pdem.containers.division import Division
-    from pdem.scaling.network import Network
     from pdem.simulation.simulation import Simulation
 
 
@@ -103,7 +105,12 @@ def _require_memory(name: str, particles: int, times: int) -> None:
 
 def divide(simulation: Simulation, start: Start, ranks: int) -> Division:
     """Return the division of a start among `ranks` ranks, as a run would begin with it."""
-    return division_of(start.case, ranks, columns_of(start), simulation.system)
+    domain, system, particles = start.case.domain, simulation.system, columns_of(start)
+    partition = PARTITIONERS[start.case.decomposition.method](domain.lower, domain.upper)
+    position, radius, velocity = (particles[name] for name in ("position", "radius", "velocity"))
+    reach = system.reach_of(radius, velocity, position)
+    grains = Grains(position, radius, reach, particles["cluster"], particles.centres())
+    return divide_grains(ranks, grains, system.skins.radii, system.constants.shape, partition)
 
 
 def columns_of(start: Start) -> ParticleTable:

@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.scaling.comparison import PARTS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.containers.division import Division
-    from pdem.scaling.network import Network
+    from benchmarks.planning.division import Division
+    from benchmarks.planning.network import Network
 
     Floats = NDArray[np.float64]
 
-PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
-"""Parts of a predicted step, means over the ranks."""
 _EXTENT_BYTES = 56
 MESSAGES = 4
 """Of a detection to each neighbour: extents, copies, how many particles leave, these."""
