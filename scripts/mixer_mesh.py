@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pdem.papers.mixer import drum, rotor
+from pdem.case.example_meshes.mixer import drum, rotor
 
 FOLDER = Path(__file__).resolve().parent.parent / "cases" / "mixer"
 

@@ -21,7 +21,6 @@ ROOMS = (
     "motion",
     "detection",
     "particles",
-    "papers",
     "contact",
     "output",
     "continuum",

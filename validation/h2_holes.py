@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.papers.h2_meshes import HOLE_RADIUS, TILE
+from pdem.case.example_meshes.h2_meshes import HOLE_RADIUS, TILE
 from pdem.verification.study import Finding, Table, at_most
 from validation.h2_runs import (
     GRAVITY,

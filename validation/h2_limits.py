@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.example_meshes.h2_meshes import CREASE_SLOPE, TILE_LENGTH, crease
 from pdem.contact.geometry.query import wall_contacts
-from pdem.papers.h2_meshes import CREASE_SLOPE, TILE_LENGTH, crease
 from pdem.verification.study import Finding, Table, at_most
 from validation.h2_runs import METHODS, RADIUS, example, follow
 
@@ -74,7 +74,7 @@ def jumps_at(mesh: Mesh, gamma: float, angle: float, method: str) -> dict[str, f
     Parameters
     ----------
     mesh : Mesh
-        Mesh of `pdem.papers.h2_meshes.crease`.
+        Mesh of `pdem.case.example_meshes.h2_meshes.crease`.
     gamma, angle : float
         As for `error`.
     method : {"h2", "signed"}

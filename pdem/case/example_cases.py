@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.example_meshes import h2_meshes, mixer
 from pdem.case.example_texts import (
     example_groups,
     example_names,
@@ -20,7 +21,6 @@ from pdem.case.example_texts import (
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.foundation.files import write_file
-from pdem.papers import h2_meshes, mixer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,11 +14,18 @@ from pathlib import Path
 
 import pytest
 
+from pdem.case.example_cases import example_names, write_example
 from pdem.foundation.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = f"polydem-{VERSION}"
 OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
+_WRITE_ALL = """
+import sys
+from pdem.case.example_cases import example_names, write_example
+for name in example_names():
+    write_example(name, sys.argv[1])
+"""
 NEED_SOURCES = (
     (("bench", "--peer", "lammps"), "benchmarks"),
     (("scaling", "plan", "silo.toml"), "benchmarks"),
@@ -163,6 +170,7 @@ def test_wheel_runs_without_the_repository(wheel, tmp_path):
     assert where.count(str(site)) == 2
     assert f"results in {Path('results') / 'silo'}" in short_run(python, tmp_path)
     check_what_needs_the_sources(python.with_name("pdem"), tmp_path)
+    check_examples(python, tmp_path)
 
 
 def check_what_needs_the_sources(command, folder):
@@ -178,6 +186,21 @@ def check_what_needs_the_sources(command, folder):
         assert f"unpack {NAME}.tar.gz" in said
         assert said.count("\n") == 1, said
     assert "bits" in call(command, "verify", "bits", "--list", folder=folder)
+
+
+def check_examples(python, folder):
+    """Each example is written with its meshes, as from the sources."""
+    names = example_names()
+    assert len(names) >= 31
+    call(python, "-c", _WRITE_ALL, "examples", folder=folder)
+    for name in names:
+        write_example(name, folder / "expected")
+    found, expected = (
+        {path.name: path.read_bytes() for path in (folder / one).iterdir()}
+        for one in ("examples", "expected")
+    )
+    assert {f"{name}.toml" for name in names} | {"h2_rotor.vtk", "h2_holes.vtk"} <= set(found)
+    assert found == expected
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from law_models import INTERACTIONS, MODELS
 from rank_cases import CLOUD, DRUM, compare, compare_restart
 
 import pdem
-from pdem.papers.mixer import drum
+from pdem.case.example_meshes.mixer import drum
 from pdem.simulation.carried_liquid import liquid_values
 
 SPHERE = 4.0 / 3.0 * math.pi * 0.01**3

@@ -10,10 +10,10 @@ from rank_cases import CLOUD, DRUM, communicator, compare, require_same_bits, st
 
 import pdem
 from decomposition.compiled_messages import TESTALL, CompiledMessages
+from pdem.case.example_meshes.mixer import drum
 from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.contact.steps import PARTS
 from pdem.containers.exchange import AGREED, FAILURE, calls_without
-from pdem.papers.mixer import drum
 from pdem.simulation import contact_forces, same_lists
 from pdem.simulation.chunk_tuner import ChunkTuner
 

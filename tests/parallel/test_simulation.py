@@ -16,9 +16,9 @@ from rank_cases import (
 
 import pdem
 from decomposition.mpi import patient_barrier
+from pdem.case.example_meshes.mixer import drum
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import compare as compare_files
-from pdem.papers.mixer import drum
 from pdem.simulation.run import run
 
 

@@ -7,11 +7,11 @@ import hashlib
 import pytest
 
 import pdem
+from pdem.case.example_meshes.mixer import drum
 from pdem.case.model import Case
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.papers.mixer import drum
 from pdem.simulation.folder_use import FolderUse
 from pdem.simulation.rebase_ledger import rebase_ledger
 from pdem.simulation.run import run

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pdem.benchmark.cases import _mixing
+from pdem.case.example_meshes import mixer
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh, join_meshes
-from pdem.papers import mixer
 from pdem.simulation.setup import WallGeometry, walls_of
 from pdem.simulation.stages import Stages
 

@@ -1,1 +1,0 @@
-"""Meshes of the walls in papers whose results are repeated."""
