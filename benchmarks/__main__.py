@@ -23,7 +23,8 @@ def _usage() -> str:
     return "\n".join(["Each is the same as a command of pdem, which has --help:", *lines])
 
 
-if sys.argv[1:2] and sys.argv[1] in COMMANDS:
-    main([*COMMANDS[sys.argv[1]], *sys.argv[2:]], prog_name="pdem")
-print(_usage(), file=sys.stderr)
-sys.exit(2)
+if __name__ == "__main__":
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        main([*COMMANDS[sys.argv[1]], *sys.argv[2:]], prog_name="pdem")
+    print(_usage(), file=sys.stderr)
+    sys.exit(2)

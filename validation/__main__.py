@@ -6,4 +6,5 @@ import sys
 
 from pdem.cli import main
 
-main(["verify", *sys.argv[1:]], prog_name="pdem")
+if __name__ == "__main__":
+    main(["verify", *sys.argv[1:]], prog_name="pdem")

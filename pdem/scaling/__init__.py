@@ -1,1 +1,1 @@
-"""How runs scale: measured over ranks and threads, reported, and planned for larger machines."""
+"""How runs scale: measured over ranks and threads, and reported, also beside a plan; batch scripts."""
