@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pdem.continuum.fields import ContinuumFields
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
     from pdem.detection.find_pairs import PairSearch, find_pairs
+    from pdem.engine.collision_energies import CollisionEnergies
+    from pdem.engine.energy import Measures
+    from pdem.engine.observer import Observer, every
+    from pdem.engine.ranks import communicator
     from pdem.foundation.errors import (
         BlowUpError,
         CaseError,
@@ -41,13 +45,9 @@ if TYPE_CHECKING:
     from pdem.replays.first_difference import first_difference
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
-    from pdem.simulation.coarse_graining import coarse_grain
-    from pdem.simulation.collision_energies import CollisionEnergies
-    from pdem.simulation.energy import Measures
-    from pdem.simulation.observer import Observer, every
-    from pdem.simulation.ranks import communicator
-    from pdem.simulation.results import Results
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.coarse_graining import coarse_grain
+    from pdem.run.results import Results
+    from pdem.run.simulation import Simulation
     from pdem.sweeps.calibration import calibrate
     from pdem.sweeps.calibration_result import Calibration
     from pdem.sweeps.measure import measure
@@ -65,7 +65,7 @@ _HOMES = {
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
-    "CollisionEnergies": "pdem.simulation.collision_energies",
+    "CollisionEnergies": "pdem.engine.collision_energies",
     "ContinuumFields": "pdem.continuum.fields",
     "FirstDifference": "pdem.replays.difference_report",
     "FolderInUseError": "pdem.foundation.errors",
@@ -74,17 +74,17 @@ _HOMES = {
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
     "Measured": "pdem.sweeps.measured",
-    "Measures": "pdem.simulation.energy",
+    "Measures": "pdem.engine.energy",
     "Mesh": "pdem.containers.mesh",
     "MeshError": "pdem.foundation.errors",
-    "Observer": "pdem.simulation.observer",
+    "Observer": "pdem.engine.observer",
     "ObserverError": "pdem.foundation.errors",
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
     "Replayed": "pdem.replays.replay",
-    "Results": "pdem.simulation.results",
-    "Simulation": "pdem.simulation.simulation",
+    "Results": "pdem.run.results",
+    "Simulation": "pdem.run.simulation",
     "Sweep": "pdem.sweeps.sweep",
     "Verification": "pdem.replays.attestation_check",
     "WriteError": "pdem.foundation.errors",
@@ -92,10 +92,10 @@ _HOMES = {
     "branch": "pdem.replays.branch",
     "calibrate": "pdem.sweeps.calibration",
     "cell_sizes": "pdem.detection.cell_sizes",
-    "coarse_grain": "pdem.simulation.coarse_graining",
-    "communicator": "pdem.simulation.ranks",
+    "coarse_grain": "pdem.run.coarse_graining",
+    "communicator": "pdem.engine.ranks",
     "contact_law": "pdem.contact.law.models",
-    "every": "pdem.simulation.observer",
+    "every": "pdem.engine.observer",
     "find_pairs": "pdem.detection.find_pairs",
     "first_difference": "pdem.replays.first_difference",
     "forgetting": "pdem.replays.forgetting",

@@ -10,8 +10,8 @@ import tomli_w
 
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.engine.state import gather_groups, local_groups
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from pathlib import Path

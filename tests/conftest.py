@@ -19,7 +19,7 @@ import pytest
 from planted import plant_measurements, shuffle
 
 from decomposition.launch import launched_ranks
-from pdem.simulation import thread_tuner
+from pdem.engine import thread_tuner
 from rank_harness import BESIDE_VARIABLE, RANKS_VARIABLE
 
 plant_measurements()

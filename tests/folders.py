@@ -101,7 +101,7 @@ def checkpoints(folder):
 def die_in_step(monkeypatch, step):
     """Let the next run die, as by kill -9, before it takes a step: what is buffered is lost."""
     from pdem.output.series import Series
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
     advance = Simulation.advance
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import pdem
 from decomposition.mpi import patient_barrier
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.engine.state import gather_groups, local_groups
 
 CLOUD = """
 [time]

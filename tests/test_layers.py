@@ -25,7 +25,8 @@ ROOMS = (
     "output",
     "continuum",
     "case",
-    "simulation",
+    "engine",
+    "run",
     "replays",
     "benchmark",
     "verification",
@@ -37,8 +38,8 @@ ROOMS = (
 # Run from the sources alone, and above all rooms: they may import what they like, and only these commands import them.
 NOT_INSTALLED = ("benchmarks", "validation")
 NEED_SOURCES = ("pdem.cli.bench", "pdem.cli.scaling", "pdem.cli.scaling_options", "pdem.cli.verify")
-# The one door from the simulation to the ranks; both agree on the protocol in pdem.containers.exchange.
-DOOR = "pdem.simulation.ranks"
+# The one door from the engine to the ranks; both agree on the protocol in pdem.containers.exchange.
+DOOR = "pdem.engine.ranks"
 OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers")
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pdem.simulation.trace import BETWEEN_STEPS
+from pdem.run.trace import BETWEEN_STEPS
 
 ROUNDING = 2e-3  # us: both ends of an event are whole nanoseconds
 

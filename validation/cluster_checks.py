@@ -26,7 +26,7 @@ from validation.cluster_runs import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
     Floats = NDArray[np.float64]
 

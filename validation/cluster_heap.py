@@ -10,7 +10,7 @@ from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.case.round_walls import CylinderWall
 from pdem.particles.heaps import flank_of
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Table
 
 if TYPE_CHECKING:

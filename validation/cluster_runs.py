@@ -13,8 +13,8 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.simulation.cluster_energy import cluster_spins
-from pdem.simulation.simulation import Simulation
+from pdem.engine.cluster_energy import cluster_spins
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

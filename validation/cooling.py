@@ -18,10 +18,10 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.detection.cell_sizes import cell_sizes
+from pdem.engine.state import gather_groups, local_groups
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.provenance import provenance
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Table
 from validation.search_work import PUBLISHED_OVERHEAD, work_findings
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.state import Groups
+    from pdem.engine.state import Groups
     from pdem.verification.study import Notebook
 
 PUBLISHED_RATIO = 9.9

@@ -21,7 +21,7 @@ from validation.h2_runs import METHODS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
     from pdem.verification.study import Notebook
 
     Floats = NDArray[np.float64]

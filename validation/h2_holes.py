@@ -21,7 +21,7 @@ from validation.h2_runs import (
 )
 
 if TYPE_CHECKING:
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
     from pdem.verification.study import Notebook
     from validation.h2_runs import Track
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.engine.state import gather_groups, local_groups
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Table, at_most, plain_numbers
 from validation.h2_runs import example
 from validation.h2_stages import StageWork, measure_stages, seconds_on_threads
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.state import Groups
+    from pdem.engine.state import Groups
     from pdem.verification.study import Notebook
 
     Floats = NDArray[np.float64]

@@ -13,13 +13,13 @@ import numpy as np
 from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.simulation.state import Groups
+    from pdem.engine.state import Groups
 
     Floats = NDArray[np.float64]
 

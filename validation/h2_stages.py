@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
 _REPETITIONS = 3
 

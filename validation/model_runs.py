@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 from pdem.verification.law_pairs import State
 from pdem.verification.law_subjects import Subject, subjects_of
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from benchmarks.lammps.problem import Problem
     from pdem.benchmark.cases import BenchCase
     from pdem.benchmark.measure import Outcome
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
     Seconds = tuple[float, float]
     PeerRun = LammpsRun | LiggghtsRun

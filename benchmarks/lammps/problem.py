@@ -11,7 +11,7 @@ from benchmarks.lammps.laws import law_of
 from benchmarks.lammps.walls import wall_of
 from pdem.benchmark.cases import SkipCase
 from pdem.case.shapes import shapes_of
-from pdem.simulation.setup import constants_of
+from pdem.engine.setup import constants_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

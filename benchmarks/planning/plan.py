@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from benchmarks.planning.network import Network
     from pdem.benchmark.cases import Start
     from pdem.contact.walls.contacts import WallContacts
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
 
 def plan(

@@ -11,9 +11,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.planning.predict import MESSAGES
-from pdem.simulation import step as time_step
-from pdem.simulation.phases import Phases
-from pdem.simulation.same_lists import advance_with_same_lists
+from pdem.engine import step as time_step
+from pdem.engine.phases import Phases
+from pdem.engine.same_lists import advance_with_same_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from benchmarks.planning.network import Network
     from benchmarks.planning.one_of_many import OneOfMany
     from pdem.containers.exchange import Traffic
-    from pdem.simulation.system import System
+    from pdem.engine.system import System
 
 _LEAD = 20
 """Steps before others are timed, in which processes that share memory come to have their own."""

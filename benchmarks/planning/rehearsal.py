@@ -32,21 +32,21 @@ from pdem.containers.box_shape import BoxShape
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
 from pdem.containers.exchange import Alone
 from pdem.containers.particles import Particles
+from pdem.engine import step as time_step
+from pdem.engine.between_steps import add_events
+from pdem.engine.contact_forces import compute_contact_forces
+from pdem.engine.insertion_state import STATES as INSERTIONS
+from pdem.engine.insertion_state import WAITING
+from pdem.engine.own_forces import forces_of_run
+from pdem.engine.phases import Phases
+from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
+from pdem.engine.stage_events import enter_stage
+from pdem.engine.stage_state import STAGES
+from pdem.engine.stages import Stages
+from pdem.engine.state import initial_groups, load_state
+from pdem.engine.system import System
 from pdem.foundation.errors import InputError
 from pdem.particles.shapes import shape_arrays
-from pdem.simulation import step as time_step
-from pdem.simulation.between_steps import add_events
-from pdem.simulation.contact_forces import compute_contact_forces
-from pdem.simulation.insertion_state import STATES as INSERTIONS
-from pdem.simulation.insertion_state import WAITING
-from pdem.simulation.own_forces import forces_of_run
-from pdem.simulation.phases import Phases
-from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
-from pdem.simulation.stage_events import enter_stage
-from pdem.simulation.stage_state import STAGES
-from pdem.simulation.stages import Stages
-from pdem.simulation.state import initial_groups, load_state
-from pdem.simulation.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,7 +211,7 @@ class Rehearsal:
     def _system(
         self, case: Case, columns: ParticleTable, exchange: Exchange, meshes: list[Mesh], skins: Skins | None
     ) -> System:
-        """Return the state of a rank with its lists, as `pdem.simulation.simulation.Simulation` makes it."""
+        """Return the state of a rank with its lists, as `pdem.run.simulation.Simulation` makes it."""
         geometry, constants = wall_geometry_of(case, meshes), constants_of(case)
         stages = Stages(case.stages, constants.step)
         walls = walls_of(case, geometry, stages.clocks)

@@ -10,10 +10,10 @@ from pdem.case.deformation import deforms
 from pdem.case.flat_walls import PlaneWall
 from pdem.case.messages import shown_key
 from pdem.case.wall_motions import motion_of
+from pdem.engine.carried_liquid import carries_liquid
+from pdem.engine.setup import constants_of
 from pdem.foundation.errors import InputError
 from pdem.motion.motions import Shift, Turn
-from pdem.simulation.carried_liquid import carries_liquid
-from pdem.simulation.setup import constants_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,16 +19,16 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
+from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import InputError, PdemError, name_hint
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.state import Groups
+    from pdem.engine.state import Groups
 
     Columns = dict[str, NDArray[Any]]
 

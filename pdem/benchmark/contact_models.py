@@ -14,7 +14,7 @@ import tomli_w
 from pdem.benchmark.cases import BenchCase, Start, find_case
 from pdem.case.model import Case
 from pdem.contact.law.models import LAWS
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pdem.engine.ranks import launch_layout
 from pdem.foundation.errors import InputError, LaunchError
 from pdem.foundation.extras import how_to_install
 from pdem.foundation.machine import available_cores
-from pdem.simulation.ranks import launch_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

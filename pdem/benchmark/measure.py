@@ -17,7 +17,7 @@ from pdem.benchmark.one_thread import ThreadedPhases, share_line
 from pdem.benchmark.resident_memory import MemoryWatch
 from pdem.benchmark.roofline import limits_of
 from pdem.output.summary import quantity
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

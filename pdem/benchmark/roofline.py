@@ -12,7 +12,7 @@ from pdem.motion.integration import PACKED
 
 if TYPE_CHECKING:
     from pdem.benchmark.machine_speed import MachineSpeed
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
 NUMBER_BYTES, ROW_BYTES, INDEX_BYTES = 8, 4, 8
 """Bytes of a number, of the row of a particle or contact, and of an index into a list."""

@@ -99,7 +99,7 @@ def _say_in_a_line() -> None:
 
 
 def _is_rank_0() -> bool:
-    from pdem.simulation.ranks import launch_layout
+    from pdem.engine.ranks import launch_layout
 
     return launch_layout()[0] == 0
 

@@ -56,8 +56,8 @@ def attest(target: str, threads: int | None, **given: Any) -> int:
 
 
 def _attest(folder: str, given: dict[str, Any], communicator: Any, threads: int) -> int:
+    from pdem.engine.ranks import on_first
     from pdem.replays.attestation import attest as attest_run
-    from pdem.simulation.ranks import on_first
 
     on_first(communicator, lambda: require_results(folder, "attest"))
     done = attest_run(

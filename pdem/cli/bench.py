@@ -109,9 +109,9 @@ class _BenchOptions(NamedTuple):
 def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
     from pdem.benchmark.cases import check_names, default_names
     from pdem.benchmark.earlier_results import document_of, read_result_files
+    from pdem.engine.ranks import on_first
     from pdem.output.log import environment
     from pdem.output.summary import counted
-    from pdem.simulation.ranks import on_first
 
     if options.peer is not None:
         _require_peer(options.peer, communicator, threads)

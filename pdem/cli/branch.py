@@ -46,7 +46,7 @@ def branch(
 
     def plan() -> Any:
         from pdem.replays.branch import branch_plan
-        from pdem.simulation.folder_use import COMMAND_LINE
+        from pdem.run.folder_use import COMMAND_LINE
 
         require_results(folder, "branch")
         return branch_plan(folder, at, settings, output, COMMAND_LINE)
@@ -55,10 +55,10 @@ def branch(
 
 
 def _branch(prepare: Callable[[], Any], quiet: bool, communicator: Any, threads: int) -> int:
+    from pdem.engine.ranks import on_first
     from pdem.output.run_status import CompilingStatus
     from pdem.replays.branch import run_branch
-    from pdem.simulation.folder_use import COMMAND_LINE
-    from pdem.simulation.ranks import on_first
+    from pdem.run.folder_use import COMMAND_LINE
 
     plan = on_first(communicator, prepare)
     if is_root(communicator) and not quiet:

@@ -39,8 +39,8 @@ def calibrate(target: str, jobs: int, threads: int | None, quiet: bool) -> int:
 
 
 def _calibrate(target: str, jobs: int, threads: int | None, quiet: bool, communicator: Any, own: int) -> int:
+    from pdem.engine.ranks import on_first
     from pdem.foundation.errors import InputError
-    from pdem.simulation.ranks import on_first
     from pdem.sweeps.calibration import play_calibration
     from pdem.sweeps.sections import CalibrationPlan
     from pdem.sweeps.setup import read_setup

@@ -60,11 +60,11 @@ def _check(
     from pdem.case.population import Population
     from pdem.case.preflight import preflight
     from pdem.case.wall_files import read_walls
+    from pdem.engine.ranks import launch_layout
     from pdem.foundation.machine import default_threads
     from pdem.output.summary import body_count, counted
-    from pdem.simulation.forecast import forecast
-    from pdem.simulation.output_folder import folder_findings
-    from pdem.simulation.ranks import launch_layout
+    from pdem.run.forecast import forecast
+    from pdem.run.output_folder import folder_findings
 
     case = read_case(path, settings)
     meshes = read_walls(case)

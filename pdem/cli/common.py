@@ -76,7 +76,7 @@ def trace_options(command: Command) -> Command:
 
 def serial(work: Callable[[], int | None]) -> int:
     """Call `work` on the first rank alone, without starting MPI; return the exit code of the process."""
-    from pdem.simulation.ranks import launch_layout, run_or_abort
+    from pdem.engine.ranks import launch_layout, run_or_abort
 
     return run_or_abort(work) if launch_layout()[0] == 0 else 0
 
@@ -91,7 +91,7 @@ def collective(work: Callable[[Any, int], int | None], threads: int | None) -> i
     threads : int or None
         Threads per rank as the user has given them; None for the default.
     """
-    from pdem.simulation import ranks
+    from pdem.engine import ranks
 
     started: list[Any] = []
     code = ranks.run_or_abort(lambda: started.append(ranks.communicator(threads)))
@@ -167,7 +167,7 @@ def load_kernels(
 
     A stop signal in `flag` ends it early. `status` is that of a run, which says there how far it is.
     """
-    from pdem.simulation.prepare_kernels import prepare_kernels
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.prepare_kernels import prepare_kernels
+    from pdem.run.simulation import Simulation
 
     return prepare_kernels(Simulation, communicator, case, threads, flag, status)

@@ -89,8 +89,8 @@ def _compare(a: str, b: str, time: float | None) -> int:
 
 
 def _first(a: str, b: str, observers: tuple[tuple[str, str], ...], communicator: Any, threads: int) -> int:
+    from pdem.engine.ranks import on_first
     from pdem.replays.first_difference import first_difference
-    from pdem.simulation.ranks import on_first
 
     def check() -> None:
         for path in (a, b):
@@ -105,8 +105,8 @@ def _first(a: str, b: str, observers: tuple[tuple[str, str], ...], communicator:
 
 
 def _perturb(path: str, given: dict[str, Any], communicator: Any, threads: int) -> int:
+    from pdem.engine.ranks import on_first
     from pdem.replays.forgetting import forgetting
-    from pdem.simulation.ranks import on_first
 
     if not path.endswith(".toml"):
         on_first(communicator, lambda: require_results(path, "compare --perturb"))

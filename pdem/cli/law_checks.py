@@ -60,7 +60,7 @@ def prove_before_run(
     CaseError
         If a proof has failed.
     """
-    from pdem.simulation.ranks import on_first
+    from pdem.engine.ranks import on_first
 
     def work() -> tuple[list[Finding], Mapping[str, bytes]]:
         reports = law_reports(case, wanted)

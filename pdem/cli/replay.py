@@ -77,8 +77,8 @@ def replay(
 
 
 def _blow_up(request: Request, steps: int, quiet: bool, communicator: Any, threads: int) -> int:
+    from pdem.engine.ranks import on_first
     from pdem.replays.blow_up import replay_blow_up
-    from pdem.simulation.ranks import on_first
 
     on_first(communicator, lambda: require_results(request.folder, "replay"))
     done = replay_blow_up(
@@ -96,10 +96,10 @@ def _show(communicator: Any, text: str) -> None:
 
 
 def _replay(request: Request, quiet: bool, communicator: Any, threads: int) -> int:
+    from pdem.engine.ranks import on_first
     from pdem.replays.replay import plan_of, replay_plan
-    from pdem.simulation.folder_use import UserCommands
-    from pdem.simulation.output_folder import check_free
-    from pdem.simulation.ranks import on_first
+    from pdem.run.folder_use import UserCommands
+    from pdem.run.output_folder import check_free
 
     def prepare() -> Any:
         require_results(request.folder, "replay")

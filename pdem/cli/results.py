@@ -24,7 +24,7 @@ def plot(output: str, names: tuple[str, ...], others: tuple[str, ...], file: str
 
 
 def _list(output: str) -> None:
-    from pdem.simulation.results import Results
+    from pdem.run.results import Results
 
     require_results(output, "plot")
     units = Results(output).series.units
@@ -35,7 +35,7 @@ def _list(output: str) -> None:
 
 def _plot(outputs: tuple[str, ...], names: tuple[str, ...], file: str | None) -> None:
     from pdem.output.plots import chosen_columns, plot_series
-    from pdem.simulation.results import Results
+    from pdem.run.results import Results
 
     for one in outputs:
         require_results(one, "plot")
@@ -63,7 +63,7 @@ def export(output: str, kind: str, time: float | None, folder: str | None) -> in
 def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
     from pdem.output.exports import EXPORTS, Box
     from pdem.output.saving import saving
-    from pdem.simulation.results import Results
+    from pdem.run.results import Results
 
     require_results(output, "export")
     results = Results(output)

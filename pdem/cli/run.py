@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from pdem.case.findings import Finding
     from pdem.case.model import Case
-    from pdem.simulation.engine import RestartPoint
-    from pdem.simulation.state import StatePart
+    from pdem.engine.protocol import RestartPoint
+    from pdem.engine.state import StatePart
 
 
 @click.command(short_help="Run a case.")
@@ -120,9 +120,9 @@ def _stop_flag() -> Iterator[SignalFlag]:
 
 
 def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: RunOptions) -> int:
-    from pdem.simulation.output_folder import check_inputs_outside, check_unoccupied
-    from pdem.simulation.ranks import on_first
-    from pdem.simulation.same_on_ranks import on_all
+    from pdem.engine.ranks import on_first
+    from pdem.run.output_folder import check_inputs_outside, check_unoccupied
+    from pdem.run.same_on_ranks import on_all
 
     case = on_all(communicator, lambda: read_case(path, settings))
     _check_nodes(communicator, case, threads)
@@ -135,10 +135,10 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], op
 
 def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions) -> int:
     """Run a case from its beginning; its output folder must be free, or may be overwritten."""
-    from pdem.simulation.checked_case import CheckedCase
-    from pdem.simulation.prepare_kernels import prepare_start_kernels
-    from pdem.simulation.ranks import crowded_nodes, stop_if_signalled
-    from pdem.simulation.simulation import Simulation
+    from pdem.engine.ranks import crowded_nodes, stop_if_signalled
+    from pdem.run.checked_case import CheckedCase
+    from pdem.run.prepare_kernels import prepare_start_kernels
+    from pdem.run.simulation import Simulation
 
     crowded = crowded_nodes(communicator, threads)
     start, flag = CheckedCase(communicator, threads, crowded), options.flag
@@ -161,9 +161,9 @@ def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions)
 
 def _check_nodes(communicator: Any, case: Case, threads: int) -> None:
     """Refuse ranks that would run something else, or nodes that do not share the files of a run, before any work."""
+    from pdem.engine.ranks import exchange_of
     from pdem.output.shared_folder import require_shared
-    from pdem.simulation.ranks import exchange_of
-    from pdem.simulation.same_on_ranks import check_same
+    from pdem.run.same_on_ranks import check_same
 
     warning = check_same(communicator, case)
     if warning:
@@ -205,8 +205,8 @@ def _restart(
 ) -> int:
     """Continue from a checkpoint or folder; if a stage is given with it, from where that begins."""
     from pdem.case.restart_checks import set_folder
-    from pdem.simulation.ranks import on_first
-    from pdem.simulation.stage_start import stage_start
+    from pdem.engine.ranks import on_first
+    from pdem.engine.stage_start import stage_start
 
     groups: list[StatePart] = []
     path, stage = given
@@ -224,8 +224,8 @@ def _continue_or_start(
     communicator: Any, threads: int, path: str, settings: Sequence[str], options: RunOptions
 ) -> int:
     """Continue the run of a case in its output folder, or start it."""
-    from pdem.simulation.ranks import on_first
-    from pdem.simulation.same_on_ranks import on_all
+    from pdem.engine.ranks import on_first
+    from pdem.run.same_on_ranks import on_all
 
     groups: list[StatePart] = []
     case = on_all(communicator, lambda: read_case(path, settings))
@@ -245,7 +245,7 @@ def _continue_or_start(
 def _find_run(case: Case) -> tuple[bool, bool]:
     """Return whether the output folder holds a checkpoint to continue from; if not, whether it may be overwritten."""
     from pdem.output.run_folder import find_run, require_folder
-    from pdem.simulation.output_folder import holds_same_case
+    from pdem.run.output_folder import holds_same_case
 
     folder = case.output.folder
     require_folder(folder)
@@ -257,8 +257,8 @@ def _find_run(case: Case) -> tuple[bool, bool]:
 
 def _require_same_physics(point: _RestartPoint, case: Case) -> None:
     from pdem.output.run_folder import find_run
-    from pdem.simulation.folder_use import COMMAND_LINE
-    from pdem.simulation.output_folder import require_same_physics
+    from pdem.run.folder_use import COMMAND_LINE
+    from pdem.run.output_folder import require_same_physics
 
     alternatives = f"{COMMAND_LINE.overwrite} begins anew, {COMMAND_LINE.other_folder} writes elsewhere"
     require_same_physics(point.case(), case, str(find_run(case.output.folder)), alternatives)
@@ -267,10 +267,10 @@ def _require_same_physics(point: _RestartPoint, case: Case) -> None:
 def _read_restart_point(communicator: Any, path: str, groups: list[StatePart]) -> _RestartPoint:
     """Read a checkpoint, or the newest of a folder; append this rank's part of its state to `groups`. Collective."""
     from pdem.cli.result_paths import require_results
+    from pdem.engine.ranks import group_of, on_first
+    from pdem.engine.state import StatePart
     from pdem.output.provenance import provenance_warning
-    from pdem.simulation.inputs import case_of, checkpoint_at
-    from pdem.simulation.ranks import group_of, on_first
-    from pdem.simulation.state import StatePart
+    from pdem.run.inputs import case_of, checkpoint_at
 
     on_first(communicator, lambda: require_results(path, "restart"))
     checkpoint = checkpoint_at(path, group_of(communicator))
@@ -303,11 +303,11 @@ def _check_restart(
     """Refuse a restart that is impossible or would lose results; return notes for the user."""
     from pdem.case.restart_box import check_box
     from pdem.case.restart_checks import moved_walls
-    from pdem.simulation.box_events import BOX
-    from pdem.simulation.driven_walls import GROUP
-    from pdem.simulation.output_folder import check_continued, check_unoccupied, is_same_folder
-    from pdem.simulation.stage_state import clocks_of
-    from pdem.simulation.stages import Stages
+    from pdem.engine.box_events import BOX
+    from pdem.engine.driven_walls import GROUP
+    from pdem.engine.stage_state import clocks_of
+    from pdem.engine.stages import Stages
+    from pdem.run.output_folder import check_continued, check_unoccupied, is_same_folder
 
     check_box(then, case, groups[0].get(BOX, {}))
     step = case.resolved_step()
@@ -335,8 +335,8 @@ def _continue_run(
     """Run a case from a checkpoint, unless it has ended; `groups` has this rank's part of its state and is emptied."""
     from pdem.case.differences import physical_differences
     from pdem.case.restart_checks import check_continuable, check_end
-    from pdem.simulation.ranks import on_first
-    from pdem.simulation.stage_state import finished_stage
+    from pdem.engine.ranks import on_first
+    from pdem.engine.stage_state import finished_stage
 
     then = point.case()
     check_continuable(then, case)
@@ -364,10 +364,10 @@ def _go_on(
 ) -> int:
     """Run a case from a checkpoint, in a folder whose lock `options` have."""
     from pdem.case.differences import physical_differences
-    from pdem.simulation.engine import RestartPoint
-    from pdem.simulation.ranks import on_first, stop_if_signalled
-    from pdem.simulation.rebase_ledger import rebase_ledger
-    from pdem.simulation.simulation import Simulation
+    from pdem.engine.protocol import RestartPoint
+    from pdem.engine.ranks import on_first, stop_if_signalled
+    from pdem.run.rebase_ledger import rebase_ledger
+    from pdem.run.simulation import Simulation
 
     then, echo = point.case(), echo_to_stderr if is_root(communicator) else _no_echo
     beginning, changes = RestartPoint(point.path.parent, then, point.step), physical_differences(then, case)

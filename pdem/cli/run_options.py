@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pdem.foundation.signals import SignalFlag
     from pdem.output.folder_lock import FolderLock
     from pdem.output.run_status import CompilingStatus
-    from pdem.simulation.simulation import Simulation
-    from pdem.simulation.trace import Trace
+    from pdem.run.simulation import Simulation
+    from pdem.run.trace import Trace
 
 
 class RunOptions(NamedTuple):
@@ -39,8 +39,8 @@ class RunOptions(NamedTuple):
         A run that is refused leaves the folder as it was, also after its kernels were compiled.
         """
         from pdem.output.run_status import CompilingStatus
-        from pdem.simulation.folder_use import COMMAND_LINE
-        from pdem.simulation.output_folder import writing_into
+        from pdem.run.folder_use import COMMAND_LINE
+        from pdem.run.output_folder import writing_into
 
         if self.is_locked:
             yield self
@@ -53,7 +53,7 @@ class RunOptions(NamedTuple):
 
     def check(self, communicator: Any) -> None:
         """Refuse a trace that cannot be written, before any long work. Collective."""
-        from pdem.simulation.ranks import on_first
+        from pdem.engine.ranks import on_first
 
         trace = self._trace()
         if trace is not None:
@@ -63,8 +63,8 @@ class RunOptions(NamedTuple):
         self, simulation: Simulation, findings: Sequence[object], files: Mapping[str, bytes] | None = None
     ) -> int:
         """Run all steps, with some files beside the results; return the exit code."""
-        from pdem.simulation.folder_use import COMMAND_LINE, FolderUse
-        from pdem.simulation.run import run as run_to_end
+        from pdem.run.folder_use import COMMAND_LINE, FolderUse
+        from pdem.run.run import run as run_to_end
 
         run_to_end(
             simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace(),
@@ -73,6 +73,6 @@ class RunOptions(NamedTuple):
         return 0
 
     def _trace(self) -> Trace | None:
-        from pdem.simulation.trace import Trace
+        from pdem.run.trace import Trace
 
         return None if self.trace is None else Trace(self.trace, self.trace_steps)

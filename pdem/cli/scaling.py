@@ -120,8 +120,8 @@ def measure(
 
     def work(communicator: Any, own: int) -> int:
         from pdem.output.saving import write_json
+        from pdem.run.simulation import Simulation
         from pdem.scaling.measure import measure_run, read_start
-        from pdem.simulation.simulation import Simulation
 
         case, state = read_start(start, communicator)
         load_kernels(communicator, case, own)

@@ -102,8 +102,8 @@ def sweep(target: str, threads: int | None, quiet: bool, **given: Any) -> int:
 def _sweep(
     target: str, threads: int | None, quiet: bool, given: dict[str, Any], communicator: Any, own: int
 ) -> int:
+    from pdem.engine.ranks import on_first
     from pdem.foundation.errors import InputError
-    from pdem.simulation.ranks import on_first
     from pdem.sweeps.sweep import play_sweep
 
     if communicator is not None and communicator.size > 1 and given["jobs"] > 1:
@@ -123,7 +123,7 @@ def _sweep(
 
 
 def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> int:
-    from pdem.simulation.output_folder import writing_into
+    from pdem.run.output_folder import writing_into
     from pdem.sweeps.batch import write_batch_script
     from pdem.sweeps.play import outcome_of
     from pdem.sweeps.setup import FOLDER_OF_SWEEP, jobs_of_setup, prepare
@@ -146,8 +146,8 @@ def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> i
 
 def _one_job(base: Path, number: int, communicator: Any, threads: int) -> int:
     """Compute one job of a sweep, when what it begins with is there."""
+    from pdem.engine.ranks import on_first
     from pdem.foundation.errors import InputError
-    from pdem.simulation.ranks import on_first
     from pdem.sweeps.jobs import read_jobs
     from pdem.sweeps.play import FINISHED, play, wait_for
 

@@ -84,7 +84,7 @@ class Loads(NamedTuple):
 
 
 class Carriers(Protocol):
-    """All carriers of a rank; the attribute `carriers` of `pdem.simulation.system.System`."""
+    """All carriers of a rank; the attribute `carriers` of `pdem.engine.system.System`."""
 
     def rows(self, particles: Particles) -> NDArray[np.int32]:
         """Return the rows of the owned particles that are carried, each once; asked whenever lists are made.

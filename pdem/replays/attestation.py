@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.differences import differences_text, physical_differences
 from pdem.case.input_files import input_files
+from pdem.engine.ranks import on_first
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import InputError
 from pdem.foundation.files import write_file
@@ -23,9 +24,8 @@ from pdem.output.run_folder import data_files
 from pdem.output.saving import reason, saving
 from pdem.replays.origin import case_in, origin_of
 from pdem.replays.run_again import Ranks, Recipe, RunAgain
-from pdem.simulation.folder_use import UserCommands
-from pdem.simulation.output_folder import is_same_folder, writing_into
-from pdem.simulation.ranks import on_first
+from pdem.run.folder_use import UserCommands
+from pdem.run.output_folder import is_same_folder, writing_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

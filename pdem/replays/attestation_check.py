@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
+from pdem.engine.ranks import on_first
+from pdem.engine.state import OBSERVING
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import CaseError, InputError
 from pdem.foundation.texts import read_text
@@ -27,8 +29,6 @@ from pdem.replays.attestation import (
 )
 from pdem.replays.origin import Origin, states_in
 from pdem.replays.run_again import Ranks, Recipe, RunAgain
-from pdem.simulation.ranks import on_first
-from pdem.simulation.state import OBSERVING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,27 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
+from pdem.engine.blow_up import BlowUp
+from pdem.engine.observed import ObservedState
+from pdem.engine.observer import Observer
+from pdem.engine.protocol import RestartPoint
+from pdem.engine.ranks import on_first
+from pdem.engine.schedule import Window
+from pdem.engine.state import kept_state
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import InputError
 from pdem.replays.contact_history import ContactHistory
 from pdem.replays.origin import begun, case_in, origin_of
 from pdem.replays.replay import Request, changed_case, notes_of
-from pdem.simulation.blow_up import BlowUp
-from pdem.simulation.engine import RestartPoint
-from pdem.simulation.folder_use import PYTHON
-from pdem.simulation.observed import ObservedState
-from pdem.simulation.observer import Observer
-from pdem.simulation.output_folder import check_free, is_same_folder
-from pdem.simulation.ranks import on_first
-from pdem.simulation.run import run
-from pdem.simulation.schedule import Window
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import kept_state
+from pdem.run.folder_use import PYTHON
+from pdem.run.output_folder import check_free, is_same_folder
+from pdem.run.run import run
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pdem.simulation.state import StatePart
+    from pdem.engine.state import StatePart
 
 STEPS = 20
 """Last steps that are shown, unless another number is given."""

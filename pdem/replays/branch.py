@@ -10,22 +10,22 @@ from pdem.case.before_stage import changes_before, remedy_for
 from pdem.case.differences import differences_text
 from pdem.case.model import Case
 from pdem.case.restart_checks import check_continuable, check_end
+from pdem.engine.protocol import RestartPoint
+from pdem.engine.ranks import on_first
+from pdem.engine.stage_start import stage_start
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import changes_since
 from pdem.replays.origin import begun, case_in
-from pdem.simulation.engine import RestartPoint
-from pdem.simulation.folder_use import PYTHON, FolderUse
-from pdem.simulation.output_folder import check_free, is_same_folder
-from pdem.simulation.ranks import on_first
-from pdem.simulation.run import run
-from pdem.simulation.stage_start import stage_start
+from pdem.run.folder_use import PYTHON, FolderUse
+from pdem.run.output_folder import check_free, is_same_folder
+from pdem.run.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.foundation.signals import SignalFlag
-    from pdem.simulation.folder_use import UserCommands
+    from pdem.run.folder_use import UserCommands
 
 
 class BranchPlan(NamedTuple):

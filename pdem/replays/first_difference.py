@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.differences import differences
 from pdem.case.laws import law_of
+from pdem.engine.ranks import on_first
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
@@ -20,7 +21,6 @@ from pdem.replays.motion import accounts_of, layouts_of, motion_digest, shared_c
 from pdem.replays.origin import case_in, origin_of
 from pdem.replays.run_again import Ranks, Recipe, RunAgain
 from pdem.replays.views import view_of
-from pdem.simulation.ranks import on_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

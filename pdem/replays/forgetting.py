@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.model import Case
+from pdem.engine.blow_up import BlowUp
+from pdem.engine.ranks import on_first
+from pdem.engine.state import kept_state
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import InputError
 from pdem.output.figure import empty_figure, save_figure
 from pdem.output.saving import save_file
 from pdem.particles.perturbed_radii import radius_factors
 from pdem.replays.origin import begun, case_in, origin_of
-from pdem.simulation.blow_up import BlowUp
-from pdem.simulation.ranks import on_first
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import kept_state
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.simulation.state import StatePart
+    from pdem.engine.state import StatePart
 
     Floats = NDArray[np.float64]
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.engine.driven_walls import GROUP
+from pdem.engine.state import OBSERVING, local_groups, tables_of
 from pdem.output.content_digest import Layout, content_digest_of_tables
 from pdem.output.parallel_hdf5 import Table, block_checksums
-from pdem.simulation.driven_walls import GROUP
-from pdem.simulation.state import OBSERVING, local_groups, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
     Layouts = Mapping[str, Mapping[str, Layout]]
     Chosen = Mapping[str, Collection[str]]

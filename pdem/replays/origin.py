@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
+from pdem.engine.ranks import group_of
+from pdem.engine.state import OBSERVING
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoint import Checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.digest_file import read_digests
 from pdem.output.series import read_series_head
-from pdem.simulation.inputs import case_of, checkpoint_at
-from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
-from pdem.simulation.ranks import group_of
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import OBSERVING
+from pdem.run.inputs import case_of, checkpoint_at
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

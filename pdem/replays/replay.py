@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.differences import differences_text, physical_differences
 from pdem.case.model import Case
+from pdem.engine.protocol import RestartPoint
+from pdem.engine.ranks import on_first
+from pdem.engine.schedule import Window
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint_reader import CheckpointReader
@@ -16,16 +19,13 @@ from pdem.output.digest_file import read_digests
 from pdem.output.provenance import changes_since
 from pdem.replays.origin import Origin, begun, case_in, observers_in, origin_of
 from pdem.replays.overlay import check_same_motion
-from pdem.simulation.engine import RestartPoint
-from pdem.simulation.output_folder import is_same_folder
-from pdem.simulation.ranks import on_first
-from pdem.simulation.run import run
-from pdem.simulation.schedule import Window
+from pdem.run.output_folder import is_same_folder
+from pdem.run.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pdem.simulation.observer import Observer
+    from pdem.engine.observer import Observer
 
 
 @dataclass(frozen=True)

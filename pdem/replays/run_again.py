@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.case.differences import physical_differences
 from pdem.case.model import Case
+from pdem.engine.blow_up import BlowUp
+from pdem.engine.ranks import on_first
+from pdem.engine.state import kept_state
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import changes_since
 from pdem.replays.motion import state_digest_of
 from pdem.replays.origin import begun, case_in, observers_in
-from pdem.simulation.blow_up import BlowUp
-from pdem.simulation.ranks import on_first
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import kept_state
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pdem.engine.state import StatePart
     from pdem.replays.origin import Origin
-    from pdem.simulation.state import StatePart
 
 
 class Ranks(NamedTuple):

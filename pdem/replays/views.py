@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.simulation.contact_columns import gathered_contacts
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.engine.state import gather_groups, local_groups
+from pdem.run.contact_columns import gathered_contacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
     Columns = dict[str, NDArray[Any]]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.engine.ranks import group_of
+from pdem.engine.state import StatePart
 from pdem.foundation.machine import available_cores, usable_cores
 from pdem.output.log import environment
-from pdem.simulation.inputs import case_of, checkpoint_at
-from pdem.simulation.ranks import group_of
-from pdem.simulation.state import StatePart
+from pdem.run.inputs import case_of, checkpoint_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.exchange import Exchange
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
 FORMAT = 1
 """Format of the result files."""

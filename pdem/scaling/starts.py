@@ -20,18 +20,18 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.case.walls import MeshWall
+from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.run.inputs import case_of
+from pdem.run.simulation import Simulation
 from pdem.scaling.batch_scripts import setting_for_ranks, settings_with_ranks
-from pdem.simulation.inputs import case_of
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import gather_groups, local_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pdem.simulation.state import Groups
+    from pdem.engine.state import Groups
 
 
 def is_bench_case(name: str) -> bool:

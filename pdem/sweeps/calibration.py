@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.model import Case
+from pdem.engine.ranks import on_first
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.output.saving import save_file
-from pdem.simulation.ranks import on_first
 from pdem.sweeps.calibration_report import write_calibration
 from pdem.sweeps.calibration_solution import calibration_of
 from pdem.sweeps.design import ends_of, share_of, value_at

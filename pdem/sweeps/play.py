@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
 from pdem.case.restart_checks import check_end, set_folder
+from pdem.engine.protocol import RestartPoint
+from pdem.engine.ranks import on_first
 from pdem.foundation.errors import CaseError, InputError, Interrupted, PdemError, WriteError
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.run_folder import remove_run
 from pdem.output.saving import save_file
 from pdem.replays.origin import begun
-from pdem.simulation.checked_case import CheckedCase
-from pdem.simulation.engine import RestartPoint
-from pdem.simulation.folder_use import FolderUse, UserCommands
-from pdem.simulation.output_folder import writing_into
-from pdem.simulation.ranks import on_first
-from pdem.simulation.run import run
-from pdem.simulation.simulation import Simulation
+from pdem.run.checked_case import CheckedCase
+from pdem.run.folder_use import FolderUse, UserCommands
+from pdem.run.output_folder import writing_into
+from pdem.run.run import run
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from pdem.output.folder_lock import FolderLock

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.model import Case
+from pdem.engine.ranks import on_first
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.saving import save_file
-from pdem.simulation.folder_use import FolderUse
-from pdem.simulation.ranks import on_first
-from pdem.simulation.run import run
-from pdem.simulation.simulation import Simulation
+from pdem.run.folder_use import FolderUse
+from pdem.run.run import run
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from pdem.output.plots import chosen_columns, plot_series
 from pdem.output.snapshots import PARTICLE_FILE
 from pdem.output.storage import HDF5_ERRORS
 from pdem.output.vtkhdf import read_times
-from pdem.simulation.results import Results
+from pdem.run.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from pdem.case.model import Case
 from pdem.cli import main
 from pdem.foundation.machine import available_cores
-from pdem.simulation import helper_process, precompile
-from pdem.simulation.simulation import Simulation
+from pdem.run import helper_process, precompile
+from pdem.run.simulation import Simulation
 from rank_harness.parent import mpirun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,9 +30,9 @@ from numba.core.dispatcher import Dispatcher
 from pdem.case.model import Case
 from pdem.cli import main
 from pdem.foundation.kernel_factory import made
-from pdem.simulation.precompile import _Laws
-from pdem.simulation.simulation import Simulation
-from pdem.simulation import precompile
+from pdem.run.precompile import _Laws
+from pdem.run.simulation import Simulation
+from pdem.run import precompile
 
 def compile_kernels(case=None):
     precompile.compile_kernels(Simulation, case)

@@ -12,8 +12,8 @@ from folders import FRICTION, checkpoints, command, die_in_step, listing, refuse
 
 import pdem
 from pdem.cli import main
+from pdem.engine.blow_up import BlowUp
 from pdem.output.series import read_series
-from pdem.simulation.blow_up import BlowUp
 
 
 def test_a_run_is_not_written_over(here):

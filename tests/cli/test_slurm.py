@@ -42,8 +42,8 @@ if "PRINT_CORES" in os.environ:
     sys.exit()
 from pdem.cli import main
 from pdem.foundation import cache
-from pdem.simulation import precompile
-from pdem.simulation.simulation import Simulation
+from pdem.run import precompile
+from pdem.run.simulation import Simulation
 
 advance, compile_kernels = Simulation.advance, precompile.compile_kernels
 begins = not Path("late").exists()

@@ -145,7 +145,7 @@ def test_restarts_that_make_no_sense_say_so(here):
 
 def test_a_run_that_is_stopped_at_the_end_of_a_stage_goes_on(here, monkeypatch):
     """A signal that arrives in the very step: the checkpoint of the stage is there, and nothing is made twice."""
-    from pdem.simulation.simulation import Simulation
+    from pdem.run.simulation import Simulation
 
     before = state("out/stage-float.h5")
     simulation = pdem.Simulation(pdem.Case.read("case.toml"))

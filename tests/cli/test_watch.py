@@ -20,8 +20,8 @@ from folders import CASE, PLATE, command
 
 from pdem.case.model import Case
 from pdem.output.run_status import RunStatus, write_status
-from pdem.simulation.results import Results, SeriesTable
-from pdem.simulation.simulation import Simulation
+from pdem.run.results import Results, SeriesTable
+from pdem.run.simulation import Simulation
 from pdem.watch import pictures, server, state
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

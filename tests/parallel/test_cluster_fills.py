@@ -13,7 +13,7 @@ from rank_cases import communicator
 import pdem
 from pdem.case.initial import initial_particles
 from pdem.containers.exchange import Alone
-from pdem.simulation.ranks import exchange_of
+from pdem.engine.ranks import exchange_of
 
 REACH = 5.0 * RADIUS
 SHAPES = {"rod": ROD, "tetrapod": TETRAPOD}

@@ -10,7 +10,7 @@ import pdem
 from decomposition.mpi import patient_barrier
 from pdem.output.contact_snapshots import CONTACT_FILE, read_contacts
 from pdem.output.vtkhdf import read_times
-from pdem.simulation.contact_columns import fields_of_contacts
+from pdem.run.contact_columns import fields_of_contacts
 
 FLOOR = """
 [[walls]]

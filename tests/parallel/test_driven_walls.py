@@ -9,8 +9,8 @@ import pdem
 from cases import box, quad
 from decomposition.mpi import patient_barrier
 from pdem.containers.mesh import Mesh
-from pdem.simulation.rebase_ledger import rebase_ledger
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.engine.state import gather_groups, local_groups
+from pdem.run.rebase_ledger import rebase_ledger
 
 CASE = """
 [time]

@@ -12,9 +12,9 @@ from pdem.case.open_sides import falling_findings, fixed_particles
 from pdem.case.population import Population
 from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
+from pdem.engine.ranks import exchange_of
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import write_checkpoint
-from pdem.simulation.ranks import exchange_of
 
 BASE = """
 time = {end = 1.0}

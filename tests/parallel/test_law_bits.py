@@ -14,7 +14,7 @@ from rank_cases import CLOUD, DRUM, compare, compare_restart
 
 import pdem
 from pdem.case.example_meshes.mixer import drum
-from pdem.simulation.carried_liquid import liquid_values
+from pdem.engine.carried_liquid import liquid_values
 
 SPHERE = 4.0 / 3.0 * math.pi * 0.01**3
 

@@ -10,10 +10,10 @@ import pytest
 
 import pdem
 from decomposition.mpi import patient_barrier
+from pdem.engine.ranks import group_of
+from pdem.engine.state import local_groups, tables_of
 from pdem.output.checkpoint import write_tables
-from pdem.simulation.inputs import checkpoint_at
-from pdem.simulation.ranks import group_of
-from pdem.simulation.state import local_groups, tables_of
+from pdem.run.inputs import checkpoint_at
 
 CASE = """
 time = {step = 1e-5, end = 1.0}

@@ -7,7 +7,7 @@ import pytest
 
 import pdem
 from decomposition.mpi import patient_barrier
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.engine.state import gather_groups, local_groups
 
 CASE = """
 [time]

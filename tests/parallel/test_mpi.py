@@ -12,12 +12,12 @@ from mpi4py import MPI
 from decomposition import mpi
 from decomposition.mpi import describe, node_first, patient_barrier, warm_up
 from pdem.case.model import Case
+from pdem.engine.ranks import stop_if_signalled
 from pdem.foundation.errors import Interrupted, LaunchError
 from pdem.foundation.signals import SignalFlag
 from pdem.foundation.version import VERSION
 from pdem.output.provenance import provenance
-from pdem.simulation.ranks import stop_if_signalled
-from pdem.simulation.same_on_ranks import check_same
+from pdem.run.same_on_ranks import check_same
 
 pytestmark = pytest.mark.ranks(1, 2, 4)
 

@@ -9,8 +9,8 @@ import pytest
 
 import pdem
 from pdem.containers.mesh import Mesh
+from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import CaseError, InputError, PdemError
-from pdem.simulation.state import gather_groups, local_groups
 
 CASE = """
 time = {step = 2e-5, end = 1.0}

@@ -21,9 +21,9 @@ from pdem.case.wall_files import read_walls
 from pdem.containers.box_shape import BoxShape
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
+from pdem.run.simulation import Simulation
 from pdem.scaling.measure import rank_counts
 from pdem.scaling.starts import simulation_of
-from pdem.simulation.simulation import Simulation
 
 SKIN = 1.1
 

@@ -14,13 +14,13 @@ from pdem.case.size_sections import sizes_of
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.mesh import Mesh
+from pdem.engine.ranks import exchange_of
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.particles import random_filling
 from pdem.particles.clearance import overlapping_pairs
 from pdem.particles.filling import FillGroup, FillRequest, PlacedGroup, Surroundings, fill_count, random_radii
 from pdem.particles.random_filling import fill_randomly
 from pdem.particles.sphere_table import SphereTable
-from pdem.simulation.ranks import exchange_of
 
 BASE = """
 time = {{step = 1e-6, end = 1.0}}

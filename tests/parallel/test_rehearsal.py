@@ -23,11 +23,11 @@ from pdem.case.wall_files import read_walls
 from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
+from pdem.engine.phases import Phases
+from pdem.engine.state import initial_groups
+from pdem.engine.step import rebuild_lists
 from pdem.foundation.errors import InputError
-from pdem.simulation.phases import Phases
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import initial_groups
-from pdem.simulation.step import rebuild_lists
+from pdem.run.simulation import Simulation
 
 CASE = """
 time = {step = 1e-5, end = 1.0}

@@ -14,8 +14,8 @@ from pdem.case.example_meshes.mixer import drum
 from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.contact.steps import PARTS
 from pdem.containers.exchange import AGREED, FAILURE, calls_without
-from pdem.simulation import contact_forces, same_lists
-from pdem.simulation.chunk_tuner import ChunkTuner
+from pdem.engine import contact_forces, same_lists
+from pdem.engine.chunk_tuner import ChunkTuner
 
 _MOTION = "rotation = {rate = 12.0, axis = [1.0, 0.0, 0.0]}\ntranslation = {velocity = [0.2, 0.0, 0.0]}\n"
 AT_REST = DRUM.replace(_MOTION, "")

@@ -14,9 +14,9 @@ from decomposition import node_memory
 from decomposition.mpi import patient_barrier
 from decomposition.node_memory import Held, once_per_node, release
 from pdem.containers.mesh import Mesh
+from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.motion.walls import MovingWalls
-from pdem.simulation.state import gather_groups, local_groups
 
 
 def window_of(communicator):
@@ -184,7 +184,7 @@ def test_a_rotating_mesh_across_cuts_has_the_same_bits(ranks, communicator, monk
     if ranks == 4:
         assert len(walls.placed.watched[1]) < 0.8 * walls.mesh.facet_count
     found, wall_contacts = everything(shared), shared.measures().wall_contacts
-    monkeypatch.setattr("pdem.simulation.simulation.once_per_node", lambda _, make: (make(), ""))
+    monkeypatch.setattr("pdem.run.simulation.once_per_node", lambda _, make: (make(), ""))
     own = everything(run(communicator, [tube(30, 60), end(20)], 170))
     if alone is not None:
         require_same(found, everything(alone))

@@ -19,7 +19,7 @@ from decomposition.mpi import patient_barrier
 from pdem.case.example_meshes.mixer import drum
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import compare as compare_files
-from pdem.simulation.run import run
+from pdem.run.run import run
 
 
 @pytest.mark.ranks(1, 2, 3, 4, timeout=240)

@@ -12,9 +12,9 @@ from pdem.case.model import Case
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.simulation.folder_use import FolderUse
-from pdem.simulation.rebase_ledger import rebase_ledger
-from pdem.simulation.run import run
+from pdem.run.folder_use import FolderUse
+from pdem.run.rebase_ledger import rebase_ledger
+from pdem.run.run import run
 
 BED = """
 [time]

@@ -12,10 +12,10 @@ from planted import CLOCK
 from traces import require_order, seconds_of
 
 import pdem
+from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import Interrupted
-from pdem.simulation.run import run
-from pdem.simulation.state import gather_groups, local_groups
-from pdem.simulation.trace import Trace
+from pdem.run.run import run
+from pdem.run.trace import Trace
 
 pytestmark = pytest.mark.skipif(CLOCK in os.environ, reason="clocks that jump are not the same on all ranks")
 

@@ -10,7 +10,7 @@ import pdem
 from cases import quad
 from decomposition.mpi import patient_barrier
 from pdem.foundation.errors import BlowUpError
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 CASE = """
 [time]

@@ -18,7 +18,7 @@ from two_hosts import OFI, two_hosts
 import pdem
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
-from pdem.simulation.run import run
+from pdem.run.run import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PDEM = [sys.executable, "-m", "pdem"]
@@ -116,7 +116,7 @@ from decomposition.node_memory import once_per_node, release
 from decomposition.nodes import crowded_text, layout_text
 from pdem.case.model import Case
 from pdem.output.provenance import provenance
-from pdem.simulation.same_on_ranks import check_same
+from pdem.run.same_on_ranks import check_same
 
 counts = [int(one) for one in sys.argv[1:]]
 world = start_world()

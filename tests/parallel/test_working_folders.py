@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pdem.case.model import Case
+from pdem.engine.ranks import exchange_of
 from pdem.foundation.errors import InputError, LaunchError
 from pdem.output.shared_folder import are_in_one_folder, require_shared
-from pdem.simulation.ranks import exchange_of
 
 CASE = """
 time = {step = 1e-4, end = 1.0}

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from inlets import case_of, inlet
 
 from cases import state_of
-from pdem.simulation.insertion_source import InsertionSource
-from pdem.simulation.insertion_state import insertion_groups, load_insertions
-from pdem.simulation.insertions import Insertions
-from pdem.simulation.named_events import NEVER
-from pdem.simulation.simulation import Simulation
+from pdem.engine.insertion_source import InsertionSource
+from pdem.engine.insertion_state import insertion_groups, load_insertions
+from pdem.engine.insertions import Insertions
+from pdem.engine.named_events import NEVER
+from pdem.run.simulation import Simulation
 
 STEP = 1e-4
 SIZES = {"distribution": "rosin-rammler", "size": 0.003, "spread": 3.0, "min": 0.002, "max": 0.004}

@@ -12,7 +12,7 @@ from cases import quad, state_of
 from pdem.detection.find_pairs import find_pairs
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.series import read_series
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 SIZES = {"distribution": "uniform", "min": 0.002, "max": 0.004}
 MASS = 2500.0 * 4.0 / 3.0 * np.pi

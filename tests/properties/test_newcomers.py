@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cases import GRAIN, Grains, box, make_case, quad, simulate, state_of
 from pdem.foundation.errors import CaseError, InputError, PdemError
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 R = 0.01
 MATERIALS = {

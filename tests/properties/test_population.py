@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import Grains, quad, simulate, state_of
+from pdem.engine.escape_events import EVERY
 from pdem.foundation.errors import InputError
-from pdem.simulation.escape_events import EVERY
 
 R = 1.0 / 256.0
 LAW = {"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.02}

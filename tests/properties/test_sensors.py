@@ -7,10 +7,10 @@ import pytest
 from inlets import BOX, DISC, case_of, inlet
 
 from cases import state_of
+from pdem.engine.sensor_report import line_values
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.series import read_series
-from pdem.simulation.sensor_report import line_values
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 MASS = 2500.0 * 4.0 / 3.0 * np.pi
 SIZES = {"distribution": "uniform", "min": 0.002, "max": 0.004}

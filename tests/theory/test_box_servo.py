@@ -9,11 +9,11 @@ import pytest
 from moving_boxes import PERIOD, ROUGH, SMOOTH, STEP, gas, moving_case
 
 from cases import Grains, state_of
+from pdem.engine.box_stress import measured_stress
 from pdem.foundation.errors import CaseError
 from pdem.motion.box_servo import EAGERNESS, MEAN, SHARE, SLOWNESS, Measured, Memory, Targets, chosen_rates
 from pdem.motion.moving_box import EVERY, REST, Rates
-from pdem.simulation.box_stress import measured_stress
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 HERTZ = 4.0 / 3.0 * 1e7 / (2.0 * 0.96)
 CELLS = 2

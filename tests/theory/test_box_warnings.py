@@ -8,8 +8,8 @@ import pytest
 from moving_boxes import PERIOD, gas, moving_case
 
 from pdem.containers.mesh import Mesh
-from pdem.simulation import box_warnings
-from pdem.simulation.simulation import Simulation
+from pdem.engine import box_warnings
+from pdem.run.simulation import Simulation
 
 MIDDLE = 0.5 * PERIOD
 FLOOR = ({"name": "floor", "shape": "plane", "point": [MIDDLE, MIDDLE, 0.0], "normal": [0.0, 0.0, 1.0]},)

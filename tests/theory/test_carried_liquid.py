@@ -14,7 +14,7 @@ from sticky import sticky_case, sticky_law
 import pdem
 from cases import Grains, quad, simulate, state_of
 from pdem.contact.law import carried_liquid as law
-from pdem.simulation.carried_liquid import liquid_values
+from pdem.engine.carried_liquid import liquid_values
 
 pytestmark = pytest.mark.shares_law("sticky")
 

@@ -11,7 +11,7 @@ from scipy.linalg import expm
 
 from cases import Grains, state_of
 from pdem.foundation.errors import BlowUpError, CaseError, InputError
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 AXES = "xyz"
 

@@ -10,7 +10,7 @@ from pdem.containers.mesh import Mesh, join_meshes
 from pdem.containers.surface import surface_of
 from pdem.output import vtkhdf
 from pdem.output.snapshots import WALL_FILE
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 RADIUS = 0.1
 METHODS = pytest.mark.parametrize("method", ["h2", "signed"])
@@ -176,7 +176,7 @@ def test_snapshots_hold_what_the_simulation_says(tmp_path, method):
     )  # fmt: skip
     case.override(f'output.folder="{tmp_path / "out"}"')
     simulation = Simulation(case, threads=1, meshes=[sheet])
-    from pdem.simulation.run import run
+    from pdem.run.run import run
 
     run(simulation, quiet=True)
     path = tmp_path / "out" / WALL_FILE

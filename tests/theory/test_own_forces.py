@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cases import GRAIN, USUAL, Grains, make_case, quad, simulate
+from pdem.engine.contact_forces import compute_contact_forces
+from pdem.engine.phases import Phases
+from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.motion.own_forces import sphere_drag
-from pdem.simulation.contact_forces import compute_contact_forces
-from pdem.simulation.phases import Phases
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.step import migrate_and_rebuild_lists
+from pdem.run.simulation import Simulation
 
 RADIUS = 0.02
 SMALL = 1e-3

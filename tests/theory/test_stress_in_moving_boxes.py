@@ -7,7 +7,7 @@ import pytest
 from moving_boxes import MIXED, PERIOD, SHEAR, lattice, moving_case
 
 from cases import Grains
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 
 @pytest.mark.parametrize("deformation", [{"shear": SHEAR}, MIXED])

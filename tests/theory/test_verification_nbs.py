@@ -9,9 +9,9 @@ import pytest
 
 from pdem.case.example_cases import write_example
 from pdem.detection.find_pairs import find_pairs
-from pdem.simulation.results import Results
-from pdem.simulation.run import run as run_to_end
-from pdem.simulation.simulation import Simulation
+from pdem.run.results import Results
+from pdem.run.run import run as run_to_end
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Notebook
 from validation import nbs
 

@@ -12,8 +12,8 @@ from pdem.containers.mesh import Mesh
 from pdem.output import vtkhdf
 from pdem.output.series import read_series
 from pdem.output.snapshots import WALL_FILE
-from pdem.simulation.run import run
-from pdem.simulation.simulation import Simulation
+from pdem.run.run import run
+from pdem.run.simulation import Simulation
 
 RADIUS, STEP, STEPS = 0.06, 2e-5, 40
 TIME = STEP * STEPS

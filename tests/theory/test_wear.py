@@ -11,9 +11,9 @@ import pytest
 import pdem
 from cases import GRAIN, RIGID, USUAL, Grains, make_case, simulate
 from pdem.containers.mesh import Mesh
+from pdem.engine.collision_energies import read_collisions
 from pdem.foundation.errors import CaseError, CheckpointError, InputError
 from pdem.foundation.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, narrow_values
-from pdem.simulation.collision_energies import read_collisions
 
 R, FRICTION, COEFFICIENT = 0.01, 0.5, 2e-9
 MASS = 1000.0 * 4.0 / 3.0 * math.pi * R**3

@@ -25,7 +25,7 @@ from pdem.case.laws import law_of
 from pdem.case.preflight import preflight
 from pdem.contact.law import hertz, limits, spring_force, viscoelastic
 from pdem.containers.exchange import Alone
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 pytestmark = pytest.mark.compiles
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pdem.engine.box_share import FIRST_SHARE, LARGEST_SHARE, LEAST_SHARE, BoxShare, next_share
 from pdem.motion.moving_box import MovingBox, Rates
-from pdem.simulation.box_share import FIRST_SHARE, LARGEST_SHARE, LEAST_SHARE, BoxShare, next_share
 
 
 def life(share, box, particles):

@@ -17,7 +17,7 @@ from folders import CASE, PLATE
 import pdem
 from pdem.cli import main
 from pdem.foundation.errors import CaseError, InputError, Interrupted
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 from pdem.sweeps.calibration import _untaken
 from pdem.sweeps.calibration_result import rounded
 from pdem.sweeps.sections import CalibrationPlan, plan_of_document

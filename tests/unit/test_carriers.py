@@ -11,11 +11,11 @@ from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs import contacts
 from pdem.contact.pairs.arguments import kick_of
 from pdem.contact.pairs.contacts import PairContacts
+from pdem.engine.phases import Phases
+from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.foundation.sums import ExactSums
 from pdem.motion.fixed_particles import HeldRows
 from pdem.motion.integration import PACKED, SPEED, STILL
-from pdem.simulation.phases import Phases
-from pdem.simulation.step import migrate_and_rebuild_lists
 
 pytestmark = pytest.mark.compiles
 

@@ -11,7 +11,7 @@ from sticky import sticky_case
 import pdem
 from cases import Grains, make_case, simulate
 from pdem.output.vtkhdf import read_step
-from pdem.simulation.contact_counts import contact_counts
+from pdem.run.contact_counts import contact_counts
 
 R = 0.01
 

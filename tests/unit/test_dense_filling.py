@@ -12,7 +12,7 @@ from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
 from pdem.particles import regions
 from pdem.particles.clearance import overlapping_pairs, touching_walls
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 POWER = {"distribution": "power-law", "exponent": -3.0, "min": 0.035, "max": 0.1}
 CYLINDER = {

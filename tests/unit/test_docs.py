@@ -15,7 +15,7 @@ import pytest
 from pdem.case.explain import explain
 from pdem.case.key_texts import meaning_of, models_in, plain
 from pdem.case.schema import CaseData
-from pdem.simulation.energy import TERMS
+from pdem.engine.energy import TERMS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SHELL = "pdem: command", "pip ", "pyvista.read"

@@ -16,7 +16,7 @@ from cases import box, state_of
 from pdem.contact.geometry.sphere_facet import nearest_feature, nearest_within
 from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
 from pdem.contact.walls.due_facets import BOTH, OF_WALLS, SLACK
-from pdem.simulation.contact_forces import ContactSteps
+from pdem.engine.contact_forces import ContactSteps
 
 BOX = {"mesh": box((-0.06, -0.06, 0.0), (0.06, 0.06, 0.2)), "material": "steel"}
 TUMBLING = {**BOX, "rotation": {"rate": 30.0, "axis": [0.3, 1.0, 0.2], "centre": [0.0, 0.0, 0.05]}}

@@ -17,8 +17,8 @@ from pdem.foundation.errors import BlowUpError, InputError
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.replays.first_entry import first_entry
-from pdem.simulation.folder_use import FolderUse
-from pdem.simulation.run import run
+from pdem.run.folder_use import FolderUse
+from pdem.run.run import run
 
 pytestmark = pytest.mark.compiles
 

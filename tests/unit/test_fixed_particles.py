@@ -15,8 +15,8 @@ from pdem.case.preflight import preflight
 from pdem.case.timestep import step_limits
 from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError, InputError
-from pdem.simulation.simulation import Simulation
-from pdem.simulation.thin_walls import warn_of_thin_walls
+from pdem.run.simulation import Simulation
+from pdem.run.thin_walls import warn_of_thin_walls
 
 MASS = 2500.0 * 4.0 / 3.0 * np.pi * R**3
 WEIGHTLESS = {"lower": [-0.02] * 3, "upper": [0.02] * 3}

@@ -6,8 +6,8 @@ import pytest
 
 from cases import quad
 from pdem.case.model import Case
-from pdem.simulation import forecast as module
-from pdem.simulation.forecast import forecast, record_speed
+from pdem.run import forecast as module
+from pdem.run.forecast import forecast, record_speed
 
 TEXT = """
 time = {step = 1e-3, end = 10.0}

@@ -10,10 +10,10 @@ from inlets import GRAIN, case_of, inlet
 
 import pdem
 from cases import state_of
+from pdem.engine.escape_events import EVERY
 from pdem.foundation.errors import BlowUpError, CaseError
 from pdem.output.series import read_series
-from pdem.simulation.escape_events import EVERY
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 R = 0.001
 SOFT = {**GRAIN, "youngs_modulus": 1e5}
@@ -156,7 +156,7 @@ def test_an_earlier_checkpoint_and_series_go_on(tmp_path):
 
 
 def test_an_earlier_series_gets_the_new_columns(tmp_path, monkeypatch):
-    import pdem.simulation.outputs as outputs
+    import pdem.run.outputs as outputs
 
     case = stray(tmp_path, end=0.2)
     with monkeypatch.context() as patch:

@@ -13,8 +13,8 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh, join_meshes
-from pdem.simulation.setup import WallGeometry, walls_of
-from pdem.simulation.stages import Stages
+from pdem.engine.setup import WallGeometry, walls_of
+from pdem.engine.stages import Stages
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 DIAMETER = 0.007

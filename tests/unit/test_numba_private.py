@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pdem.foundation import numba_private
-from pdem.simulation import prepare_kernels
+from pdem.run import prepare_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -126,7 +126,7 @@ def test_without_private_parts_the_bits_are_the_same():
 
 
 @pytest.mark.parametrize(
-    "first", ["pdem.output.provenance", "pdem.simulation.same_on_ranks", "pdem.foundation.kernels"]
+    "first", ["pdem.output.provenance", "pdem.run.same_on_ranks", "pdem.foundation.kernels"]
 )
 def test_the_processor_is_the_same_whatever_is_imported_first(first):
     """The compiler reads the features once, when it is made: a rank that asked too early compiled other kernels."""

@@ -12,8 +12,8 @@ import pytest
 from watched import STEP, Calls, case_in, fastest, run_with, series
 
 import pdem
+from pdem.engine.observer import column_of, named, observer_of
 from pdem.foundation.errors import InputError, Interrupted, ObserverError
-from pdem.simulation.observer import column_of, named, observer_of
 
 
 def test_observers_are_called_at_time_or_steps_or_with_the_series_and_at_first(tmp_path):

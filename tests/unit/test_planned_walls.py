@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from cases import box
 from pdem.containers.mesh import join_meshes
+from pdem.engine import contact_forces
 from pdem.motion.motions import Motion
 from pdem.motion.planned_walls import MOST_STEPS, place_walls
 from pdem.motion.walls import MovingWalls
-from pdem.simulation import contact_forces
 
 LOWER, UPPER = [-1.0, -0.5, -0.25], [1.0, 0.5, 0.25]
 

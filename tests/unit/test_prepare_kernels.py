@@ -8,8 +8,8 @@ import pytest
 
 from cases import Grains, make_case
 from pdem.foundation import cache
-from pdem.simulation import precompile, prepare_kernels
-from pdem.simulation.simulation import Simulation
+from pdem.run import precompile, prepare_kernels
+from pdem.run.simulation import Simulation
 
 pytestmark = pytest.mark.compiles
 

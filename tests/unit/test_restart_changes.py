@@ -9,7 +9,7 @@ from pdem.case.model import Case
 from pdem.cli.run import _read_restart_point
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint import write_checkpoint
-from pdem.simulation.inputs import case_of
+from pdem.run.inputs import case_of
 
 CASE = """
 [time]

@@ -151,9 +151,7 @@ def test_what_notebooks_show(run, monkeypatch):
     )
     drawn = []
     monkeypatch.setattr("pdem.output.notebook.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
-    monkeypatch.setattr(
-        "pdem.simulation.results.picture_of", lambda *given: drawn.append(given) or b"\x89PNG"
-    )
+    monkeypatch.setattr("pdem.run.results.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
     results = pdem.Results(folder)
     last = results[-1]
     snapshot = last._repr_html_()

@@ -11,10 +11,10 @@ from pdem.contact import steps
 from pdem.contact.pairs import history_storage
 from pdem.contact.pairs.runs import BEGIN, END, RUN, take_part
 from pdem.containers.exchange import FAILURE, Alone, calls_without
+from pdem.engine import contact_forces, same_lists
 from pdem.foundation.errors import BlowUpError
 from pdem.foundation.kernel_calls import PythonCall, ask_python, call_kernel, call_of
 from pdem.foundation.kernels import kernel, prange, uncounted_kernel, uncounted_serial_kernel
-from pdem.simulation import contact_forces, same_lists
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 import pdem
 from cases import Grains, make_case
+from pdem.engine.schedule import Schedule
 from pdem.foundation.errors import InputError
-from pdem.simulation.schedule import Schedule
 
 STEP = 1e-5
 

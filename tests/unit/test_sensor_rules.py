@@ -11,8 +11,8 @@ from inlets import BOX, DISC, GRAIN, case_of, inlet
 import pdem
 from pdem.case.inlets import face_at
 from pdem.case.sensor_preflight import sensor_findings
+from pdem.engine.sensor_report import lacey_index
 from pdem.foundation.errors import CaseError
-from pdem.simulation.sensor_report import lacey_index
 
 WALLS = [
     {"name": "gate", "shape": "plane", "point": [0.0, 0.0, 0.01], "normal": [0.0, 0.0, -1.0], "size": 0.04,

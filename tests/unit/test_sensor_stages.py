@@ -12,7 +12,7 @@ from pdem.case.before_stage import changes_before
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.series import read_series
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 STEP = 2e-5
 LENGTH = 50 * STEP

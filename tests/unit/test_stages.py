@@ -9,9 +9,9 @@ from rank_cases import require_same_bits
 from staged_grains import MASS, STEP, G, R, on_plate, run_of
 
 from cases import Grains, quad, state_of
+from pdem.engine.stages import AT_LATEST, BY_CONDITION, BY_TIME
 from pdem.foundation.errors import CheckpointError
-from pdem.simulation.rebase_ledger import rebase_ledger
-from pdem.simulation.stages import AT_LATEST, BY_CONDITION, BY_TIME
+from pdem.run.rebase_ledger import rebase_ledger
 
 
 def test_a_stage_ends_after_its_time_however_a_run_is_cut(tmp_path):

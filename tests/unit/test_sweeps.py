@@ -20,7 +20,7 @@ import pdem
 from pdem.cli import main
 from pdem.foundation.errors import CaseError, InputError, Interrupted
 from pdem.output.digest_file import read_digests
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 pytestmark = pytest.mark.compiles
 

@@ -15,7 +15,7 @@ from pdem.case.initial import initial_particles
 from pdem.case.preflight import preflight
 from pdem.case.thin_wall_preflight import THIN
 from pdem.case.wall_files import read_walls
-from pdem.simulation.thin_walls import warn_of_thin_walls
+from pdem.run.thin_walls import warn_of_thin_walls
 
 R = 0.02
 FRAME = """

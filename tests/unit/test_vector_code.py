@@ -33,10 +33,10 @@ from pdem.contact.walls.due_facets import TILE
 from pdem.contact.walls.evaluate import wall_kernel
 from pdem.contact.walls.search import SEEN, search_kernel
 from pdem.contact.walls.stages import WALL_COLUMNS
+from pdem.engine.cluster_steps import contact_parameters
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
 from pdem.simd.due_lanes import DUE_LANES
-from pdem.simulation.cluster_steps import contact_parameters
 
 pytestmark = pytest.mark.compiles
 

@@ -9,9 +9,9 @@ from pdem.case.mean_loads import columns_of_wall
 from pdem.case.model import Case
 from pdem.case.sensor_columns import columns_of_sensor
 from pdem.case.stress_columns import stress_columns
-from pdem.simulation.energy import TERMS
-from pdem.simulation.outputs import _FIRST_COLUMNS, _LAST_COLUMNS
-from pdem.simulation.wall_columns import load_columns
+from pdem.engine.energy import TERMS
+from pdem.run.outputs import _FIRST_COLUMNS, _LAST_COLUMNS
+from pdem.run.wall_columns import load_columns
 from pdem.watch.columns import CONTACTS, ENERGIES, OTHERS, RUN, STRESS, first_column, groups_of, texts_of
 
 BED = """

@@ -15,11 +15,11 @@ from pdem.case.model import Case
 from pdem.output.run_folder import find_run
 from pdem.output.saving import save_file
 from pdem.output.storage import open_hdf5
-from pdem.simulation.folder_use import FolderUse
-from pdem.simulation.output_folder import require_same_physics
-from pdem.simulation.results import Results
-from pdem.simulation.run import run as run_to_end
-from pdem.simulation.simulation import Simulation
+from pdem.run.folder_use import FolderUse
+from pdem.run.output_folder import require_same_physics
+from pdem.run.results import Results
+from pdem.run.run import run as run_to_end
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.case.model import Case
-from pdem.simulation.box_report import box_values
-from pdem.simulation.simulation import Simulation
+from pdem.engine.box_report import box_values
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Study, Table
 
 if TYPE_CHECKING:

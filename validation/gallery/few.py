@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Study, Table, at_most
 
 if TYPE_CHECKING:

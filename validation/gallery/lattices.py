@@ -9,8 +9,8 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.simulation.box_report import box_values
-from pdem.simulation.simulation import Simulation
+from pdem.engine.box_report import box_values
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Study, Table
 
 if TYPE_CHECKING:

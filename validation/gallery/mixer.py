@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.simulation.sensor_report import lacey_index
+from pdem.engine.sensor_report import lacey_index
 from pdem.verification.study import Finding, Study, Table, at_most
 from validation.gallery.bulk_runs import example_run
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.results import Results, SeriesTable
+    from pdem.run.results import Results, SeriesTable
     from pdem.verification.study import Notebook
 
     Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.foundation.random import keyed_vectors
-from pdem.simulation.simulation import Simulation
+from pdem.run.simulation import Simulation
 from pdem.verification.study import Study, Table, at_most
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from validation.gallery.bulk_runs import case_run, own_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.simulation.results import Results
+    from pdem.run.results import Results
     from pdem.verification.study import Notebook
 
 FLOOR = -0.57

@@ -1,0 +1,188 @@
+"""The contacts of a rank as they act: between whom, where, along which branch, with which force.
+
+A contact acts from its *first* body, that of the particle with the lower id, on its *second* one, that of the other
+particle or a wall. Its *branch* leads from the centre of the first to that of the second, or to the place on the wall;
+the centre of a member of a cluster is that of its cluster. Branches of periodic
+boxes follow from the pair itself, so that no image of a particle matters; what stands here once for every contact of a
+particle of this rank is counted by the owner of the first body alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.contact.pairs.acting import PairGeometry, PairSources, write_pairs, write_ways
+from pdem.contact.pairs.kept_forces import kept_forces, present_forces
+from pdem.containers.clusters import CENTRE
+from pdem.engine.cluster_steps import contact_parameters, states_to_share
+from pdem.engine.wall_output import measured_walls
+from pdem.motion.integration import PLACE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.engine.system import System
+
+    Floats = NDArray[np.float64]
+
+NONE = -1
+"""In place of the row of a particle, or of the number of a wall."""
+
+
+class ActingContacts(NamedTuple):
+    """Contacts of the particles of this rank: those between particles, then those with walls.
+
+    Attributes
+    ----------
+    first, second : (n,) int64 arrays
+        Rows of the particles, owned or ghosts; of a wall `NONE`.
+    wall : (n,) int64 array
+        Number of the wall, `NONE` between particles.
+    centre, branch, point : (n, 3) arrays
+        Centre of the first body, way from there to the second centre or to the wall, place of the contact [m].
+    normal : (n, 3) array
+        Unit vector from the first to the second body.
+    force : (n, 3) array
+        Of the first on the second body [N].
+    overlap : (n,) array
+        [m]; negative for contacts that are stretched.
+    counted : (n,) bool array
+        Whether this rank owns the first particle: of all ranks one counts a contact.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    wall: NDArray[np.int64]
+    centre: Floats
+    branch: Floats
+    point: Floats
+    normal: Floats
+    force: Floats
+    overlap: Floats
+    counted: NDArray[np.bool_]
+
+    @property
+    def is_pair(self) -> NDArray[np.bool_]:
+        """Whether each contact is one between particles (n,)."""
+        return self.second >= 0
+
+    @property
+    def of_this_rank(self) -> ActingContacts:
+        """The contacts that this rank counts."""
+        return self if self.counted.all() else self.take(self.counted)
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> ActingContacts:
+        """Return some of the contacts."""
+        return ActingContacts._make(column[rows] for column in self)
+
+
+def acting_contacts(system: System) -> ActingContacts:
+    """Return the contacts at the present step, on every rank those of its particles. Collective.
+
+    Forces are those of the last step, where the case looks at contacts (`System.keeps_forces`) and lists are those of
+    that step. Elsewhere they are what present positions, velocities and memories of contacts give, as at the begin of a
+    run: then damping takes the velocities of the present time, not those of the middle of the last step.
+    """
+    parts = acting_parts(system)
+    if len(parts) == 1:
+        return parts[0]
+    return ActingContacts._make(np.concatenate(both) for both in zip(*parts, strict=True))
+
+
+def acting_parts(system: System) -> list[ActingContacts]:
+    """Return the contacts between particles and those with walls, if there are any walls, as they are. Collective."""
+    pairs, walls = _pairs(system), acting_on_walls(system)
+    return [pairs] if walls is None else [pairs, walls]
+
+
+def counted_ways(system: System) -> tuple[Floats, Floats, Floats]:
+    """Return centre, branch and force (n, 3) of the contacts between particles that this rank counts. Collective."""
+    source, force = _pair_sources(system)
+    number = len(force)
+    ends, vectors = np.empty((2, number), np.int64), np.empty((2, number, 3))
+    write_ways(tuple(source), (*ends, *vectors))
+    counted = ends[0] < system.particles.count
+    centre, branch = vectors
+    return (centre, branch, force) if counted.all() else (centre[counted], branch[counted], force[counted])
+
+
+def _pair_sources(system: System) -> tuple[PairSources, Floats]:
+    """Return what the contacts between particles follow from, and their forces (n, 3) [N]. Collective."""
+    pairs, particles = system.pair_contacts, system.particles
+    touching = pairs.touching
+    if pairs.keeps_forces:
+        force = kept_forces(pairs, particles, touching)
+    else:
+        refresh_packed_rows(system)
+        force = present_forces(pairs, particles, system.box, contact_parameters(system, 0.0))
+    rows, box = pairs.rows_to_share(particles), system.moving_box
+    to_centre = (
+        np.zeros((0, 3)) if system.clusters is None else ways_to_centres(system, rows[:, PLACE : PLACE + 3])
+    )
+    source = PairSources(
+        touching, pairs.lower, pairs.higher, rows.reshape(-1), particles.column("radius"), to_centre, *system.box,
+        None if box is None else box.images(system.step),
+    )  # fmt: skip
+    return source, force
+
+
+def _pairs(system: System) -> ActingContacts:
+    source, force = _pair_sources(system)
+    number = len(force)
+    ends, vectors = np.empty((2, number), np.int64), np.empty((4, number, 3))
+    columns = PairGeometry._make((*ends, *vectors, np.empty(number)))
+    write_pairs(tuple(source), tuple(columns))
+    first, second, centre, branch, point, normal, overlap = columns
+    return ActingContacts(
+        first, second, np.full(number, NONE, np.int64), centre, branch, point, normal, force, overlap,
+        first < system.particles.count,
+    )  # fmt: skip
+
+
+def acting_on_walls(system: System) -> ActingContacts | None:
+    """Return the contacts with walls, all of which this rank counts; None without walls."""
+    contacts = measured_walls(system)
+    if contacts is None:
+        return None
+    acting, count = contacts.acting(), contacts.count
+    position = system.particles.position
+    centre = (position + ways_to_centres(system, position))[acting.particle]
+    return ActingContacts(
+        acting.particle, np.full(count, NONE, np.int64), contacts.walls.facet_wall[acting.facet].astype(np.int64),
+        centre, acting.point - centre, acting.point, -acting.normal, -acting.force, acting.overlap,
+        np.ones(count, np.bool_),
+    )  # fmt: skip
+
+
+def ways_to_centres(system: System, position: Floats) -> Floats:
+    """Return the way (n, 3) from the centre of each particle to that of its body: not zero for members of clusters.
+
+    `position` are those of owned particles, or of these and ghosts [m].
+    """
+    way = np.zeros(position.shape)
+    if system.clusters is not None:
+        table, cluster = system.clusters.table, system.particles.column("cluster")[: len(position)]
+        member = np.flatnonzero(cluster)
+        rows = table.rows_of(cluster[member])
+        centre = table.states[rows, CENTRE : CENTRE + 3]
+        way[member] = np.where(
+            rows[:, None] >= 0, system.constants.shape.nearest(centre - position[member]), 0.0
+        )
+    return way
+
+
+def refresh_packed_rows(system: System) -> None:
+    """Write packed rows: of owned particles from their columns, of ghosts from their owners. Collective.
+
+    So are the states of copies of clusters.
+    """
+    pairs, particles, states = system.pair_contacts, system.particles, states_to_share(system)
+    pairs.begin(particles, system.constants.density, packed=False)
+    rows = pairs.rows_to_share(particles)
+    if states is not None:
+        system.exchange.begin_update(rows, states)
+        system.exchange.finish_update()
+    system.exchange.begin_update(rows)
+    system.exchange.finish_update()

@@ -1,0 +1,57 @@
+"""Whether particles are where a stage adds a wall."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.particle_checks import OVERLAP_WARNING, share
+from pdem.output.summary import counted
+from pdem.particles.clearance import touching_walls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.engine.system import System
+
+
+def overlaps_with_added_walls(system: System, before: NDArray[np.bool_]) -> Iterator[str]:
+    """Yield a warning for each wall that a stage has added, (W,) bool array `before`, where particles are.
+
+    Overlaps are over the radius; those that particles may have when a run begins are passed over. Collective, with
+    columns that are up to date.
+    """
+    walls = system.moving_walls
+    if walls is None:
+        return
+    walls.place_all()
+    for wall in np.flatnonzero(walls.present & ~before):
+        number, worst, particle = _overlap(system, int(wall))
+        if worst > OVERLAP_WARNING:
+            name = system.case.walls[wall].name
+            yield (
+                f"stage {system.stages.section.name} adds wall {name} where {counted(number, 'particle')} "
+                f"{'is' if number == 1 else 'are'}: particle {particle} overlaps it by {share(worst)} of its radius, "
+                "and is pushed out; add the wall where nothing is, or take particles out before by a sensor with remove"
+            )
+
+
+def _overlap(system: System, wall: int) -> tuple[int, float, int]:
+    """Return how many particles touch a wall, the largest overlap over the radius, and the id of that particle."""
+    own, walls, exchange = system.particles, system.moving_walls, system.exchange
+    assert walls is not None
+    start, facets = walls.mesh.facet_start, walls.placed.facets_of(wall)
+    loops = walls.mesh.facet_vertices[start[facets.start] : start[facets.stop]]
+    moving = np.flatnonzero(own.fixed == 0)
+    hit, depth, _ = touching_walls(
+        own.position[moving], own.radius[moving], walls.vertices,
+        start[facets.start : facets.stop + 1] - start[facets.start], loops,
+    )  # fmt: skip
+    relative = depth / own.radius[moving[hit]]
+    worst = exchange.largest(np.array([relative.max(initial=0.0)]))[0]
+    particle = own.id[moving[hit[relative == worst]]].max(initial=-1)
+    number = exchange.add(np.array([len(hit)]))[0]
+    return int(number), float(worst), int(exchange.largest(np.array([particle]))[0])

@@ -1,0 +1,118 @@
+"""Steps, and what happens between them: events of gravity, stages, sensors, insertions, the box and who leaves it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.engine import step as time_step
+from pdem.engine.box_events import look_at_box, next_box_step
+from pdem.engine.collision_energies import collision_counts_of
+from pdem.engine.escape_events import escape_step, remove_escaped
+from pdem.engine.field_averages import field_averages_of
+from pdem.engine.field_sampling import sample_fields
+from pdem.engine.gravity import gravity_of
+from pdem.engine.gravity_events import change_gravity
+from pdem.engine.insertion_events import act_insertions
+from pdem.engine.insertions import insertions_of
+from pdem.engine.named_events import NEVER
+from pdem.engine.same_lists import advance_with_same_lists
+from pdem.engine.sensor_events import act_sensors
+from pdem.engine.sensors import sensors_of
+from pdem.engine.stage_events import act_stages, begin_next_stage
+from pdem.engine.wall_load_means import join_step_loads, step_loads_of
+from pdem.engine.wall_wear import wear_of
+
+if TYPE_CHECKING:
+    from pdem.engine.phases import Phases
+    from pdem.engine.stages import Stages
+    from pdem.engine.system import System
+
+
+def add_events(system: System, stages: Stages) -> None:
+    """Give a system all that happens between the steps of its case, at time 0. Collective.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if a file that the case names cannot be used.
+    """
+    case, exchange, step = system.case, system.exchange, system.constants.step
+    system.insertions = insertions_of(case, exchange, step, stages.clocks)
+    system.sensors = sensors_of(case, exchange, step)
+    system.field_averages = field_averages_of(case, step)
+    system.wear, system.collisions = wear_of(system), collision_counts_of(system)
+    system.step_loads = step_loads_of(system)
+    system.pair_contacts.collisions = system.collisions
+    system.stages, system.gravity = stages, gravity_of(case, exchange, step)
+
+
+def advance_by(system: System, phases: Phases, steps: int) -> int:
+    """Take steps, with the events after each; return the number of the signal that stopped them, or 0. Collective.
+
+    Raises
+    ------
+    BlowUpError
+        If a particle or a contact left the range in which results mean something.
+    """
+    last, requested = system.step + steps, 0
+    system.own_forces.check_given()
+    while system.step < last and not requested:
+        if system.stages.is_due:
+            begin_next_stage(system, phases)
+            act(system, phases)
+        looked_at = min(last, _next_look(system))
+        stop = min(looked_at, _next_other_event(system, system.step + 1))
+        while system.step < stop and not requested:
+            begun = advance_with_same_lists(system, phases, stop - 1)
+            following = system.step + (begun is None)
+            keep = system.keeps_forces and following == looked_at
+            requested = time_step.advance(system, phases, ahead=following < stop, keep=keep, begun=begun)
+        act(system, phases)
+    system.follow_box()
+    if not requested:
+        time_step.allreduce_status_or_stop(system, False)
+    return requested
+
+
+def _next_look(system: System) -> int:
+    """Return the step of the next event that may ask for the forces of contacts, which are kept in that step."""
+    gravity = NEVER if system.gravity is None else system.gravity.next_step
+    looks = min(system.sensors.next_step, system.field_averages.next_step)
+    return min(gravity, system.insertions.next_step, looks, system.stages.next_step)
+
+
+def _next_other_event(system: System, first: int) -> int:
+    """Return the step of the next event that needs no forces: of loads of walls, of the box, of those who leave it.
+
+    Of these from `first` on.
+    """
+    loads = NEVER if system.step_loads is None else system.step_loads.next_step
+    return min(loads, next_box_step(system), escape_step(system, first))
+
+
+def act(system: System, phases: Phases) -> None:
+    """Let the events of the present step happen, if it has any. Collective.
+
+    After a restart with shorter intervals some may have been due before: they happen now.
+    """
+    if system.step < min(_next_look(system), _next_other_event(system, system.step)):
+        return
+    time_step.allreduce_status_or_stop(system, False)
+    system.follow_box()
+    if system.step >= system.field_averages.next_step:
+        sample_fields(system)  # before anything changes: forces are those of the step
+        phases.lap("fields")
+    if system.step_loads is not None and system.step >= system.step_loads.next_step:
+        join_step_loads(system)
+    if system.step == escape_step(system, system.step):
+        remove_escaped(system, phases)
+    if system.gravity is not None and system.step >= system.gravity.next_step:
+        change_gravity(system)
+    if system.step >= system.stages.next_step:
+        act_stages(system)
+    if system.step >= system.sensors.next_step:
+        act_sensors(system, phases)
+    if system.step >= system.insertions.next_step:
+        act_insertions(system, phases)
+    if system.step >= next_box_step(system):
+        look_at_box(system)

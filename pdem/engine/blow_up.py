@@ -1,0 +1,298 @@
+"""Errors that stop a run because its results would mean nothing: particles, place, size and the likely cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.timestep import automatic_step
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.foundation.errors import BlowUpError, PdemError
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from numpy.typing import NDArray
+
+    from pdem.engine.system import System
+
+    Columns = dict[str, NDArray[Any]]
+
+(
+    WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST, OWN_FORCE, BOX_TOO_SMALL,
+) = range(7)  # fmt: skip
+"""Kinds of errors, in the order in which they are reported:
+
+- ``WALL_TOO_FAST``: in one step a wall moved more than the radius of a particle in its path;
+- ``PARTICLE_TOO_FAST``: in one step a particle moved more than its radius, or its position is not finite;
+- ``PAIR_OVERLAP``, ``WALL_OVERLAP``: two particles, or a particle and a wall, overlap too much;
+- ``DRIVEN_WALL_TOO_FAST``: in one step a driven wall moved more than the largest radius, or is not finite;
+- ``OWN_FORCE``: an own force on a particle is not finite;
+- ``BOX_TOO_SMALL``: a periodic axis of a box that deforms is shorter than two of the largest diameters.
+"""
+
+
+class BlowUp(BlowUpError):
+    """A run that left the range in which results mean something, and where it did.
+
+    Attributes
+    ----------
+    step : int
+        At which it was found.
+    particles : tuple of int
+        Ids of the particles concerned: none, one or two.
+    wall : int
+        Number of the wall, -1 without one.
+    """
+
+    def __init__(self, text: str, step: int = -1, particles: tuple[int, ...] = (), wall: int = -1) -> None:
+        super().__init__(text)
+        self.step, self.particles, self.wall = step, particles, wall
+
+    def with_note(self, text: str) -> BlowUp:
+        """Return the same error with more to say."""
+        return BlowUp(f"{self}; {text}", self.step, self.particles, self.wall)
+
+
+OPPOSITE = -0.3
+"""Cosine between the normals of two walls below which these squeeze a particle between them."""
+
+
+def raise_blow_up(system: System) -> NoReturn:
+    """Raise on every rank the error of lowest kind on any rank: the deepest overlap or the lowest id. Collective."""
+    rows = np.array(system.errors, np.int64).reshape(-1, 3)
+    joined = system.exchange.collect({"kind": rows[:, 0], "id": rows[:, 1], "other": rows[:, 2]})
+    chosen = None
+    if joined is not None:
+        chosen = min(zip(*(joined[name].tolist() for name in ("kind", "id", "other")), strict=True))
+    kind, first, other = system.exchange.share(chosen)
+    share = 0.0
+    if kind in (PAIR_OVERLAP, WALL_OVERLAP):
+        first, other, share = _deepest(system, kind) or (first, other, 0.0)
+    message = None
+    particles, wall = _bodies(kind, first, other)
+    facts = _Facts(system, list(particles))
+    if joined is not None:
+        where = f"step {system.step} (time {system.time:.6g} s)"
+        message = f"{where}: {_MESSAGES[kind](system, facts, (first, other), share)}"
+    raise BlowUp(system.exchange.share(message), system.step, particles, wall)
+
+
+def _bodies(kind: int, first: int, other: int) -> tuple[tuple[int, ...], int]:
+    """Return the particles that an error is about, and the wall."""
+    if kind == WALL_TOO_FAST:
+        return (other,), first
+    if kind == DRIVEN_WALL_TOO_FAST:
+        return (), first
+    if kind == WALL_OVERLAP:
+        return (first,), other
+    return ((first, other), -1) if kind == PAIR_OVERLAP else ((first,), -1)
+
+
+def _deepest(system: System, kind: int) -> tuple[int, int, float] | None:
+    """Return ids, or id and wall, of the deepest contact and its relative overlap, on every rank. Collective."""
+    found = system.exchange.collect(_pairs(system) if kind == PAIR_OVERLAP else _walls(system))
+    deepest = None
+    if found is not None and len(found["id"]):
+        row = np.lexsort((found["other"], found["id"], -found["share"]))[0]
+        deepest = int(found["id"][row]), int(found["other"][row]), float(found["share"][row])
+    shared: tuple[int, int, float] | None = system.exchange.share(deepest)
+    return shared
+
+
+def _pairs(system: System) -> Columns:
+    """Return lower and higher id and the overlap over the smaller radius of contacts that are too deep."""
+    records, own = system.pair_records(), system.particles
+    rows = own.count + own.ghosts
+    ids = own.column("id")[:rows]
+    order = np.argsort(ids, kind="stable")
+    radius = own.column("radius")[:rows][order]
+    at = [np.minimum(np.searchsorted(ids[order], one), rows - 1) for one in (records.lower, records.higher)]
+    share = records.history[OVERLAP] / np.minimum(radius[at[0]], radius[at[1]])
+    deep = share > system.constants.largest_overlap
+    return {"id": records.lower[deep], "other": records.higher[deep], "share": share[deep]}
+
+
+def _walls(system: System, ids: NDArray[np.int64] | None = None) -> Columns:
+    """Return id, wall, overlap over the radius and normal of wall contacts: those too deep, or all of some ids."""
+    assert system.moving_walls is not None
+    records, own, normal = system.wall_records(), system.particles, system.constants.law.columns
+    order = np.argsort(own.id, kind="stable")
+    radius = own.radius[order][np.searchsorted(own.id[order], records.id)]
+    share = records.history[OVERLAP] / radius
+    chosen = share > system.constants.largest_overlap if ids is None else np.isin(records.id, ids)
+    return {
+        "id": records.id[chosen],
+        "other": system.moving_walls.facet_wall[records.facet[chosen]].astype(np.int64),
+        "share": share[chosen],
+        "normal": np.ascontiguousarray(records.history[normal : normal + 3].T[chosen]),
+    }
+
+
+class _Facts:
+    """Data of some particles for error messages, gathered on rank 0. Collective.
+
+    Parameters
+    ----------
+    system : System
+        The state.
+    ids : list of int
+        Of the particles.
+    """
+
+    def __init__(self, system: System, ids: list[int]) -> None:
+        own, wanted = system.particles, np.array(ids, np.int64)
+        rows = np.flatnonzero(np.isin(own.id, wanted))
+        columns = {name: own[name][rows].copy() for name in ("id", "radius", "position", "velocity")}
+        self._particles = system.exchange.collect(columns) or columns
+        touched = _walls(system, wanted) if system.wall_contacts is not None else None
+        self._walls = None if touched is None else system.exchange.collect(touched) or touched
+
+    def description(self, id_: int) -> str:
+        """Return id, position and radius of a particle as text."""
+        found = np.flatnonzero(self._particles["id"] == id_)
+        if not len(found):
+            return f"particle {id_}"
+        place = ", ".join(f"{x:.6g}" for x in self._particles["position"][found[0]].tolist())
+        return f"particle {id_} at ({place}) m, of radius {self._particles['radius'][found[0]]:.4g} m,"
+
+    def speed(self, id_: int, step: float) -> str:
+        """Return the speed of a particle and its displacement in a step of `step` [s] as text."""
+        found = np.flatnonzero(self._particles["id"] == id_)
+        if not len(found):
+            return ""
+        speed = float(np.linalg.norm(self._particles["velocity"][found[0]]))
+        return f" ({speed:.4g} m/s, {speed * step:.4g} m in a step)"
+
+    def wall_contacts_of(self, id_: int) -> list[tuple[int, float, NDArray[np.float64]]]:
+        """Return wall, overlap over the radius and normal of each wall that a particle touches, the deepest first."""
+        if self._walls is None:
+            return []
+        mine = np.flatnonzero(self._walls["id"] == id_)
+        order = mine[np.lexsort((self._walls["other"][mine], -self._walls["share"][mine]))]
+        found: dict[int, tuple[int, float, NDArray[np.float64]]] = {}
+        for row in order.tolist():
+            wall = int(self._walls["other"][row])
+            found.setdefault(wall, (wall, float(self._walls["share"][row]), self._walls["normal"][row]))
+        return list(found.values())
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.3g} %"
+
+
+def _wall_name(system: System, wall: int) -> str:
+    return f"wall {system.case.walls[wall].name}"
+
+
+def _time_step_advice(system: System) -> str:
+    """Return advice on the time step, which is the likely cause only if it is above the automatic one."""
+    step = system.constants.step
+    try:
+        automatic = automatic_step(system.case)
+    except PdemError:
+        return "reduce time.step"
+    if step > (1.0 + 1e-9) * automatic:
+        return f"the time step {step:.4g} s is above the automatic one, {automatic:.4g} s: reduce time.step"
+    return (
+        f"The time step {step:.4g} s is not above the automatic one, {automatic:.4g} s, and hardly the cause: look "
+        "for particles put too close or on the wrong side of a wall, for smaller ones inserted, and for speeds too "
+        "high for the stiffness (make the material stiffer)"
+    )
+
+
+def _particle_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first = ids[0]
+    near = [_wall_name(system, wall) for wall, _, _ in facts.wall_contacts_of(first)]
+    beside = f"; it touched {' and '.join(near)}" if near else ""
+    speed = facts.speed(first, system.constants.step)
+    text = f"{facts.description(first)} moved more than its radius in one step, or its velocity is not finite"
+    return f"{text}{speed}{beside}. {_time_step_advice(system)}"
+
+
+def _pair_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first, other = ids
+    text = f"{facts.description(first)} overlaps {facts.description(other)} by {_percent(share)} of the smaller radius"
+    limit = f"more than limits.largest_overlap, {system.constants.largest_overlap:g}"
+    if system.moving_box is not None:
+        limit += _compression(system)
+    near = [_wall_name(system, wall) for one in (first, other) for wall, _, _ in facts.wall_contacts_of(one)]
+    beside = f"; they touch {' and '.join(dict.fromkeys(near))}" if near else ""
+    return f"{text}, {limit}{beside}. {_time_step_advice(system)}"
+
+
+def _compression(system: System) -> str:
+    """Return what the box has done to the particles, for messages."""
+    assert system.moving_box is not None
+    strain = ", ".join(f"{100.0 * part:.3g} %" for part in system.moving_box.strain(system.step).tolist())
+    return (
+        f", in a box that has strained by {strain} along x, y, z: if that has left no room, stop the compression "
+        "before (stages until a solid fraction or a stress)"
+    )
+
+
+def _box_too_small(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    box = system.moving_box
+    assert box is not None
+    axis, least = ids[0], box.least_length(float(system.skins.radii[-1]))
+    length = box.at(system.step).lengths[axis]
+    return (
+        f"the box has become {length:.6g} m long along {'xyz'[axis]}, less than two of the largest diameters "
+        f"({least:.6g} m): a particle would touch a neighbour and its image. Stop the compression before, or begin "
+        "with more particles in a larger box"
+    )
+
+
+def _wall_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first, other = ids
+    contacts = facts.wall_contacts_of(first)
+    limit = f"more than limits.largest_overlap, {system.constants.largest_overlap:g}"
+    text = f"{facts.description(first)} is {_percent(share)} of its radius inside {_wall_name(system, other)}, {limit}"
+    others = [wall for wall, _, _ in contacts if wall != other]
+    if not others:
+        return f"{text}. {_time_step_advice(system)}"
+    text += f", and touches {' and '.join(_wall_name(system, wall) for wall in others)} as well"
+    normal = {wall: vector for wall, _, vector in contacts}
+    if any(float(normal[other] @ normal[wall]) < OPPOSITE for wall in others):
+        text += ": it is squeezed between two walls. Leave a gap of a diameter between them, or stop one"
+    return f"{text}. {_time_step_advice(system)}"
+
+
+def _wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first, other = ids
+    assert system.moving_walls is not None
+    displacement = float(system.moving_walls.displacements[first])
+    speed = displacement / system.constants.step
+    return (
+        f"{_wall_name(system, first)} moved up to {displacement:.4g} m in one step ({speed:.4g} m/s), past "
+        f"{facts.description(other)} which is less than that: it goes through particles. Let it move more slowly "
+        "(a jump in a table takes many steps), or reduce time.step"
+    )
+
+
+def _driven_wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    assert system.moving_walls is not None
+    wall, displacement = ids[0], float(system.moving_walls.displacements[ids[0]])
+    return (
+        f"driven {_wall_name(system, wall)} moved {displacement:.4g} m in one step, more than the largest radius, or "
+        "its velocity is not finite; its mass or inertia is too small for the time step and what touches it, or "
+        "servo.largest_rate too large: reduce time.step"
+    )
+
+
+def _own_force(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    own = system.own_forces.all
+    assert own is not None
+    names = ", ".join(force.name for force in own.forces)
+    return (
+        f"the own force on {facts.description(ids[0])} is not finite{facts.speed(ids[0], system.constants.step)}; mend "
+        f"the function ({names}), or reduce time.step if its force is stiff"
+    )
+
+
+_MESSAGES = {
+    WALL_TOO_FAST: _wall_too_fast, PARTICLE_TOO_FAST: _particle_too_fast, PAIR_OVERLAP: _pair_overlap,
+    WALL_OVERLAP: _wall_overlap, DRIVEN_WALL_TOO_FAST: _driven_wall_too_fast, OWN_FORCE: _own_force,
+    BOX_TOO_SMALL: _box_too_small,
+}  # fmt: skip

@@ -1,0 +1,83 @@
+"""The bodies of a rank: single spheres, and clusters as a whole. Sensors, stages and the series count these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.engine.cluster_energy import cluster_masses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.engine.system import System
+
+    Floats = NDArray[np.float64]
+
+
+class Bodies(NamedTuple):
+    """Columns of the bodies of a rank.
+
+    Attributes
+    ----------
+    id : (n,) int64 array
+        Of a sphere; of the first member of a cluster.
+    material : (n,) int32 array
+        Index in the case.
+    radius : (n,) array
+        Of a cluster that of the sphere of its volume [m].
+    position, velocity : (n, 3) arrays
+        Of the centre of mass [m, m/s].
+    mass : (n,) array
+        [kg].
+    """
+
+    id: NDArray[np.int64]
+    material: NDArray[np.int32]
+    radius: Floats
+    position: Floats
+    velocity: Floats
+    mass: Floats
+
+
+def bodies_of(system: System) -> Bodies:
+    """Return the bodies of this rank that can move: single spheres in the order of particles, then clusters."""
+    own, density, single = system.particles, system.constants.density, singles_of(system)
+    radius, material = own.radius[single], own.material[single]
+    mass = sphere_masses(radius, density[material])
+    if system.clusters is None:
+        return Bodies(own.id[single], material, radius, own.position[single], own.velocity[single], mass)
+    table = system.clusters.table
+    return Bodies(
+        np.concatenate((own.id[single], table.number[: table.count] - 1)),
+        np.concatenate((material, table.material.astype(np.int32))),
+        np.concatenate((radius, table.radius)),
+        np.concatenate((own.position[single], table.position)),
+        np.concatenate((own.velocity[single], table.velocity)),
+        np.concatenate((mass, cluster_masses(table, system.constants))),
+    )  # fmt: skip
+
+
+def singles_of(system: System) -> NDArray[np.bool_] | slice:
+    """Return which owned particles are bodies by themselves: neither members of clusters nor fixed."""
+    own, all_ = system.particles, slice(None)
+    if not system.constants.has_fixed:
+        return all_ if system.clusters is None else own.cluster == 0
+    return (own.cluster == 0) & (own.fixed == 0)
+
+
+def sphere_masses(radius: Floats, density: Floats) -> Floats:
+    """Return the masses of spheres [kg]."""
+    return density * (4.0 / 3.0 * np.pi) * radius**3
+
+
+def sizes_of(radius: Floats, dimension: int) -> Floats:
+    """Return volumes of spheres [m^3], in 2D areas of discs [m^2]."""
+    return 4.0 / 3.0 * np.pi * radius**3 if dimension == 3 else np.pi * radius**2
+
+
+def count_of_bodies(system: System) -> int:
+    """Return how many bodies this rank owns that can move."""
+    clusters = 0 if system.clusters is None else system.clusters.table.count
+    return len(system.particles.id[singles_of(system)]) + clusters

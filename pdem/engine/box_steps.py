@@ -1,0 +1,58 @@
+"""A box that deforms, while steps are taken: changes of its speeds, and whether lists and results still hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.engine.blow_up import BOX_TOO_SMALL
+from pdem.motion.box_kicks import kick_with_box
+from pdem.motion.integration import FINE, STALE
+
+if TYPE_CHECKING:
+    from pdem.engine.system import System
+
+
+def change_box(system: System) -> None:
+    """Before a step: let the box deform by other rates, if it shall, and give particles the velocity it gains there.
+
+    Columns of particles have to be up to date then.
+    """
+    box = system.moving_box
+    if box is None or box.wanted is None:
+        return
+    gained = box.change(system.step, box.wanted)
+    box.wanted = None
+    own = system.particles
+    if not gained.any():
+        return
+    kick_with_box(own.count, own.column("position"), own.column("velocity"), box.centre, gained)
+    if system.clusters is not None:
+        table = system.clusters.table
+        place, velocity = np.ascontiguousarray(table.position), np.ascontiguousarray(table.velocity)
+        kick_with_box(table.count, place, velocity, box.centre, gained)
+        system.clusters.set_velocities(own, velocity)
+
+
+def lists_in_box(system: System) -> int:
+    """Return `STALE` if the box has deformed by more than lists allow for; record an error if it is too small."""
+    box = system.moving_box
+    if box is None:
+        return FINE
+    if not box.shortest(system.step) >= box.least_length(system.skins.radii[-1]):
+        _record_no_room(system)
+    walls = system.moving_walls
+    if walls is not None and walls.moved + box.farthest(system.step) > system.wall_margin.length:
+        return STALE
+    return STALE if box.narrowest(system.step) < system.box_share.narrowest else FINE
+
+
+def _record_no_room(system: System) -> None:
+    """Record the error that a periodic axis is shorter than two of the largest diameters."""
+    box = system.moving_box
+    assert box is not None
+    least = box.least_length(system.skins.radii[-1])
+    for axis, (length, periodic) in enumerate(zip(box.at(system.step).lengths, box.periodic, strict=True)):
+        if periodic and not length >= least:
+            system.errors.append((BOX_TOO_SMALL, axis, 0))

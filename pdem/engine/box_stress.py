@@ -1,0 +1,130 @@
+"""What particles and contacts do to a box that deforms by their stress: exact sums over all ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.pairs.box_sums import BOX_SUMS, NO_LIMBS, BoxSums
+from pdem.engine.bodies import bodies_of, sizes_of
+from pdem.engine.stress import added
+from pdem.engine.wall_output import measured_walls
+from pdem.foundation.sums import LIMBS, ExactSums, normalise
+from pdem.motion.box_kicks import write_kinetic
+from pdem.motion.box_servo import GAS, Measured
+from pdem.motion.moving_box import EVERY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.walls.storage import ActingOnWalls
+    from pdem.engine.system import System
+    from pdem.motion.moving_box import MovingBox
+
+    Floats = NDArray[np.float64]
+
+_NAMES = tuple(str(number) for number in range(BOX_SUMS))
+_MOTION = tuple(str(number) for number in range(8))
+
+
+def ways_of(box: MovingBox, driven: Floats) -> Floats:
+    """Return the ways in which a box deforms (4, 7), as in `BoxSums`."""
+    ways = np.zeros((4, 7))
+    ways[:3, :3] = ways[:3, 3:6] = np.eye(3)
+    if box.gradient >= 0:
+        ways[3, box.velocity] = ways[3, 3 + box.gradient] = 1.0
+    ways[:, 6] = driven
+    return ways
+
+
+def begin_box_sums(system: System) -> None:
+    """Before contacts are evaluated: make room for what they do to the box, if the servo looks at this step."""
+    box, drive = system.moving_box, system.box_drive
+    looked_at = drive.targets.driven and system.step % EVERY == 0
+    if box is None or not looked_at:
+        end_box_sums(system)
+        return
+    limbs = np.zeros((system.pair_contacts.workers, BOX_SUMS, LIMBS), np.int64)
+    drive.sums = BoxSums(ways_of(box, drive.targets.strains), limbs)
+
+
+def end_box_sums(system: System) -> None:
+    """Before contacts are evaluated at whose steps the servo does not look."""
+    drive = system.box_drive
+    if drive.sums.limbs is not NO_LIMBS:
+        drive.sums = drive.sums._replace(limbs=NO_LIMBS)
+
+
+def measured_stress(system: System) -> Measured:
+    """Return stress and resistance of all particles, in a step whose contacts have been summed. Collective."""
+    box, sums = system.moving_box, system.box_drive.sums
+    assert box is not None
+    of_contacts = ExactSums(_NAMES)
+    for limbs in sums.limbs:
+        normalise(limbs)
+        of_contacts.limbs += limbs
+    along, across, driven = sums.ways[:, :3], sums.ways[:, 3:6], sums.ways[:, 6]
+    of_motion, of_others, of_walls = ExactSums(_MOTION), ExactSums(_NAMES[:4]), ExactSums(_NAMES[:4])
+    of_motion.add_rows(_MOTION, _kinetic(system, along, across))
+    contacts = measured_walls(system)
+    walls = None if contacts is None else contacts.acting()
+    for force, branch in _others(system, walls):
+        of_others.add_rows(_NAMES[:4], _products(force, branch, along, across))
+    if walls is not None:
+        of_walls.add_rows(_NAMES[:4], _products(walls.force, walls.point - box.centre, along, across))
+    for one in (of_contacts, of_motion, of_others, of_walls):
+        one.normalise()
+    joined = np.concatenate((of_contacts.limbs, of_motion.limbs, of_others.limbs, of_walls.limbs))
+    names = [str(number) for number in range(len(joined))]
+    total = np.array(list(ExactSums(names, system.exchange.add(joined)).values().values()))
+    volume = box.volume(system.step, system.dimension)
+    mass, momentum = total[BOX_SUMS + 4], total[BOX_SUMS + 5 : BOX_SUMS + 8]
+    motion = total[BOX_SUMS : BOX_SUMS + 4] - (along @ momentum) * (across @ momentum) / (mass or 1.0)
+    acting = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12]
+    stress = (acting + motion) / volume
+    stress[3] *= -1.0
+    modulus = (total[4] + GAS * float(np.abs(motion) @ driven)) / volume
+    return Measured(stress, modulus, total[5] / volume, -acting - total[BOX_SUMS + 12 :])
+
+
+def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
+    """Return of each body the parts of the kinetic stress times the volume [J], mass [kg] and momentum (8, n)."""
+    bodies, box = bodies_of(system), system.moving_box
+    assert box is not None
+    rows = np.empty((8, len(bodies.mass)))
+    ways = np.stack((along.argmax(axis=1), across.argmax(axis=1)), axis=1)
+    flow = box.gradient_at(system.step)
+    write_kinetic(bodies.mass, bodies.position, bodies.velocity, box.centre, flow, ways, rows)
+    rows[:4][~along.any(axis=1)] = 0.0
+    return rows
+
+
+def _products(force: Floats, branch: Floats, along: Floats, across: Floats) -> Floats:
+    """Return of each force (n, 3) [N] and branch (n, 3) [m] the products along the ways that are summed (4, n) [J]."""
+    found: Floats = (force @ along.T).T * (branch @ across.T).T
+    return found
+
+
+def _others(system: System, walls: ActingOnWalls | None) -> Iterator[tuple[Floats, Floats]]:
+    """Yield forces and branches (n, 3) of contacts with walls, and of members to the centres of their clusters."""
+    own = system.particles
+    if walls is not None:
+        yield -walls.force, walls.point - own.position[walls.particle]
+    if system.clusters is not None:
+        table, member = system.clusters.table, np.flatnonzero(own.cluster)
+        centre = table.position[table.rows_of(own.cluster[member])]
+        arm = system.constants.shape.nearest(own.position[member] - centre)
+        yield -own.force[member], arm
+
+
+def mean_grain(system: System) -> tuple[float, float]:
+    """Return the mean diameter by mass [m] and the mean density [kg/m^3], of discs [kg/m^2], of all. Collective."""
+    bodies = bodies_of(system)
+    radius, mass = bodies.radius, bodies.mass
+    whole, widths, solid = added(
+        system, np.array([mass, 2.0 * mass * radius, sizes_of(radius, system.dimension)])
+    ).tolist()
+    return (widths / whole, whole / solid) if whole > 0.0 else (1.0, 1.0)

@@ -1,0 +1,83 @@
+"""Contacts on their way to new lists: they follow their particles to other rows and to other ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.detection.neighbours import ALL_STAY
+from pdem.engine.cluster_steps import cluster_table, with_members_together
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.walls.facet_lists import Carried
+    from pdem.containers.exchange import Migration, Records
+    from pdem.engine.system import System
+
+
+def migrate_and_carry(system: System) -> Carried | None:
+    """Migrate particles and carry the contacts of the present lists over; return those with walls. Collective.
+
+    What stays is carried by its rows; only what leaves is looked at by id.
+    """
+    own = system.particles
+    migration = system.exchange.migrate(own, system.records, cluster_table(system))
+    leaves = ALL_STAY if migration is None else migration.leaves
+    system.pair_contacts.carry(own, leaves)
+    walls = None if system.wall_contacts is None else system.wall_contacts.carry(own, leaves)
+    return walls if migration is None else _add_arrived(system, walls, migration)
+
+
+def _add_arrived(system: System, walls: Carried | None, migration: Migration) -> Carried | None:
+    """Let particles go and come, and the contacts of those that come join the others."""
+    arrived = migration.arrived
+    row_now, rows = system.particles.replace_rows(migration.leaves, arrived)
+    system.pair_contacts.renumber(row_now)
+    system.pair_contacts.append(migration.pairs, arrived["id"], arrived["radius"], rows)
+    if walls is None:
+        return None
+    order = np.argsort(arrived["id"])
+    places = np.searchsorted(arrived["id"], migration.walls.id, sorter=order)
+    return walls.renumbered(row_now).joined(rows[order[places]], migration.walls)
+
+
+def migrate_by_id(system: System, contacts: Records) -> Records:
+    """Migrate particles whose contacts are known by id; return those of the particles here now. Collective."""
+    own, (pairs, walls) = system.particles, contacts
+
+    def leaving(leaves: NDArray[np.bool_]) -> Records:
+        gone = own.id[leaves]
+        some = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
+        return pairs.take(some), walls.take(np.isin(walls.id, gone))
+
+    migration = system.exchange.migrate(own, leaving, cluster_table(system))
+    if migration is None:
+        return contacts
+    stayed = own.id[~migration.leaves]
+    own.replace_rows(migration.leaves, migration.arrived)
+    pairs = pairs.take(np.isin(pairs.lower, stayed) | np.isin(pairs.higher, stayed))
+    return pairs.joined(migration.pairs), walls.take(np.isin(walls.id, stayed)).joined(migration.walls)
+
+
+def adopt(system: System, contacts: Records) -> Carried | None:
+    """Have contacts known by id instead of those of the present lists; return those with walls."""
+    table = system.rows_by_id()
+    system.pair_contacts.adopt(contacts[0], system.particles, table)
+    walls = system.wall_contacts
+    return None if walls is None else walls.adopt(contacts[1], system.particles, table)
+
+
+def reorder(system: System, walls: Carried | None) -> Carried | None:
+    """Put particles into the order of grid cells, and let carried contacts follow; return those with walls."""
+    particles = system.particles
+    system.measure_reaches()
+    system.search.set_cut_axes(system.exchange.cut_axes)
+    order = system.search.order(particles.position, system.reach, particles.count)
+    if system.clusters is not None:
+        order = with_members_together(order, particles)
+    row_now = system.rows_of(order)
+    particles.reorder(order)
+    system.pair_contacts.renumber(row_now)
+    return None if walls is None else walls.renumbered(row_now)

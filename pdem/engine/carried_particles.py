@@ -1,0 +1,61 @@
+"""The time step of carried particles, which carriers move: see `pdem.motion.carriers`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.engine.own_force_kicks import add_to_carried
+from pdem.motion.carriers import Placing
+from pdem.motion.fixed_particles import NO_ROWS, HeldRows
+from pdem.motion.integration import FINE
+
+if TYPE_CHECKING:
+    from pdem.contact.pairs.arguments import Kick
+    from pdem.engine.system import System
+    from pdem.motion.integration import Motion
+
+
+def list_carried(system: System) -> None:
+    """Store the rows of carried and fixed particles, before lists are built."""
+    own, carriers = system.particles, system.carriers
+    system.pair_contacts.held = HeldRows.of(own, NO_ROWS if carriers is None else carriers.rows(own))
+
+
+def begin_carried(system: System, dt: float) -> int:
+    """Move carried particles by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
+    if system.carriers is None:
+        return FINE
+    pairs, motion = system.pair_contacts, system.motion_at(system.step)
+    # what does not move of a row may not stand there yet, if particles have come since
+    pairs.begin(system.particles, system.constants.density, packed=False)
+    code = system.carriers.begin(system.particles, pairs.held.carried, dt, _placing(system, motion))
+    pairs.show(system.particles)
+    return code
+
+
+def _placing(system: System, motion: Motion) -> Placing:
+    own = system.particles
+    packed = system.pair_contacts.packed(own.count + own.ghosts)
+    return Placing(motion, system.constants.density, system.fixed_columns, packed)
+
+
+def finish_carried(system: System, kick: Kick) -> int:
+    """Sum the forces on carried particles and kick their carriers; with `kick.ahead` also begin the next step.
+
+    Those on fixed particles are summed where somebody may look at them: without `kick.ahead`. Returns the status code
+    of `begin_carried`.
+    """
+    own, (rows, fixed, _) = system.particles, system.pair_contacts.held
+    if system.carriers is None:
+        if len(fixed) and not kick.ahead:
+            system.pair_contacts.carried_loads(own, kick).write()
+        return FINE
+    loads = system.pair_contacts.carried_loads(own, kick)
+    if kick.ahead:  # without own forces, see `pdem.engine.step.advance`
+        placing = _placing(system, system.motion_at(system.step + 1))
+        return system.carriers.advance(own, rows, kick.half, placing, loads)
+    loads.write()
+    add_to_carried(system, kick.half)
+    system.pair_contacts.show(own)  # carriers have written packed rows
+    system.carriers.finish(own, rows, kick.half)
+    return FINE

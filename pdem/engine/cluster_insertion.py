@@ -1,0 +1,101 @@
+"""Clusters that come in between two steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.initial_clusters import made_clusters
+from pdem.case.shapes import shapes_of
+from pdem.containers.clusters import Clusters, states_of
+from pdem.engine.cluster_energy import cluster_energies
+from pdem.foundation.errors import InputError, name_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.engine.system import System
+
+    Columns = dict[str, NDArray[Any]]
+
+
+def numbers_of_members(system: System, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """Return of how many spheres each of some new particles is made, by its column ``shape``."""
+    numbers = np.ones(len(columns["radius"]), np.int64)
+    if system.clusters is not None and "shape" in columns:
+        shape = columns["shape"]
+        numbers[shape >= 0] = system.clusters.table.shapes.sizes[shape[shape >= 0]]
+    return numbers
+
+
+def insert_clusters(system: System, columns: Mapping[str, NDArray[Any]]) -> list[NDArray[np.float64]]:
+    """Own clusters beside those there are; return their energies [J], see `cluster_energies`."""
+    if system.clusters is None or not columns:
+        return []
+    table, new = system.clusters.table, Clusters(system.clusters.table.shapes)
+    new.replace(columns["number"], columns["image"], states_of(columns))
+    own = slice(0, table.count)
+    table.replace(
+        np.concatenate((table.number[own], new.number)), np.concatenate((table.image, new.image)),
+        np.concatenate((table.states[own], new.states)),
+    )  # fmt: skip
+    return cluster_energies(new, system.constants)
+
+
+def as_clusters(
+    system: System, case: Case, columns: Columns, shape: Any, orientation: NDArray[np.float64]
+) -> Columns:
+    """Return the columns of clusters of a shape in place of spheres of the same volume.
+
+    Parameters
+    ----------
+    system, case
+        The simulation.
+    columns : columns
+        Of spheres.
+    shape : str
+        Name of the shape.
+    orientation : (n, 4) array
+        Quaternions, w first, of any length but 0.
+
+    Raises
+    ------
+    InputError
+        If the case has no such shape, or an orientation is 0.
+    """
+    shapes = shapes_of(case)
+    if not shapes:
+        raise InputError(
+            "no particles of the case have a shape; give one to a group or an insertion of the case"
+        )
+    if shape not in shapes:
+        names = list(shapes)
+        raise InputError(
+            f"shape {shape!r} is none of the case: {', '.join(names)}; {name_hint(str(shape), names)}"
+        )
+    length = np.linalg.norm(orientation, axis=1)
+    if (length == 0.0).any():
+        raise InputError(f"orientation[{int(np.argmin(length))}] is 0; give a quaternion w, x, y, z")
+    chosen = shapes[shape]
+    return {
+        **columns, "radius": columns["radius"] * (chosen.reach / chosen.equivalent_radius),
+        "shape": np.full(len(length), list(shapes).index(shape)), "orientation": orientation / length[:, None],
+    }  # fmt: skip
+
+
+def spheres_of(system: System, case: Case, columns: Columns) -> Columns:
+    """Return the spheres of which some new particles are made, as checks see them.
+
+    Those of clusters have ``row``, that of their cluster, also in place of their ids, and ``centre``, where it is.
+    """
+    if "shape" not in columns:
+        return columns
+    numbers = numbers_of_members(system, columns)
+    first = np.cumsum(numbers) - numbers
+    members, _ = made_clusters(case, {**columns, "id": first})
+    row = np.repeat(np.arange(len(numbers)), numbers)
+    return {**members, "id": row, "row": row, "centre": columns["position"][row]}

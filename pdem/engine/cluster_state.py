@@ -1,0 +1,74 @@
+"""Clusters in the state of a run: a group of a checkpoint, a row for each cluster."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.containers.clusters import NO_SHAPES, Clusters, states_of
+from pdem.containers.id_directory import IdDirectory
+from pdem.foundation.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.engine.system import System
+
+    Groups = dict[str, dict[str, NDArray[Any]]]
+
+CLUSTERS = "clusters"
+"""Name of the group."""
+
+DIGEST = "shapes"
+"""Counter of a checkpoint that tells its shapes apart."""
+
+
+def cluster_groups(system: System) -> Groups:
+    """Return this rank's part of the group, nothing for a case without shapes."""
+    return {} if system.clusters is None else {CLUSTERS: system.clusters.table.as_columns()}
+
+
+def shapes_digest(system: System) -> dict[str, NDArray[Any]]:
+    """Return what tells the shapes of a run apart, whose files may change, if there are any."""
+    if system.clusters is None:
+        return {}
+    digest = hashlib.blake2b(digest_size=8)
+    for array in system.clusters.table.shapes:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return {DIGEST: np.frombuffer(digest.digest(), np.int64)[0].copy()}
+
+
+def _require_same_shapes(system: System, groups: Groups) -> None:
+    """Require that the shapes are those with which a checkpoint was written.
+
+    Raises
+    ------
+    CheckpointError
+        On all ranks, if they are not.
+    """
+    stored = groups["counters"].get(DIGEST)
+    if stored is not None and int(stored) != int(shapes_digest(system)[DIGEST]):
+        raise CheckpointError(
+            "the shapes of the case differ from those of the checkpoint: a file of shapes has changed since, or its "
+            "spheres are rounded otherwise on this processor; put the old files back, or begin a new run"
+        )
+
+
+def load_clusters(system: System, groups: Groups, owner: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Hand the rows of clusters to the ranks in whose parts their centres are; return who owns the particles.
+
+    `owner` are the ranks in whose parts the particles are that this rank holds; members go with their cluster.
+    Collective.
+    """
+    if system.clusters is None:
+        return owner
+    _require_same_shapes(system, groups)
+    exchange, rows = system.exchange, groups.setdefault(CLUSTERS, Clusters(NO_SHAPES).as_columns())
+    to, cluster = exchange.owners(rows["position"]), groups["particles"]["cluster"]
+    of_cluster = IdDirectory(exchange, rows["number"], to).find(cluster)
+    came = exchange.route(dict(rows), to)
+    rows.clear()
+    system.clusters.table.replace(came["number"], came["image"], states_of(came))
+    return np.where(cluster > 0, of_cluster, owner)

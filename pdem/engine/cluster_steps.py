@@ -1,0 +1,82 @@
+"""What a step does with the rigid clusters of a system, if there are any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.motion.rigid_clusters import place_all_members
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.pair_table import ContactParameters
+    from pdem.containers.clusters import Clusters
+    from pdem.containers.particles import Particles
+    from pdem.engine.system import System
+
+
+def cluster_table(system: System) -> Clusters | None:
+    """Return the clusters of this rank, None for a case without shapes."""
+    return None if system.clusters is None else system.clusters.table
+
+
+def contact_parameters(system: System, dt: float) -> ContactParameters:
+    """Return the parameters of contact forces of a step; histories are integrated over `dt` [s]."""
+    parameters = system.constants.parameters(dt)
+    if system.moving_box is not None:
+        images, sums = system.moving_box.images(system.step), system.box_drive.sums
+        parameters = parameters._replace(images=images, sums=(sums.ways, sums.limbs))
+    return parameters if system.clusters is None else parameters._replace(tensors=system.clusters.tensors)
+
+
+def states_to_share(system: System) -> NDArray[np.float64] | None:
+    """Return the states of owned clusters and copies, which ranks refresh in a step; None without clusters."""
+    return None if system.clusters is None else system.clusters.table.states
+
+
+def place_ghost_members(system: System) -> None:
+    """Write the copies of members from the states of their clusters that have come."""
+    if system.clusters is not None and system.particles.ghosts:
+        packed = system.pair_contacts.packed(system.particles.count + system.particles.ghosts)
+        system.clusters.place_ghosts(system.constants.step, packed)
+
+
+def whole_clusters(particles: Particles, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ids of particles of this rank with those of all members of their clusters."""
+    chosen = np.isin(particles.id, ids)
+    clusters = np.unique(particles.cluster[chosen])
+    return particles.id[chosen | np.isin(particles.cluster, clusters[clusters > 0])]
+
+
+def with_members_together(order: NDArray[np.int32], particles: Particles) -> NDArray[np.int32]:
+    """Return an order of owned particles in which the members of a cluster follow each other, by their ids.
+
+    A cluster stands where the first of its members stood. A step goes through clusters, and then reads memory from one
+    end to the other.
+    """
+    cluster = particles.cluster[order]
+    members = np.flatnonzero(cluster)
+    if not len(members):
+        return order
+    first = np.arange(len(order))
+    _, begin, of_cluster = np.unique(cluster[members], return_index=True, return_inverse=True)
+    first[members] = members[begin[of_cluster]]
+    return order[np.lexsort((particles.id[order], first))]
+
+
+def keep_clusters(system: System, removed: NDArray[np.int64]) -> None:
+    """Have no clusters any more that have one of these numbers; 0 is none."""
+    if system.clusters is not None and len(removed):
+        table = system.clusters.table
+        table.keep(~np.isin(table.number[: table.count], removed))
+
+
+def place_written_clusters(system: System) -> None:
+    """Bring the members where a script may have moved their clusters, whose orientations become of unit length."""
+    if system.clusters is None:
+        return
+    table = system.clusters.table
+    table.orientation[:] /= np.linalg.norm(table.orientation, axis=1, keepdims=True)
+    place_all_members(table, system.particles, system.constants.density)

@@ -1,0 +1,264 @@
+"""Numbers of collisions by the energy they lose, of all ranks: while a case runs, in checkpoints, and in a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.collisions import LOSSES, CollisionCounts, kinds_of
+from pdem.engine.named_events import name_key
+from pdem.foundation.errors import CheckpointError, InputError, name_hint
+from pdem.foundation.files import write_file
+from pdem.foundation.sums import NARROW_LIMBS, narrow_values, normalise
+from pdem.output.saving import writing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.case.schema import CaseData
+    from pdem.engine.system import System
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Columns = Mapping[str, NDArray[Any]]
+
+COLLISIONS = "collision_energies"
+"""Name of the group of a checkpoint: a row for each group of collisions and loss."""
+
+_HEAD = ("group", "loss", "lower [J]", "upper [J]", "count", "energy [J]")
+_REMEDY = "the run goes on from its last checkpoint once there is room"
+
+
+@dataclass(frozen=True)
+class CollisionEnergies:
+    """Collisions that have ended, by the energy they have lost.
+
+    Attributes
+    ----------
+    time : float
+        Until when they have been counted [s].
+    groups : tuple of str
+        Between whom: ``"glass-steel"``; ``"glass-wall:steel"`` with walls; with classes of size, counted from 1,
+        ``"glass/1-glass/2"``.
+    edges : (bins + 1,) array
+        Energies between bins [J], from 0 to infinity: the first and the last bin have what is outside the others. An
+        energy below 0, by rounding, is in the first.
+    counts : (groups, 3, bins) int64 array
+        Numbers of collisions, by losses ``"normal"``, ``"tangential"`` and ``"total"``.
+    energies : (groups, 3, bins) array
+        Their energies [J].
+    """
+
+    time: float
+    groups: tuple[str, ...]
+    edges: Floats
+    counts: Integers
+    energies: Floats
+
+    def spectrum(self, group: str | None = None, loss: str = "total") -> Integers:
+        """Return the number of collisions by bin (bins,), of a group or of all.
+
+        Raises
+        ------
+        InputError
+            If there is no such group or loss.
+        """
+        found: Integers = self._taken(self.counts, group, loss)
+        return found
+
+    def energy(self, group: str | None = None, loss: str = "total") -> Floats:
+        """Return the energy lost by bin (bins,) [J], of a group or of all.
+
+        Raises
+        ------
+        InputError
+            If there is no such group or loss.
+        """
+        found: Floats = self._taken(self.energies, group, loss)
+        return found
+
+    def _taken(self, values: NDArray[Any], group: str | None, loss: str) -> NDArray[Any]:
+        if loss not in LOSSES:
+            raise InputError(f"there is no loss {loss!r}; {name_hint(loss, LOSSES)}")
+        if group is not None and group not in self.groups:
+            raise InputError(f"there is no group of collisions {group!r}; {name_hint(group, self.groups)}")
+        rows = slice(None) if group is None else [self.groups.index(group)]
+        return np.asarray(values[rows, LOSSES.index(loss)].sum(axis=0))
+
+    def since(self, earlier: CollisionEnergies) -> CollisionEnergies:
+        """Return those that have ended after an earlier time of the same run.
+
+        Raises
+        ------
+        InputError
+            If the other ones have other groups or bins.
+        """
+        if earlier.groups != self.groups or not np.array_equal(earlier.edges, self.edges):
+            raise InputError(
+                "collisions of other groups or bins cannot be taken away; give those of the same run"
+            )
+        counts, energies = self.counts - earlier.counts, self.energies - earlier.energies
+        return CollisionEnergies(self.time, self.groups, self.edges, counts, energies)
+
+    def __repr__(self) -> str:
+        """Return how many there are, and their energy."""
+        total = LOSSES.index("total")
+        return (
+            f"CollisionEnergies({int(self.counts[:, total].sum()):,} collisions in {len(self.groups)} groups until "
+            f"{self.time:.6g} s, {float(self.energies[:, total].sum()):.6g} J)"
+        )
+
+
+def groups_of(case: CaseData, sizes: Sequence[float]) -> tuple[list[str], Integers]:
+    """Return the names of all groups of collisions, and that of each two kinds (K, K), see `Kinds.group`."""
+    classes = len(sizes) + 1
+    labels = [f"/{number + 1}" if sizes else "" for number in range(classes)]
+    kinds = [f"{name}{label}" for name, label in product(case.materials, labels)]
+    walls = list(case.materials)
+    names: list[str] = []
+    groups = np.zeros((len(kinds) + len(walls),) * 2, np.int64)
+    for first in range(len(kinds)):
+        for second in range(first, len(kinds)):
+            groups[first, second] = groups[second, first] = len(names)
+            names.append(f"{kinds[first]}-{kinds[second]}")
+        for wall, name in enumerate(walls):
+            groups[first, len(kinds) + wall] = groups[len(kinds) + wall, first] = len(names)
+            names.append(f"{kinds[first]}-wall:{name}")
+    return names, groups
+
+
+def collision_counts_of(system: System) -> CollisionCounts | None:
+    """Return the counts of a rank at time 0, None if the case does not ask for any."""
+    case, law = system.case, system.constants.law
+    wanted = case.output.collision_energies
+    if wanted is None:
+        return None
+    _, groups = groups_of(case, wanted.sizes)
+    materials = [case.material_index(wall.material) for wall in case.walls]
+    return CollisionCounts(law, kinds_of(law, groups, wanted.sizes, edges_of(case)), materials)
+
+
+def edges_of(case: CaseData) -> Floats:
+    """Return the energies between the bins of a case, rising [J]."""
+    wanted = case.output.collision_energies
+    assert wanted is not None
+    count = int(np.ceil(np.log10(wanted.highest / wanted.lowest) * wanted.per_decade - 1e-9))
+    return np.array([wanted.lowest * 10.0 ** (k / wanted.per_decade) for k in range(count + 1)])
+
+
+def collision_group(counts: CollisionCounts | None) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the part of this rank of the group of a checkpoint."""
+    if counts is None:
+        return {}
+    counts.normalise()
+    return {COLLISIONS: {"counts": counts.counts.copy(), "sums": counts.limbs.copy()}}
+
+
+def joined_collisions(system: System, local: Columns) -> dict[str, NDArray[Any]]:
+    """Return the group of a checkpoint from the parts of all ranks. Collective."""
+    wanted = system.case.output.collision_energies
+    assert wanted is not None
+    keys = [name_key(name) for name in groups_of(system.case, wanted.sizes)[0]]
+    return {"key": np.array(keys, np.int64), **_totals(system, local)}
+
+
+def _totals(system: System, local: Columns) -> dict[str, NDArray[Any]]:
+    """Return the counts and sums of all ranks. Collective."""
+    counts, limbs = (system.exchange.add(local[name]) for name in ("counts", "sums"))
+    normalise(limbs.reshape(-1, NARROW_LIMBS))
+    return {"counts": counts, "sums": limbs}
+
+
+def load_collisions(system: System, groups: Mapping[str, Columns]) -> None:
+    """Go on with the counts of a checkpoint, by groups; with other bins they begin anew. For the first rank."""
+    counts, stored = system.collisions, groups.get(COLLISIONS)
+    wanted = system.case.output.collision_energies
+    if (
+        counts is None
+        or stored is None
+        or wanted is None
+        or stored["counts"].shape[1:] != counts.counts.shape[1:]
+    ):
+        return
+    rows = {int(key): row for row, key in enumerate(stored["key"])}
+    for group, name in enumerate(groups_of(system.case, wanted.sizes)[0]):
+        if (row := rows.get(name_key(name))) is not None:
+            counts.counts[group], counts.limbs[group] = stored["counts"][row], stored["sums"][row]
+
+
+def collisions_of(system: System) -> CollisionEnergies:
+    """Return the collisions of all ranks until now, those groups that have some. Collective.
+
+    Raises
+    ------
+    InputError
+        On all ranks, if the case does not count them.
+    """
+    wanted = system.case.output.collision_energies
+    if system.collisions is None or wanted is None:
+        raise InputError("the case does not count collisions; give it output.collision_energies = {}")
+    joined = _totals(system, collision_group(system.collisions)[COLLISIONS])
+    some = np.flatnonzero(joined["counts"].any(axis=(1, 2)))
+    names, _ = groups_of(system.case, wanted.sizes)
+    edges = np.concatenate(([0.0], edges_of(system.case), [np.inf]))
+    counts = joined["counts"][some]
+    energies = narrow_values(joined["sums"][some].reshape(-1, NARROW_LIMBS)).reshape(counts.shape)
+    return CollisionEnergies(system.time, tuple(names[one] for one in some), edges, counts, energies)
+
+
+def write_collisions(path: Path, found: CollisionEnergies) -> None:
+    """Write collisions into a table in the place of an earlier one: a line for each bin that has some.
+
+    Raises
+    ------
+    CheckpointError
+        If it cannot be written.
+    """
+    text = io.StringIO(newline="")
+    text.write(f"# collisions until {found.time!r} s\n")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(_HEAD)
+    for group, loss, column in np.argwhere(found.counts > 0).tolist():
+        table.writerow(
+            (
+                found.groups[group], LOSSES[loss], repr(float(found.edges[column])),
+                repr(float(found.edges[column + 1])), int(found.counts[group, loss, column]),
+                repr(float(found.energies[group, loss, column])),
+            )
+        )  # fmt: skip
+    with writing(path, _REMEDY):
+        write_file(path, text.getvalue())
+
+
+def read_collisions(path: Path, edges: Floats) -> CollisionEnergies:
+    """Return the collisions of a table, for the energies between bins that the case has [J].
+
+    Raises
+    ------
+    CheckpointError
+        If it is no such table.
+    """
+    try:
+        first, *lines = path.read_text(encoding="utf-8").splitlines()
+        time = float(first.split()[-2])
+        rows = list(csv.reader(lines[1:]))
+        groups = tuple(dict.fromkeys(row[0] for row in rows))
+        limits = np.concatenate(([0.0], edges, [np.inf]))
+        counts = np.zeros((len(groups), len(LOSSES), len(limits) - 1), np.int64)
+        energies = np.zeros(counts.shape)
+        for group, loss, lower, _, count, energy in rows:
+            place = groups.index(group), LOSSES.index(loss), int(np.searchsorted(limits, float(lower)))
+            counts[place], energies[place] = int(count), float(energy)
+    except (OSError, ValueError, IndexError) as error:
+        raise CheckpointError(
+            f"{path}: is no table of collisions of pdem or is damaged ({error}); run the case again"
+        ) from error
+    return CollisionEnergies(time, groups, limits, counts, energies)

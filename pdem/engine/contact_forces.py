@@ -1,0 +1,351 @@
+"""The contacts of a rank in a step, or in several with the same lists: what kernels are given, and what they find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.pairs import runs as runs_of_pairs
+from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
+from pdem.contact.pairs.due_candidates import STEP, count_step_of_all, longest_of_workers, longest_step
+from pdem.contact.pairs.force_sums import sum_forces
+from pdem.contact.pairs.kept_forces import keep_forces
+from pdem.contact.step_calls import Between, PairCalls, WallCalls
+from pdem.contact.steps import (
+    BEGUN,
+    CODE,
+    COUNTED,
+    DEEP_PAIR,
+    DEEP_WALL,
+    EARLY,
+    ENDED,
+    EXCHANGE,
+    LATE,
+    MOVES,
+    OUTCOME,
+    PAIRS,
+    SUM,
+    SWAPS,
+    TAKEN,
+    TIMES,
+    UNFINISHED,
+    WAIT,
+    WALLS,
+    take_steps,
+)
+from pdem.contact.walls.due_facets import OF_WALLS
+from pdem.containers.exchange import AGREED, calls_without
+from pdem.engine.blow_up import PAIR_OVERLAP, WALL_OVERLAP
+from pdem.engine.box_stress import begin_box_sums
+from pdem.engine.carried_particles import finish_carried
+from pdem.engine.cluster_steps import contact_parameters, place_ghost_members
+from pdem.engine.driven_walls import finish_driven
+from pdem.engine.own_force_kicks import kick_own
+from pdem.engine.wall_wear import looks_at_each_step, note_wall_contacts
+from pdem.foundation.kernel_calls import PythonCall, call_of
+from pdem.motion.integration import FINE
+from pdem.motion.planned_walls import NO_PLAN, place_walls
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.arguments import Kick
+    from pdem.containers.exchange import ExchangeCalls
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+    from pdem.motion.planned_walls import PlannedWalls
+
+
+def compute_contact_forces(
+    system: System,
+    dt: float,
+    phases: Phases,
+    *,
+    same_lists: bool = False,
+    ahead: bool = False,
+    keep: bool = False,
+) -> None:
+    """Compute the contact forces on owned particles and kick these by the second half of the step.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    dt : float
+        Time step [s]; 0 to compute forces only, without a kick.
+    phases : Phases
+        The stopwatch.
+    same_lists : bool
+        Lists are those of the last step: positions of ghosts are on their way, and contacts between owned particles
+        are computed before they are waited for.
+    ahead : bool
+        Also begin the next step.
+    keep : bool
+        Leave the forces of all contacts, see `pdem.contact.pairs.kept_forces`.
+    """
+    particles, pairs = system.particles, system.pair_contacts
+    pairs.begin(particles, system.constants.density, packed=same_lists)
+    keep_forces(pairs, particles, keep)
+    begin_box_sums(system)
+    system.columns_are_current = not ahead
+    contacts = ContactSteps(system, dt, phases, ahead=ahead)
+    contacts.take(1, updates=same_lists and system.exchange.size > 1)
+    code = max(contacts.code, finish_carried(system, contacts.kick))
+    system.pending_drift = code if ahead else None
+    phases.lap("sum")
+    finish_driven(system, 0.5 * dt, phases)
+    if dt > 0.0 and system.own_forces.all is not None:
+        kick_own(system, system.time, 0.5 * dt)
+        phases.lap("own forces")
+
+
+class ContactSteps:
+    """The contacts of a step, or of several with the same lists: what kernels are given, and what they find.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    dt : float
+        Time step [s]; 0 to compute forces only.
+    phases : Phases
+        The stopwatch.
+    ahead : bool
+        Whether each step also begins the next one.
+    ranks : ExchangeCalls, optional
+        How kernels agree with other ranks on each step, and refresh ghosts; by default Python does that.
+    planned : PlannedWalls, optional
+        By which walls move in each step; by default they are in place.
+
+    Attributes
+    ----------
+    kick : Kick
+        How forces act.
+    """
+
+    def __init__(
+        self, system: System, dt: float, phases: Phases, *, ahead: bool, ranks: ExchangeCalls | None = None,
+        planned: PlannedWalls | None = None,
+    ) -> None:  # fmt: skip
+        self._system, self._phases = system, phases
+        self._ranks = calls_without() if ranks is None else ranks
+        self._other_phases = {} if ranks is None else {"exchange": EXCHANGE, "wait": WAIT}
+        self._planned = planned
+        if planned is not None:
+            self._other_phases["walls move"] = MOVES
+        self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
+        self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
+        self._outcome[CODE] = system.pending_drift or FINE
+        self._swaps = 0
+        if system.moving_box is not None and ahead:
+            self._have_own_box()
+        self._walls, self._pairs = self._wall_calls(), self._pair_calls()
+
+    def _have_own_box(self) -> None:
+        """Have arrays of the box that stay where they are from step to step, see `follow_box`."""
+        images = np.empty_like(self._parameters.images)
+        sides, box = np.empty_like(self.kick.sides), np.empty_like(self.kick.box)
+        self._parameters = self._parameters._replace(images=images)
+        self.kick = self.kick._replace(sides=sides, box=box)
+        self.follow_box()
+
+    def follow_box(self) -> None:
+        """Have kernels know a box that deforms at the end of the present step, and at that of the next."""
+        box, step = self._system.moving_box, self._system.step
+        if box is not None:
+            assert self._parameters.images is not None
+            assert self.kick.box is not None
+            self._parameters.images[:] = box.images(step)
+            self.kick.sides[:], self.kick.box[:] = box.sides(step + 1), box.images(step + 1)
+
+    @property
+    def code(self) -> int:
+        """Largest code of particles that were advanced in the last step, see `pdem.motion.integration.FINE`."""
+        return int(self._outcome[CODE])
+
+    @property
+    def agreed(self) -> NDArray[np.int64] | None:
+        """What ranks have agreed on for the step after those that are done, None if they have not looked at it."""
+        return self._ranks.status[AGREED] if self._outcome[BEGUN] else None
+
+    @property
+    def taken(self) -> int:
+        """How many steps are done."""
+        return int(self._outcome[TAKEN])
+
+    def take(self, most: int, *, updates: bool = False, begin: PythonCall | None = None) -> int:
+        """Take steps; return how many, fewer than `most` if somebody has to look at something before the next one.
+
+        Parameters
+        ----------
+        most : int
+            At most so many.
+        updates : bool
+            Whether ghosts are on their way in every step, and are waited for.
+        begin : PythonCall, optional
+            Called at the begin of each step, which is not taken unless it returns 0.
+        """
+        system = self._system
+        counts = system.wear is not None or system.collisions is not None
+        walls = PythonCall(self._note_walls) if looks_at_each_step(system) else None
+        waits = updates and self._ranks.finish_update == 0
+        ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=waits)) if waits or counts else None
+        between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
+        self._note_last_step()
+        limbs = system.ended_energies.limbs
+        ranks, pairs = tuple(self._ranks), tuple(self._pairs)
+        take_steps(most, tuple(between), ranks, self._walls, pairs, limbs, self._outcome, self._times)
+        system.exchange.check_calls(self._ranks.status)
+        for call in (begin, walls, ghosts):
+            if call is not None:
+                call.reraise()
+        stage = int(self._outcome[UNFINISHED])
+        self.note()
+        if stage:
+            self._finish(stage, updates=updates)
+        taken = self.taken + (stage > 0)
+        system.pair_contacts.due_values.has_longest = self.kick.ahead and taken > 0
+        return taken
+
+    def _note_last_step(self) -> None:
+        """Have known how far owned particles have moved in the step that has brought them to where they are."""
+        system, pairs = self._system, self._system.pair_contacts
+        owned, due = system.particles.count, pairs.due_values
+        if system.carriers is not None or system.moving_box is not None:
+            due.path[STEP] = np.inf
+        elif due.has_longest:
+            due.path[STEP] = longest_of_workers(pairs.workers, pairs.storage.work)
+        else:
+            due.path[STEP] = longest_step(owned, 2.0 * self.kick.half, pairs.packed(owned))
+        self.note_wall_step()
+
+    def note_wall_step(self) -> None:
+        """Have known how far walls have moved in the step that has brought them to where they are."""
+        walls, contacts = self._system.moving_walls, self._system.wall_contacts
+        if walls is not None and contacts is not None:
+            contacts.path[OF_WALLS] = walls.largest_displacement if walls.moves else 0.0
+
+    def _count_step_of_ghosts(self) -> None:
+        """Add the step of ghosts, which are where they are now, to the path of all."""
+        particles, pairs = self._system.particles, self._system.pair_contacts
+        rows = particles.count + particles.ghosts
+        count_step_of_all(
+            2.0 * self.kick.half, particles.count, rows, pairs.packed(rows), pairs.due_values.path
+        )
+
+    def note(self) -> None:
+        """Have known what kernels have found so far."""
+        system, outcome, times = self._system, self._outcome, self._times
+        walls = {} if self._walls is None else {"walls": WALLS}
+        parts = {"pairs": PAIRS, "sum": SUM, **walls, **self._other_phases}
+        self._phases.divide({phase: int(times[part]) for phase, part in parts.items()})
+        system.ended_energies.count(int(times[COUNTED]))
+        times[:] = 0
+        record_overlap_error(system, int(outcome[DEEP_PAIR]))
+        self._note_walls()
+        if system.collisions is not None:
+            runs = self._pairs.evaluated[0]
+            system.pair_contacts.count_collisions(runs)
+            runs[:, runs_of_pairs.ENDED] = 0
+        outcome[DEEP_PAIR] = outcome[DEEP_WALL] = 0
+
+    def _note_walls(self) -> int:
+        system, contacts, outcome = self._system, self._system.wall_contacts, self._outcome
+        if contacts is None or outcome[SWAPS] == self._swaps:
+            return 0
+        if (outcome[SWAPS] - self._swaps) % 2:
+            contacts.swap()
+        self._swaps = int(outcome[SWAPS])
+        contacts.ended = int(outcome[ENDED])
+        if outcome[DEEP_WALL]:
+            system.errors.append((WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]), 0))
+        packed = system.pair_contacts.packed(system.particles.count)
+        note_wall_contacts(system, packed, self._parameters)
+        return 0
+
+    def _wait_for_ghosts(self, *, updates: bool) -> int:
+        """Let the ghosts be where they are now."""
+        self.note()
+        if updates:
+            self._system.exchange.finish_update()
+            place_ghost_members(self._system)
+            self._phases.lap("exchange")
+        return 0
+
+    def _finish(self, stage: int, *, updates: bool) -> None:
+        """Finish the step that workers have left for want of room for contacts."""
+        system, pairs = self._system, self._system.pair_contacts
+        numbers = parameters_of(self._parameters, system.box)
+        rest = system.particles, numbers, system.ended_energies, self.kick
+        pairs.storage.resume()
+        found = [pairs.evaluate_runs(self._pairs.evaluated[0], stage == LATE, *rest)]
+        if stage == EARLY:
+            self._wait_for_ghosts(updates=updates)
+            self._count_step_of_ghosts()
+            found.append(pairs.evaluate_runs(pairs.storage.plan(True, pairs.workers), True, *rest))
+        for deep, _ in found:
+            record_overlap_error(system, deep)
+        last = pairs.finish(system.particles, self.kick)
+        self._outcome[CODE] = max(self.code, last, *(code for _, code in found))
+
+    def _wall_calls(self) -> tuple[Any, ...] | None:
+        """Return what `take_steps` is given of contacts with walls, None without walls."""
+        contacts = self._system.wall_contacts
+        if contacts is None:
+            return None
+        contacts.measured, contacts.ended = True, 0
+        packed = self._system.pair_contacts.packed(self._system.particles.count)
+        contacts.swap()  # the next ones are written in place of those before the last
+        given = contacts.arguments(packed, self._parameters)
+        contacts.swap()
+        if contacts.calls is None:
+            tally, near, parameters, surface, motion, work, found, record = given
+            both = found[0], work, *record
+            contacts.calls = (
+                call_of(contacts.find_kernel, (tally, near, parameters, surface, *both)),
+                call_of(contacts.law_kernel, (near, parameters, surface, motion, *both)),
+            )
+        keeps, moves = contacts.law.has_ledger, self._wall_moves()
+        return tuple(
+            WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts, *moves)
+        )
+
+    def _wall_moves(self) -> tuple[Any, ...]:
+        """Return by what call walls are placed in each step, from which row of the plan on, and its arguments."""
+        if self._planned is None:
+            return 0, *NO_PLAN
+        arguments = self._planned.arguments(self._system.step)
+        return call_of(place_walls, arguments), *arguments
+
+    def _pair_calls(self) -> PairCalls:
+        """Return what `take_steps` is given of contacts between particles."""
+        system, pairs = self._system, self._system.pair_contacts
+        storage, numbers = pairs.storage, parameters_of(self._parameters, system.box)
+        rows = system.particles.count + system.particles.ghosts
+        runs = storage.plan(False, pairs.workers)
+        evaluated = pairs.arguments(runs, False, system.particles, numbers, self.kick)
+        summed = pairs.remaining(system.particles, self.kick)
+        if pairs.calls is None:
+            pairs.calls = call_of(pairs.kernel, evaluated), call_of(sum_forces, summed)
+        return PairCalls(
+            *pairs.calls, evaluated, summed, pairs.late_schedule, rows, storage.inner_number, storage.number,
+            storage.reserve, storage.forces.any_persistent, pairs.terms,
+        )  # fmt: skip
+
+
+def _kick(system: System, dt: float, *, ahead: bool) -> Kick:
+    contacts = system.wall_contacts
+    walls = NO_WALLS if contacts is None else (contacts.total, contacts.total_row)
+    motion = system.motion_at(system.step + ahead)
+    return kick_of(walls, 0.5 * dt, motion, system.fixed_columns, ahead=ahead)
+
+
+def record_overlap_error(system: System, deep: int) -> None:
+    """Record an error if `deep` > 0: candidate `deep` - 1 overlaps more than the limit."""
+    if deep:
+        ids = system.particles.column("id")
+        a, b = system.pair_contacts.lower[deep - 1], system.pair_contacts.higher[deep - 1]
+        system.errors.append((PAIR_OVERLAP, int(ids[a]), int(ids[b])))

@@ -1,0 +1,122 @@
+"""How many contacts bodies have, with and without those of bodies that do not carry. All are integers.
+
+Bodies are those of `pdem.engine.bodies`, in their order: single spheres, then clusters with all their members.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.engine.bodies import count_of_bodies, singles_of
+from pdem.foundation.fields import PACKED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.clusters import ShapeArrays
+    from pdem.engine.acting_contacts import ActingContacts
+    from pdem.engine.system import System
+
+    Indices = NDArray[np.int64]
+    Booleans = NDArray[np.bool_]
+
+
+def rows_of_bodies(system: System) -> Indices:
+    """Return for each owned particle (n,) the number of its body among those of this rank.
+
+    That of particles that are fixed is behind all others.
+    """
+    own, single = system.particles, singles_of(system)
+    if isinstance(single, slice):
+        return np.arange(own.count)
+    count = int(np.count_nonzero(single))
+    rows = np.full(own.count, count_of_bodies(system))
+    rows[single] = np.arange(count)
+    if system.clusters is not None:
+        member = own.cluster != 0
+        rows[member] = count + system.clusters.table.rows_of(own.cluster[member])
+    return rows
+
+
+def contact_numbers(
+    system: System, contacts: ActingContacts, body: Indices, carries: Booleans | None = None
+) -> Indices:
+    """Return the number of contacts of each body of this rank, with particles and walls.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    contacts : ActingContacts
+        Those of its particles.
+    body : (n,) int64 array
+        Of its particles, see `rows_of_bodies`.
+    carries : (m,) bool array, optional
+        Of owned particles and ghosts: contacts with others do not count.
+    """
+    owned, pair = system.particles.count, contacts.is_pair
+    if carries is not None:
+        counts = carries[contacts.first] & (carries[contacts.second] | ~pair)
+        contacts, pair = contacts.take(counts), pair[counts]
+    ends = np.concatenate((contacts.first, contacts.second[pair]))
+    return np.bincount(body[ends[ends < owned]], minlength=int(body.max(initial=-1)) + 1)
+
+
+def without_rattlers(system: System, contacts: ActingContacts, body: Indices) -> tuple[Indices, Booleans]:
+    """Return the contacts among bodies that carry, of each body of this rank, and which those are. Collective.
+
+    A body with fewer than `fewest_contacts` is taken out, and again who has too few without it.
+    """
+    owned, ghosts = system.particles.count, system.particles.ghosts
+    carries, core = np.ones(owned + ghosts, np.bool_), np.ones(int(body.max(initial=-1)) + 1, np.bool_)
+    bodies = min(count_of_bodies(system), len(core))
+    # what is fixed holds
+    least = np.concatenate((fewest_contacts(system, bodies), np.zeros(len(core) - bodies, np.int64)))
+    while True:
+        numbers = contact_numbers(system, contacts, body, carries)
+        fewer = core & (numbers < least)
+        if not system.exchange.largest(np.array([np.count_nonzero(fewer)]))[0]:
+            return np.where(core, numbers, 0), core
+        core &= ~fewer
+        carries[:owned] = core[body]
+        _tell_ghosts(system, carries)
+
+
+def fewest_contacts(system: System, bodies: int) -> Indices:
+    """Return how many contacts each of the bodies of this rank needs to be in balance.
+
+    With friction two opposite ones do. Without it forces along the normals have to hold each other in all directions,
+    and their torques about all axes about which contacts can turn the body: none for a sphere, two for spheres in a
+    row, three for others. One more is needed than there are of these, or as many where gravity acts.
+    """
+    if system.constants.law.tangential is not None:
+        return np.full(bodies, 2)
+    free = np.full(bodies, system.dimension)
+    if system.clusters is not None and len(system.clusters.table):
+        table = system.clusters.table
+        free[-len(table) :] += _axes_of_turning(table.shapes, system.dimension)[table.shape.astype(np.int64)]
+    return free + (0 if system.constants.gravity.any() else 1)
+
+
+def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Indices:
+    """Return about how many axes forces along normals can turn each shape, by how its spheres lie."""
+    ends = zip(shapes.begin[:-1], shapes.begin[1:], strict=True)
+    ranks = []
+    for begin, end in ends:
+        offset = shapes.offset[begin:end]
+        ranks.append(
+            int(np.linalg.matrix_rank(offset - offset[0], tol=1e-9 * float(shapes.radius[begin:end].max())))
+        )
+    turns = (0, 1, 1, 1) if dimension == 2 else (0, 2, 3, 3)
+    return np.array([turns[rank] for rank in ranks], np.int64)
+
+
+def _tell_ghosts(system: System, carries: Booleans) -> None:
+    """Write to ghosts what their owners have found. Collective."""
+    rows = np.zeros((len(carries), PACKED))
+    rows[:, 0] = carries
+    system.exchange.begin_update(rows)
+    system.exchange.finish_update()
+    carries[:] = rows[:, 0] > 0.5

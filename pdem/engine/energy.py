@@ -1,0 +1,298 @@
+"""The energy ledger: stored energies, losses, work and outflow.
+
+Every sum over particles and contacts is exact (`pdem.foundation.sums`), so the ledger has the same bits for
+any number of ranks and threads. A contact between ranks is counted by the owner of its lower particle.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.gravity import gravity_changes
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.contact.law.elastic import elastic_energies, elastic_state
+from pdem.engine.bodies import count_of_bodies, sphere_masses
+from pdem.engine.cluster_energy import cluster_energies
+from pdem.foundation.geometry_kernels import SPHERE_INERTIA
+from pdem.foundation.kernels import kernel
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.schema import CaseData
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.containers.particles import Particles
+    from pdem.engine.setup import Constants
+    from pdem.engine.system import System
+
+STORED_TERMS = (
+    "translation", "rotation", "gravity", "elastic", "tangential", "body_motion", "body_gravity", "rolling_spring",
+    "twisting_spring",
+)  # fmt: skip
+"""Stored energies: of particles, of contacts, and of walls that are free bodies."""
+
+LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic")
+"""Energies lost in contacts."""
+
+SUPPLIED_TERMS = ("wall_work", "gravity_work", "own_forces", "box_work")
+"""Energies delivered by walls that move, by gravity that changes, by own forces, and by a box that deforms."""
+
+REMOVED_TERMS = ("outflow", "stages")
+"""Energies taken out with particles, and by what changes at the begin of stages."""
+
+TERMS = (*STORED_TERMS, *LOST_TERMS, *SUPPLIED_TERMS, *REMOVED_TERMS)
+
+BALANCE = dict.fromkeys((*STORED_TERMS, *LOST_TERMS, *REMOVED_TERMS), 1) | dict.fromkeys(SUPPLIED_TERMS, -1)
+"""Signs of the terms in the balance, which is constant but for the error of integration."""
+
+OPTIONAL_TERMS = (
+    "rolling_spring",
+    "twisting_spring",
+    "adhesion",
+    "twisting",
+    "plastic",
+    "gravity_work",
+    "stages",
+    "own_forces",
+    "box_work",
+)
+"""Terms that not every case has."""
+
+STATE_TERMS = ("translation", "rotation", "gravity", "elastic", "body_motion", "body_gravity")
+"""Terms that follow from the present state, without accounts of contacts."""
+
+
+def terms_of(law: ContactLaw, case: CaseData, *, own_forces: bool) -> tuple[str, ...]:
+    """Return the terms of the ledger of a case with a contact law, with or without own forces."""
+    if not law.has_ledger:
+        return STATE_TERMS
+    used = {term for one in law.energies for term in (one.lasting, one.ended)}
+    used |= ({"gravity_work"} if gravity_changes(case) else set()) | ({"stages"} if case.stages else set())
+    used |= {"own_forces"} if own_forces else set()
+    return tuple(term for term in TERMS if term not in OPTIONAL_TERMS or term in used)
+
+
+def terms_of_run(system: System) -> tuple[str, ...]:
+    """Return the terms of the ledger of a run."""
+    return terms_of(system.constants.law, system.case, own_forces=system.own_forces.all is not None)
+
+
+@kernel
+def _owned_contact_columns(
+    owned: int,
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    radius: NDArray[np.float64],
+    material: NDArray[np.int32],
+    materials: int,
+    overlap: NDArray[np.float64],
+    effective: NDArray[np.float64],
+    pair: NDArray[np.int32],
+) -> tuple[int, float]:
+    """Write effective radius [m] and pair of materials of owned contacts; return their number and the largest overlap.
+
+    The overlap is over the smaller radius. The owner of the lower particle owns a contact; `pair` of others is -1.
+    """
+    number = 0
+    largest = 0.0
+    for c in range(len(lower)):
+        i, j = lower[c], higher[c]
+        pair[c] = -1
+        if i >= owned:
+            continue
+        number += 1
+        effective[c] = radius[i] * radius[j] / (radius[i] + radius[j])
+        pair[c] = material[i] * materials + material[j]
+        largest = max(largest, max(overlap[c], 0.0) / min(radius[i], radius[j]))
+    return number, largest
+
+
+class Measures:
+    """Energies, contact numbers and the largest overlap at one time, over all ranks.
+
+    Attributes
+    ----------
+    energies : dict of str to float
+        The terms of the ledger [J], see `terms_of`.
+    particles, pair_contacts, wall_contacts : int
+        Numbers of them; a cluster is one particle, and those that are fixed do not count.
+    largest_overlap : float
+        Over the smaller radius.
+    """
+
+    def __init__(self, system: System) -> None:
+        sums, pairs, walls, largest = local_sums(system)
+        counts = np.array([[count_of_bodies(system), pairs, walls, _with_fixed(system)]], np.int64)
+        total = system.exchange.add(sums.limbs)
+        self.particles, self.pair_contacts, self.wall_contacts, self._fixed = system.exchange.add(counts)[
+            0
+        ].tolist()
+        values = ExactSums(TERMS, total).values()
+        self.energies = {name: values[name] for name in terms_of_run(system)}
+        self.largest_overlap = float(system.exchange.largest(np.array([largest]))[0])
+
+    def __repr__(self) -> str:
+        """Return the numbers and the energies that are not zero."""
+        energies = ", ".join(f"{name} {value:.6g} J" for name, value in self.energies.items() if value)
+        return (
+            f"Measures({self.particles} particles, {self.pair_contacts} pair and {self.wall_contacts} wall contacts, "
+            f"largest overlap {100 * self.largest_overlap:.3g} %{', ' if energies else ''}{energies})"
+        )
+
+    @property
+    def kinetic(self) -> float:
+        """Energy of translation and rotation [J]."""
+        return self.energies["translation"] + self.energies["rotation"]
+
+    @property
+    def dissipated(self) -> float:
+        """Energy lost so far [J]."""
+        return math.fsum(self.energies.get(name, 0.0) for name in LOST_TERMS)
+
+    @property
+    def balance(self) -> float:
+        """Stored energy, losses and outflow less work [J]: constant but for the error of integration."""
+        return math.fsum(sign * self.energies.get(name, 0.0) for name, sign in BALANCE.items())
+
+    @property
+    def contacts_per_particle(self) -> float:
+        """Mean number of contacts of a particle that can move."""
+        return (2 * self.pair_contacts - self._fixed + self.wall_contacts) / max(self.particles, 1)
+
+
+def _with_fixed(system: System) -> int:
+    """Return how many contacts between particles that this rank counts have one that is fixed."""
+    if not system.constants.has_fixed:
+        return 0
+    pairs, fixed = system.pair_contacts, system.particles.column("fixed")
+    lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
+    mine = lower < system.particles.count
+    return int(np.count_nonzero((fixed[lower[mine]] != 0) | (fixed[higher[mine]] != 0)))
+
+
+def local_sums(system: System) -> tuple[ExactSums, int, int, float]:
+    """Return what this rank has of all terms, its pair and wall contacts, and their largest relative overlap."""
+    sums = ExactSums(TERMS)
+    _add_particles(system, sums)
+    pairs, largest = _add_pairs(system, sums)
+    walls, largest_wall = _add_walls(system, sums)
+    _add_driven(system, sums)
+    for name, row in zip(system.ended_energies.names, system.ended_energies.limbs, strict=True):
+        sums.limbs[TERMS.index(name)] += row
+    sums.normalise()
+    return sums, pairs, walls, max(largest, largest_wall)
+
+
+def _add_particles(system: System, sums: ExactSums) -> None:
+    energies = particle_energies(system.particles, system.constants)
+    names = ["translation", "rotation", *(len(energies) - 2) * ["gravity"]]
+    sums.add_rows(names, np.array(energies))
+    if system.moving_box is not None:
+        sums.add("box_work", system.particles.box_work)
+    if system.clusters is not None:
+        sums.add_rows(names, np.array(cluster_energies(system.clusters.table, system.constants)))
+
+
+def particle_energies(
+    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
+) -> list[NDArray[np.float64]]:
+    """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity.
+
+    Those of the members of clusters are 0: the clusters have them, see `pdem.engine.cluster_energy`; and so are
+    those of fixed particles. In a box that deforms energies are those of the motion relative to it.
+    """
+    radius, spin = columns["radius"], columns["angular_velocity"]
+    speed = constants.own_velocity(columns["position"], columns["velocity"])
+    mass = masses_of_spheres(columns, constants)
+    return [
+        0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
+        0.5 * SPHERE_INERTIA * mass * radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2),
+        *gravity_energies(columns, constants),
+    ]
+
+
+def masses_of_spheres(
+    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
+) -> NDArray[np.float64]:
+    """Return the masses of single spheres that can move [kg], 0 of members of clusters and of fixed particles."""
+    mass = sphere_masses(columns["radius"], constants.density[columns["material"]])
+    mass = np.where(columns["cluster"] == 0, mass, 0.0) if constants.law.has_clusters else mass
+    return np.where(columns["fixed"] == 0, mass, 0.0) if constants.has_fixed else mass
+
+
+def gravity_energies(
+    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
+) -> list[NDArray[np.float64]]:
+    """Return energies of particles in gravity [J], for each axis along which gravity acts."""
+    mass = masses_of_spheres(columns, constants)
+    return [
+        -constants.gravity[axis]
+        * mass
+        * (columns["position"][:, axis] + constants.period[axis] * columns["image"][:, axis])
+        for axis in np.flatnonzero(constants.gravity * constants.free[:3])
+    ]
+
+
+def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
+    pairs, constants, column = system.pair_contacts, system.constants, system.particles.column
+    number, largest = 0, 0.0
+    for touching, histories in pairs.pieces():
+        overlap, count = histories[OVERLAP], len(touching)
+        effective, pair = np.empty(count), np.empty(count, np.int32)
+        owned, deepest = _owned_contact_columns(
+            system.particles.count, pairs.lower[touching], pairs.higher[touching], column("radius"),
+            column("material"), len(constants.density), overlap, effective, pair,
+        )  # fmt: skip
+        number, largest = number + owned, max(largest, deepest)
+        is_owned = pair >= 0
+        elastic = elastic_energies(
+            constants.law, constants.table, elastic_state(pairs.law, histories).of(is_owned), effective[is_owned],
+            pair[is_owned],
+        )  # fmt: skip
+        sums.add("elastic", elastic)
+        _add_accounts(sums, pairs.law, histories[pairs.law.first_energy :, is_owned])
+    return int(number), float(largest)
+
+
+def _add_accounts(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:
+    """Add the accounts (accounts, n) of lasting contacts to their terms of the ledger."""
+    rows = [(one.lasting, row) for one, row in zip(law.energies, accounts, strict=True) if one.lasting]
+    if rows and accounts.size:
+        sums.add_rows([name for name, _ in rows], np.array([row for _, row in rows]))
+
+
+def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
+    walls = system.wall_contacts
+    if walls is None:
+        return 0, 0.0
+    particle, state, material = walls.elastic_state()
+    own, constants = system.particles, system.constants
+    radius = own.radius[particle]
+    pair = own.material[particle] * len(constants.density) + material
+    sums.add("elastic", elastic_energies(constants.law, constants.table, state, radius, pair))
+    if walls.law.has_ledger:
+        *accounts, work = walls.energies()
+        _add_accounts(sums, walls.law, np.array(accounts))
+        sums.add("wall_work", work)
+    return len(radius), float((state.overlap / radius).max(initial=0.0))
+
+
+def _add_driven(system: System, sums: ExactSums) -> None:
+    """Add what every rank has the same of, on rank 0 only: of free bodies, driven walls and a driven box."""
+    if system.exchange.rank != 0:
+        return
+    if system.moving_box is not None:
+        sums.add("box_work", np.array([system.box_drive.half_steps]))
+    if system.moving_walls is None:
+        return
+    for wall, drive in zip(system.moving_walls.drives, system.moving_walls.driven, strict=True):
+        sums.add("wall_work", np.array([drive.work]))
+        if system.moving_walls.present[wall]:
+            sums.add("body_motion", np.array([drive.kinetic()]))
+            sums.add("body_gravity", np.array([drive.potential()]))

@@ -1,0 +1,174 @@
+"""Averages over time of continuum fields, while a case runs.
+
+Sums over the cells of a grid have the same bits on any ranks and threads (`pdem.continuum.sums`), every rank has all of
+them, and they are added up over time sample after sample: so do averages. Samples are taken at steps that follow from
+the case; what has been added up since the last written field is part of a checkpoint.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.continuum.fields import ContinuumFields
+from pdem.continuum.grid import grid_of
+from pdem.continuum.layout import SUMS
+from pdem.continuum.sums import Rooms
+from pdem.engine.named_events import NEVER, name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.continuum.grid import Grid
+
+    Floats = NDArray[np.float64]
+    Groups = Mapping[str, Mapping[str, NDArray[Any]]]
+
+AVERAGES, CELLS = "field_averages", "field_sums"
+"""Names of the groups of a checkpoint: a row for each average, and for each cell of each of its classes."""
+
+
+class FinishedFields(NamedTuple):
+    """Fields that are ready to be written: the step at which they were, and of how many samples they are the mean."""
+
+    step: int
+    samples: int
+    fields: ContinuumFields
+
+
+class FieldAverage:
+    """One of the ``[[fields]]`` of a case, and what it has added up since it was written last.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    index : int
+        Number of the fields.
+    step : float
+        Time step [s].
+
+    Attributes
+    ----------
+    name : str
+        From the case.
+    grid, now : Grid
+        The cells, as the case has them and at the last sample: in a box that deforms they follow it.
+    materials : list of str
+        Those of which there are parts, none if there are not.
+    interval, window : int
+        Steps between two samples, and between two fields that are written: at multiples of these numbers.
+    samples, last : int
+        Samples that have been added up, and step of the last one.
+    sums : (classes, cells, SUMS) array
+        What has been added up; of cells that have become larger or smaller in proportion to what they were.
+    finished : FinishedFields or None
+        The last ones.
+    """
+
+    def __init__(self, case: Case, index: int, step: float) -> None:
+        section = case.fields[index]
+        self.name, self.key = section.name, name_key(section.name)
+        corners = section.lower, section.upper
+        self.grid = grid_of(corners, section.cells, section.width, section.kernel, case.domain.dimension)
+        self.now = self.grid
+        self.materials = list(case.materials) if section.by == "material" else []
+        self.interval, samples = section.steps(step)
+        self.window = self.interval * samples
+        self.samples = self.last = 0
+        self.sums = np.zeros((max(len(self.materials), 1), self.grid.total, SUMS))
+        self.finished: FinishedFields | None = None
+
+    @property
+    def next_step(self) -> int:
+        """Step of the next sample."""
+        return (self.last // self.interval + 1) * self.interval
+
+    @property
+    def present(self) -> ContinuumFields:
+        """The mean of the samples so far, or what was written last if there is none since."""
+        if self.samples == 0 and self.finished is not None:
+            return self.finished.fields
+        means = self.sums / max(self.samples, 1)
+        return ContinuumFields.of_sums(self.grid, means, self.materials).on(self.now)
+
+    def add(self, sums: Floats, step: int, now: Grid) -> None:
+        """Add a sample over the cells as they are now; at the end of a window the mean is finished."""
+        ratio = self.grid.volume / now.volume
+        self.sums += sums if ratio == 1.0 else ratio * sums
+        self.now = now
+        self.samples, self.last = self.samples + 1, step
+        if step % self.window == 0:
+            self.finished = FinishedFields(step, self.samples, self.present)
+            self.sums[:] = 0.0
+            self.samples = 0
+
+
+class FieldAverages:
+    """All averages of a case.
+
+    Attributes
+    ----------
+    averages : list of FieldAverage
+        In the order of the case.
+    next_step : int
+        Step of the next sample of any, `NEVER` if there is none.
+    rooms : Rooms
+        Arrays that all of them write in.
+    """
+
+    def __init__(self, averages: Sequence[FieldAverage] = ()) -> None:
+        self.averages, self.rooms = list(averages), Rooms()
+        self.plan()
+
+    def plan(self) -> None:
+        """Find the step of the next sample."""
+        self.next_step = min((one.next_step for one in self.averages), default=NEVER)
+
+
+def field_averages_of(case: Case, step: float) -> FieldAverages:
+    """Return the averages of a case at time 0, with a time step [s]."""
+    return FieldAverages([FieldAverage(case, index, step) for index in range(len(case.fields))])
+
+
+def average_groups(averages: FieldAverages) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the groups of a checkpoint for averages; the same on every rank."""
+    if not averages.averages:
+        return {}
+    begun = [one for one in averages.averages if one.samples]
+    rows = [one.sums.reshape(-1, SUMS) for one in begun]
+    return {
+        AVERAGES: {
+            "key": np.array([one.key for one in averages.averages], np.int64),
+            "samples": np.array([one.samples for one in averages.averages], np.int64),
+            "last": np.array([one.last for one in averages.averages], np.int64),
+            "lower": np.array([one.now.lower for one in averages.averages]),
+            "size": np.array([one.now.size for one in averages.averages]),
+        },
+        CELLS: {
+            "key": np.repeat(np.array([one.key for one in begun], np.int64), [len(row) for row in rows]),
+            "sums": np.concatenate(rows or [np.zeros((0, SUMS))]),
+        },
+    }  # fmt: skip
+
+
+def load_averages(averages: FieldAverages, step: int, groups: Groups) -> None:
+    """Go on at a step with the averages of a checkpoint, by name; those that it lacks, or of other cells, begin now."""
+    stored, cells = groups.get(AVERAGES, {}), groups.get(CELLS, {})
+    for one in averages.averages:
+        one.last = step
+        row = np.flatnonzero(stored.get("key", np.zeros(0)) == one.key)
+        if not len(row):
+            continue
+        mine = np.flatnonzero(cells["key"] == one.key)
+        one.last = int(stored["last"][row[0]])
+        if len(mine) == len(one.sums) * one.grid.total:
+            one.sums[:] = cells["sums"][mine].reshape(one.sums.shape)
+            one.samples = int(stored["samples"][row[0]])
+            if "size" in stored:  # earlier versions had none, and no boxes that deform
+                one.now = one.grid._replace(lower=stored["lower"][row[0]], size=stored["size"][row[0]])
+    averages.plan()

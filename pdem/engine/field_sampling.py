@@ -1,0 +1,105 @@
+"""Continuum fields of the present state: what a rank has of particles and contacts, shared among the cells of grids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.continuum.items import Matter, actions_of_contacts, joined, ways_of
+from pdem.continuum.moving_box import Frame, MovingImages
+from pdem.continuum.sums import field_sums
+from pdem.engine.acting_contacts import acting_on_walls, acting_parts, counted_ways
+from pdem.engine.bodies import bodies_of, sizes_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.continuum.grid import Grid
+    from pdem.continuum.items import Actions
+    from pdem.engine.acting_contacts import ActingContacts
+    from pdem.engine.system import System
+
+    Floats = NDArray[np.float64]
+    Present = tuple[Matter, list[Actions]]
+
+
+def sample_fields(system: System) -> None:
+    """Take the samples that are due at the present step. Collective, with columns that are up to date."""
+    averages = system.field_averages
+    due = [one for one in averages.averages if one.next_step <= system.step]
+    present = {split: _present(system, split=split) for split in {len(one.materials) > 0 for one in due}}
+    for one in due:
+        split = len(one.materials) > 0
+        grid = followed(system, one.grid)
+        one.add(present_sums(system, grid, len(one.materials), present[split]), system.step, grid)
+    averages.plan()
+
+
+def followed(system: System, grid: Grid) -> Grid:
+    """Return a grid that was given in the box of time 0, in the present box if it deforms."""
+    box = system.moving_box
+    if box is None:
+        return grid
+    begin = Frame.of_lengths(box.centre - 0.5 * box.begin, box.begin)
+    return begin.follow(grid, present_frame(system))
+
+
+def present_frame(system: System) -> Frame:
+    """Return the corners of the box at the present step, along open axes those of the domain."""
+    domain, box = system.case.domain, system.moving_box
+    if box is None:
+        return Frame(np.array(domain.lower), np.array(domain.upper))
+    lengths = np.array(box.at(system.step).lengths)
+    return Frame.of_lengths(box.centre - 0.5 * lengths, lengths)
+
+
+def present_sums(system: System, grid: Grid, materials: int, present: Present | None = None) -> Floats:
+    """Return the sums (classes, cells, SUMS) of the present state over the cells of a grid. Collective.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    grid : Grid
+        The cells.
+    materials : int
+        Number of materials of which there are parts; 0 for the whole alone.
+    present : (Matter, list of Actions), optional
+        What this rank has, if that is known already.
+    """
+    matter, actions = present or _present(system, split=materials > 0)
+    classes, rooms = max(materials, 1), system.field_averages.rooms
+    period, box = system.constants.period, system.moving_box
+    if box is not None:
+        images = MovingImages(box.shape(system.step), box.image_velocities(system.step))
+        period, matter, actions = images.repeated(grid, matter, actions)
+    return field_sums(grid, period, classes, matter, actions, system.exchange, rooms)
+
+
+def _present(system: System, *, split: bool) -> Present:
+    """Return particles, and what acts in the contacts that this rank counts, split by material or not. Collective."""
+    matter = _matter_of(system)
+    if split:
+        parts = [part.of_this_rank for part in acting_parts(system)]
+        return matter, [action for part in parts for action in _actions_of(system, part, split=True)]
+    centre, branch, force = counted_ways(system)
+    ways, walls = ways_of(centre, branch, force, np.zeros(len(force), np.int64)), acting_on_walls(system)
+    # few forces at walls are one part with their ways: each part takes as long as some hundred contacts to begin with
+    return matter, [ways, *([] if walls is None else [joined(_actions_of(system, walls, split=False))])]
+
+
+def _matter_of(system: System) -> Matter:
+    bodies = bodies_of(system)
+    size = sizes_of(bodies.radius, system.dimension)
+    return Matter(bodies.position, bodies.velocity, bodies.mass, size, bodies.material.astype(np.int64))
+
+
+def _actions_of(system: System, contacts: ActingContacts, *, split: bool) -> list[Actions]:
+    kinds, point = np.zeros((2, len(contacts.first)), np.int64), None
+    if split:
+        material, point = system.particles.column("material"), contacts.point
+        kinds[0], kinds[1] = material[contacts.first], material[contacts.second]  # of walls nothing is taken
+    return actions_of_contacts(
+        contacts.centre, contacts.branch, contacts.force, contacts.is_pair, kinds, point
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""Changes of gravity while a case runs, and what they cost.
+
+Between two changes gravity is constant, so that the energy of particles in it is a potential. Where it changes, that
+energy jumps by what turning the whole system has cost: the exact sum of the jumps is ``gravity_work`` of the ledger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.engine.cluster_energy import cluster_gravity_energies
+from pdem.engine.energy import gravity_energies
+from pdem.foundation.sums import ExactSums
+from pdem.motion.bodies import FreeBody
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.engine.system import System
+    from pdem.motion.drives import Drive
+
+
+def set_gravity(system: System) -> None:
+    """Give particles and bodies the gravity of the present step and stage."""
+    assert system.gravity is not None
+    system.gravity.plan(system.stages, system.step)
+    gravity = system.gravity.at(system.stages, system.step)
+    if np.array_equal(gravity, system.constants.gravity):
+        return
+    system.constants = replace(system.constants, gravity=gravity)
+    if system.moving_walls is not None:
+        give_bodies(system.case, system.moving_walls.drives, gravity)
+
+
+def give_bodies(case: Case, drives: Mapping[int, Drive], gravity: NDArray[np.float64]) -> None:
+    """Give the bodies on which gravity acts another one (3,) [m/s^2]."""
+    for wall, drive in drives.items():
+        body = case.walls[wall].body
+        if isinstance(drive, FreeBody) and body is not None and body.gravity:
+            drive.gravity = gravity
+
+
+def change_gravity(system: System) -> None:
+    """Set gravity to what it is from the present step on, and add what that costs to the energy ledger.
+
+    Columns of particles have to be up to date.
+    """
+    assert system.gravity is not None
+    before = _potential(system)
+    set_gravity(system)
+    work = _potential(system).limbs - before.limbs
+    row = system.ended_energies.names.index("gravity_work")
+    system.ended_energies.limbs[row] += work[0]
+    system.ended_energies.normalise()
+
+
+def _potential(system: System) -> ExactSums:
+    """Return the energy in gravity of the particles of this rank, on the first rank also of bodies."""
+    sums, walls = ExactSums(("gravity",)), system.moving_walls
+    for energies in [
+        *gravity_energies(system.particles, system.constants),
+        *cluster_gravity_energies(system),
+    ]:
+        sums.add("gravity", energies)
+    if walls is not None and system.exchange.rank == 0:
+        there = [drive.potential() for wall, drive in walls.drives.items() if walls.present[wall]]
+        sums.add("gravity", np.array(there))
+    sums.normalise()
+    return sums

@@ -1,0 +1,64 @@
+"""State of insertions in checkpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.engine.insertion_source import InsertionState
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.engine.system import System
+
+STATES, WAITING = "insertions", "insertions_waiting"
+"""Names of the groups of a checkpoint: a row for each insertion, and a row for each particle without a place."""
+
+_COLUMNS = {
+    "begin": np.float64, "last": np.int64, "events": np.int64, "demand": np.float64, "asked": np.int64,
+    "asked_mass": np.float64, "tried": np.int64, "came": np.int64, "complete": np.bool_, "stopped": np.bool_,
+}  # fmt: skip
+
+
+def insertion_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the groups of a checkpoint for insertions, none without any; the same on every rank."""
+    sources = system.insertions.sources
+    if not sources:
+        return {}
+    keys = np.array([one.key for one in sources], np.int64)
+    states = [one.state for one in sources]
+    for one in states:
+        one.mass.normalise()
+    columns: dict[str, NDArray[Any]] = {
+        name: np.array([getattr(one, name) for one in states], kind) for name, kind in _COLUMNS.items()
+    }
+    columns["due"] = np.array([one.due(system.step) for one in sources])
+    return {
+        STATES: {"key": keys, **columns, "mass": np.concatenate([one.mass.limbs for one in states])},
+        WAITING: {
+            "key": np.repeat(keys, [len(one.skipped) for one in states]),
+            "number": np.concatenate([one.skipped for one in states]),
+        },
+    }
+
+
+def load_insertions(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+    """Set the state of insertions from the groups of a checkpoint; those it does not have begin at the present step."""
+    stored, waiting = groups.get(STATES, {"key": np.zeros(0)}), groups.get(WAITING, {})
+    for source in system.insertions.sources:
+        rows = np.flatnonzero(stored["key"] == source.key)
+        if not len(rows):
+            source.begin_at(system.step)
+            continue
+        row = int(rows[0])
+        source.state = InsertionState(**{name: stored[name][row].item() for name in _COLUMNS})
+        source.state.mass = ExactSums(("mass",), stored["mass"][row : row + 1])
+        source.state.skipped = waiting["number"][waiting["key"] == source.key].astype(np.int64)
+        # earlier versions wrote nothing of what is due between two events
+        source.go_on(system.step, float(stored["due"][row]) if "due" in stored else None)
+    system.insertions.plan()

@@ -1,0 +1,98 @@
+"""Own forces of a simulation: those of its case, then those of its script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.forces import forces_of
+from pdem.engine.named_events import name_key
+from pdem.foundation.errors import InputError
+from pdem.motion.own_forces import NONE_BAD, OwnForces, new_limbs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.motion.own_forces import OwnForce
+
+
+class ForcesOfRun:
+    """The own forces of one rank.
+
+    Attributes
+    ----------
+    all : OwnForces or None
+        Those of the case and of the script; None without any.
+    scripts : list of OwnForce
+        Those of the script.
+    expected : (k,) int64 array
+        Of the forces of the script that wrote the checkpoint, see `identities`.
+    """
+
+    def __init__(self, of_case: tuple[OwnForce, ...] = ()) -> None:
+        self._of_case = of_case
+        self.scripts: list[OwnForce] = []
+        self.expected = np.zeros(0, np.int64)
+        self._make()
+
+    def add(self, force: OwnForce) -> None:
+        """Have one more force of the script."""
+        self.scripts.append(force)
+        self._make()
+
+    def _make(self) -> None:
+        forces = (*self._of_case, *self.scripts)
+        self.all = OwnForces(forces) if forces else None
+        self._limbs, self._bad = new_limbs(0), np.empty(0, np.int64)
+
+    @property
+    def identities(self) -> NDArray[np.int64]:
+        """Numbers that tell the functions of the script and where they act apart."""
+        keys = [name_key(f"{one.version} {one.parameters}") for one in self.scripts]
+        return np.array(keys, np.int64)
+
+    def check_given(self) -> None:
+        """Require the forces of the script of a run that is continued.
+
+        Raises
+        ------
+        InputError
+            If they have not been given again, or are others.
+        """
+        if not len(self.expected):
+            return
+        given, wanted = self.identities, len(self.expected)
+        if len(given) >= wanted and np.array_equal(given[:wanted], self.expected):
+            self.expected = np.zeros(0, np.int64)
+            return
+        if len(given) >= wanted:
+            raise InputError(
+                "simulation.force has been given other functions than those of the run that is continued; give the "
+                "same in the same order, or begin a new case whose particles.file is the checkpoint"
+            )
+        many = f"{wanted} own force{'s' * (wanted != 1)}"
+        raise InputError(
+            f"the run that is continued had {many} of its script, and {len(given)} of them are given; call "
+            "simulation.force as it did before the first step, or put functions into a file that the case names: "
+            '[[forces]] kind = "python:FILE.py:NAME"'
+        )
+
+    def scratch(self, workers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what the kernels write, for each worker: a sum of no work yet, and `NONE_BAD`."""
+        if len(self._limbs) != workers:
+            self._limbs, self._bad = new_limbs(workers), np.empty(workers, np.int64)
+        self._limbs[:], self._bad[:] = 0, NONE_BAD
+        return self._limbs, self._bad
+
+
+def forces_of_run(case: Case) -> ForcesOfRun:
+    """Return the own forces of a case, to which a script may add some.
+
+    Raises
+    ------
+    CaseError
+        See `pdem.case.forces.forces_of`.
+    """
+    return ForcesOfRun(forces_of(case))

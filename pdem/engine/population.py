@@ -1,0 +1,143 @@
+"""Insertion and removal of particles during a simulation: ids, energies, contacts, and the levels of the grid.
+
+Every rank knows inserted particles by id, and removed ones that it had a copy of; lists are rebuilt at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.initial_clusters import with_members
+from pdem.contact.law.dissipation import add_dissipated
+from pdem.contact.law.elastic import elastic_energies, elastic_state
+from pdem.engine.cluster_energy import removed_energies
+from pdem.engine.cluster_insertion import insert_clusters, numbers_of_members
+from pdem.engine.cluster_steps import keep_clusters, whole_clusters
+from pdem.engine.energy import particle_energies
+from pdem.foundation.errors import InputError
+from pdem.foundation.fields import FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import Records
+    from pdem.engine.system import System
+
+RENEWAL_SHARE = 0.2
+"""Inserted and removed particles, over all, after which the levels of the grid are chosen anew."""
+
+
+def remove_particles(system: System, ids: NDArray[np.int64]) -> Records:
+    """Remove particles of this rank by id; return the remaining contacts. Collective.
+
+    Of a cluster all members go. Their energy, and the elastic energy of their contacts, is added to ``outflow``; the
+    contacts end. Lists have to be rebuilt.
+    """
+    own = system.particles
+    ids = ids if system.clusters is None else whole_clusters(own, ids)
+    removed = system.exchange.known_ids(ids)
+    pairs, walls = system.records()
+    is_removed = np.isin(own.id, removed)
+    _add_outflow(system, removed, is_removed)
+    pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
+    law, mine = system.constants.law, _rows(pair_ends & np.isin(pairs.lower, own.id))
+    add_dissipated(system.ended_energies, law, pairs.history[law.first_energy :, mine])
+    wall_contact_ends = np.isin(walls.id, removed)
+    if system.wall_contacts is not None:
+        system.wall_contacts.end(walls.history, _rows(wall_contact_ends), system.ended_energies)
+    keep_clusters(system, own.cluster[is_removed])
+    own.replace({name: own[name][~is_removed] for name in FIELDS})
+    system.population_change += int(system.exchange.add(np.array([len(ids)]))[0])
+    return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
+
+
+def _rows(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+    return np.flatnonzero(mask).astype(np.int32)
+
+
+def _add_outflow(system: System, removed: NDArray[np.int64], is_removed: NDArray[np.bool_]) -> None:
+    """Add the energies of removed particles and their elastic contacts to ``outflow``, each on one rank.
+
+    `removed` are all ids that this rank knows; `is_removed` marks them among its particles.
+    """
+    own, constants, ended = system.particles, system.constants, system.ended_energies
+    columns = {name: own[name][is_removed] for name in FIELDS}
+    for values in particle_energies(columns, constants):
+        ended.add("outflow", values)
+    ended.add("box_work", columns["box_work"])
+    for values in removed_energies(system, columns["cluster"]):
+        ended.add("outflow", values)
+    pairs, column = system.pair_contacts, system.particles.column
+    lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
+    ids, radius, material = column("id"), column("radius"), column("material")
+    ends = (np.isin(ids[lower], removed) | np.isin(ids[higher], removed)) & (lower < own.count)
+    lower, higher = lower[ends], higher[ends]
+    effective = radius[lower] * radius[higher] / (radius[lower] + radius[higher])
+    pair = material[lower] * len(constants.density) + material[higher]
+    law, table = constants.law, constants.table
+    state = elastic_state(law, pairs.storage.histories[:, ends])
+    ended.add("outflow", elastic_energies(law, table, state, effective, pair))
+    if system.wall_contacts is not None:
+        particle, state, other = system.wall_contacts.elastic_state()
+        ends = is_removed[particle]
+        particle, other = particle[ends], other[ends]
+        pair = own.material[particle] * len(constants.density) + other
+        ended.add("outflow", elastic_energies(law, table, state.of(ends), own.radius[particle], pair))
+
+
+def insert_particles(
+    system: System, columns: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[np.int64], Records]:
+    """Insert particles, the same columns on every rank; return their ids and all present contacts. Collective.
+
+    With ``shape`` and ``orientation`` among the columns, as `pdem.particles.cluster_members.cluster_columns` has them,
+    some may be clusters, whose ids are those of their first members.
+    Rank 0 owns them until they migrate. Lists have to be rebuilt.
+    """
+    numbers = numbers_of_members(system, columns)
+    ids = system.next_id + np.cumsum(numbers) - numbers
+    system.next_id += int(numbers.sum())
+    system.population_change += int(numbers.sum())
+    records = system.records()
+    if system.exchange.rank == 0:
+        given = with_members(system.case, {**columns, "id": ids})
+        count = len(given["id"])
+        new = {name: given.get(name, field.allocate(count)) for name, field in FIELDS.items()}
+        for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
+            system.ended_energies.add("outflow", -values)
+        own = system.particles
+        own.replace({name: np.concatenate((own[name], new[name])) for name in FIELDS})
+    return ids, records
+
+
+def renew_levels_if_due(system: System) -> None:
+    """Choose the levels of the grid anew after many changes or for a particle larger than all before. Collective."""
+    own = system.particles
+    largest = system.exchange.largest(np.array([own.radius.max(initial=0.0)]))
+    grown = float(largest[0]) > system.skins.radii[-1]
+    if system.population_change <= RENEWAL_SHARE * system.population and not grown:
+        return
+    system.renew_levels()
+    system.notices.append(
+        f"step {system.step}: levels chosen anew for {system.population} particles: {system.skins}"
+    )
+
+
+def check_ids_exist(system: System, ids: NDArray[np.int64]) -> None:
+    """Require that every id is that of a particle. Collective, the same ids on every rank.
+
+    Raises
+    ------
+    InputError
+        If there is no particle of an id.
+    """
+    here = np.isin(ids, system.particles.id).astype(np.int64)
+    missing = np.flatnonzero(system.exchange.largest(here) == 0)
+    if len(missing):
+        raise InputError(
+            f"there is no particle {ids[missing[0]]} to remove; give ids of particles that exist"
+        )

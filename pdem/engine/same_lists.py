@@ -1,0 +1,179 @@
+"""Steps in which lists stay the same and nothing but contacts acts: many of them in one kernel.
+
+`pdem.engine.step.advance` does the same for all cases, a step at a time, and does so whenever anything else is due:
+new lists, more room for contacts, outputs.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from pdem.containers.exchange import MINE
+from pdem.engine.box_stress import end_box_sums
+from pdem.engine.carried_liquid import carries_liquid
+from pdem.engine.carried_particles import finish_carried
+from pdem.engine.contact_forces import ContactSteps
+from pdem.engine.driven_walls import finish_driven, move_walls
+from pdem.engine.step import (
+    Begun,
+    allreduce_status_or_stop,
+    check_drift,
+    facets_are_stale,
+    move_on,
+    status_of,
+    status_or_stop,
+    tune_threads,
+    update_ghosts,
+)
+from pdem.engine.wall_wear import looks_at_each_step
+from pdem.foundation.kernel_calls import PythonCall
+from pdem.motion.integration import FINE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import ExchangeCalls
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+    from pdem.motion.walls import MovingWalls
+
+LONGEST = 0.05
+"""Time of steps after which signals are looked at [s]."""
+
+
+def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun | None:
+    """Take steps up to the step `last` at most, all of them with the next one begun at once.
+
+    Results are those of `pdem.engine.step.advance`, to the bit. Ends, perhaps before its first step, where that has
+    to look at something. Returns the next step, if it has begun. Collective.
+    """
+    if system.pending_drift is None or phases.records_steps or not acts_alone(system):
+        return None
+    rows = system.pair_contacts.rows_to_share(system.particles)
+    ranks = system.exchange.calls(rows)
+    if ranks is None or needs_python(system):
+        return _StepsWithPython(system, phases, ranks if ranks and ranks.agree else None).take(last)
+    return _take_without_python(system, phases, last, ranks)
+
+
+def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> Begun | None:
+    """Do as `advance_with_same_lists` where nothing is done between steps, or ranks agree by these calls."""
+    alone, walls = system.exchange.size == 1, _walls_with_plan(system)
+    while not alone or not (system.pending_drift or system.errors or system.stop_requested()):
+        most = min(system.steps_at_a_time, _last_undisturbed(system, last) - system.step)
+        if walls is not None and most > 0:
+            limits = system.wall_margin.length, system.smallest_radius
+            most = min(most, walls.planned_steps(system.step, last, system.time_of, limits))
+        if most < 1:
+            break
+        begin, dt = time.perf_counter(), system.constants.step
+        ranks.status[MINE] = status_of(system, FINE)
+        planned = None if walls is None else walls.planned
+        contacts = ContactSteps(system, dt, phases, ahead=True, ranks=ranks, planned=planned)
+        taken = contacts.take(most, updates=not alone)
+        system.step += taken
+        if taken:
+            if walls is not None:
+                walls.adopt_planned(system.step, system.time, system.time_of(system.step - 1))
+            system.pending_drift = contacts.code
+            tune_threads(system, phases)
+        if contacts.agreed is not None:
+            return _begun(system, contacts.agreed)
+        if taken == 0:
+            break
+        system.steps_at_a_time = max(1, int(LONGEST * taken / (time.perf_counter() - begin)))
+    return None
+
+
+def _begun(system: System, agreed: NDArray[np.int64]) -> Begun:
+    """Return the step that ranks have begun by what they have agreed on; raise if any has recorded an error."""
+    system.step += 1
+    if system.pending_drift is not None:
+        check_drift(system, system.pending_drift)
+    if _walls_with_plan(system) is not None:
+        move_walls(system)
+    return Begun(*status_or_stop(system, agreed))
+
+
+def _walls_with_plan(system: System) -> MovingWalls | None:
+    """Return the walls if they move as planned, so that a kernel may place them."""
+    walls = system.moving_walls
+    return walls if walls is not None and walls.planned is not None else None
+
+
+class _StepsWithPython:
+    """Steps between which walls and clusters move, particles drive walls, and contacts are looked at.
+
+    Ranks agree, and ghosts travel, by `ranks`, or in Python as well where that is None.
+    """
+
+    def __init__(self, system: System, phases: Phases, ranks: ExchangeCalls | None) -> None:
+        self._system, self._phases, self._ranks = system, phases, ranks
+        self._contacts: ContactSteps | None = None
+        self._begun: Begun | None = None
+
+    def take(self, last: int) -> Begun | None:
+        """Do as `advance_with_same_lists`."""
+        system, begin = self._system, PythonCall(self._begin)
+        while self._begun is None and system.step < last:
+            end_box_sums(system)
+            contacts = ContactSteps(
+                system, system.constants.step, self._phases, ahead=True, ranks=self._ranks
+            )
+            self._contacts = contacts
+            taken = contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
+            if contacts.agreed is not None:
+                self._begun = Begun(*status_or_stop(system, contacts.agreed))
+            if self._begun is None and taken:
+                self._note_step(contacts)
+            if not taken:
+                break
+        return self._begun
+
+    def _note_step(self, contacts: ContactSteps) -> None:
+        """Let what is not done by kernels follow the step that has been taken."""
+        system = self._system
+        system.pending_drift = max(contacts.code, finish_carried(system, contacts.kick))
+        finish_driven(system, 0.5 * system.constants.step, self._phases)
+        tune_threads(system, self._phases)
+
+    def _begin(self) -> int:
+        """Begin a step; return 0 if lists stay the same, and nobody asks for anything."""
+        system, contacts = self._system, self._contacts
+        assert contacts is not None
+        contacts.note()
+        if contacts.taken:
+            self._note_step(contacts)
+        stale, alone = move_on(system, self._phases), facets_are_stale(system)
+        contacts.note_wall_step()
+        if self._ranks is None or alone:
+            self._begun = Begun(*allreduce_status_or_stop(system, stale))
+            self._phases.lap("wait")
+            if alone or any(self._begun):
+                return 1
+            self._begun = None
+            update_ghosts(system, self._phases)
+        else:
+            self._ranks.status[MINE] = status_of(system, stale)
+        contacts.follow_box()
+        return 0
+
+
+def acts_alone(system: System) -> bool:
+    """Tell whether nothing acts on particles but contacts that carry no liquid."""
+    return system.own_forces.all is None and not carries_liquid(system.constants)
+
+
+def needs_python(system: System) -> bool:
+    """Tell whether Python acts in every step: it moves walls without a plan, a box, clusters; looks at walls."""
+    walls = system.moving_walls
+    move = walls is not None and (walls.moves or walls.surfaces.vary) and walls.planned is None
+    return move or looks_at_each_step(system) or system.carriers is not None or system.moving_box is not None
+
+
+def _last_undisturbed(system: System, last: int) -> int:
+    """Return the step before the next one at which the tuners ask for something, at most `last`."""
+    wanted = last if system.skin_tuner is None else min(last, system.skin_tuner.next_detection - 1)
+    return min(wanted, max(system.thread_tuner.end_of_window, system.step + 1))

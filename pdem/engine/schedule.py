@@ -1,0 +1,134 @@
+"""Steps at which the outputs of a run are due, of all of it or of a part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pdem.case.sections import Output
+    from pdem.engine.protocol import Engine
+
+PROGRESS_SHARES = 20
+"""Parts of a run after each of which its progress is shown, however seldom lines of the series are written."""
+
+
+def series_steps(output: Output, step: float) -> int:
+    """Return the steps between two lines of the series, for a time step [s]."""
+    return max(1, round(output.series_every / step))
+
+
+class Window(NamedTuple):
+    """The part of a run whose output is written, when it is run again.
+
+    Attributes
+    ----------
+    begin, end : int
+        First and last step of series and snapshots.
+    last : int
+        Step at which it stops, not before `end`.
+    checkpoints : tuple of int
+        Steps of checkpoints, in place of those that are due by the case.
+    """
+
+    begin: int
+    end: int
+    last: int
+    checkpoints: tuple[int, ...]
+
+    def next_stop(self, step: int) -> int:
+        """Return the next step after `step` that this names."""
+        stops = (self.begin, self.end, self.last, *self.checkpoints)
+        return min((one for one in stops if one > step), default=self.last)
+
+
+class Schedule:
+    """Steps at which outputs are due.
+
+    Parameters
+    ----------
+    simulation : Engine
+        Whose case has the intervals.
+    window : Window, optional
+        Of which output is written; of all steps unless given.
+
+    Attributes
+    ----------
+    last : int
+        Step at which the run ends.
+    fields, series, checkpoint, progress : int
+        Steps between outputs.
+    contacts : int
+        Steps between two outputs of contacts, 0 for none.
+    parts : int
+        Into how many parts outputs of contacts divide the interval of snapshots, 0 where they do not: snapshots have
+        contacts where the intervals of the case are multiples of each other, however many steps each of them is.
+    windows : list of int
+        Steps between two outputs of each of the continuum fields.
+    """
+
+    def __init__(self, simulation: Engine, window: Window | None = None) -> None:
+        output, step = simulation.case.output, simulation.system.constants.step
+        self._window = window
+        self.last = round(simulation.case.time.end / step) if window is None else window.last
+        self.fields = max(1, round(output.fields_every / step))
+        self.series = series_steps(output, step)
+        self.checkpoint = max(1, round(output.checkpoint_every / step))
+        self.contacts, self.parts = self._contacts_of(output, step)
+        self.windows = [one.window for one in simulation.system.field_averages.averages]
+        self.progress = max(1, self.last // PROGRESS_SHARES)
+
+    def _contacts_of(self, output: Output, step: float) -> tuple[int, int]:
+        """Return `contacts` and `parts`."""
+        every, snapshots = output.contacts_every, output.fields_every
+        if every is None:
+            return 0, 0
+        if multiple := _whole(every / snapshots):
+            return multiple * self.fields, 0
+        parts = min(_whole(snapshots / every), self.fields)
+        return max(1, round(every / step)), parts
+
+    def _next_contacts(self, step: int) -> int:
+        """Return the next step after `step` at which contacts are due."""
+        if not self.parts:
+            return (step // self.contacts + 1) * self.contacts
+        begin = step // self.fields * self.fields
+        part = (step - begin) * self.parts // self.fields
+        steps = (
+            begin + ((part + more) * self.fields * 2 + self.parts) // (2 * self.parts) for more in range(3)
+        )
+        return next(one for one in steps if one > step)
+
+    def has_contacts(self, step: int) -> bool:
+        """Return whether contacts are due at a step."""
+        return bool(self.contacts) and self._next_contacts(step - 1) == step
+
+    def next_stop(self, step: int) -> int:
+        """Return the next step after `step` at which an output is due or the run ends."""
+        intervals = [self.fields, self.series, self.checkpoint, self.progress, *self.windows]
+        stop = min(self.last, *((step // every + 1) * every for every in intervals))
+        stop = min(stop, self._next_contacts(step)) if self.contacts else stop
+        return stop if self._window is None else min(stop, self._window.next_stop(step))
+
+    def is_shown(self, step: int) -> bool:
+        """Return whether series and snapshots have this step if it is due."""
+        return self._window is None or self._window.begin <= step <= self._window.end
+
+    def is_edge(self, step: int) -> bool:
+        """Return whether series and snapshots begin or end with this step."""
+        return step >= self.last if self._window is None else step in self._window[:2]
+
+    def begins_at(self, step: int) -> bool:
+        """Return whether series and snapshots of a run that is continued begin with this step."""
+        return self._window is not None and step == self._window.begin
+
+    def has_checkpoint(self, step: int) -> bool:
+        """Return whether a checkpoint of this step is due."""
+        if self._window is not None:
+            return step in self._window.checkpoints
+        return step % self.checkpoint == 0 or step >= self.last
+
+
+def _whole(ratio: float) -> int:
+    """Return a ratio of two intervals that is a whole number, 0 for others."""
+    whole = round(ratio)
+    return whole if abs(ratio - whole) <= 1e-9 * ratio else 0

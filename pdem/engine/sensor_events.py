@@ -1,0 +1,164 @@
+"""Events of sensors: who has passed a plane, come in, left, or is taken out.
+
+Sums over particles are exact, and what is remembered of single particles is with a rank that follows from their ids:
+counts do not depend on who owns a particle, and no rank remembers all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.engine.bodies import bodies_of
+from pdem.engine.insertion_checks import largest_present_speed
+from pdem.engine.population import remove_particles
+from pdem.engine.sensor import remembering
+from pdem.engine.step import migrate_and_rebuild_lists
+from pdem.engine.warn_once import note_once
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.engine.bodies import Bodies
+    from pdem.engine.phases import Phases
+    from pdem.engine.sensor import SensorPlace, SensorState
+    from pdem.engine.system import System
+
+    Columns = dict[str, NDArray[Any]]
+    Indices = NDArray[np.int64]
+    Booleans = NDArray[np.bool_]
+
+
+def act_sensors(system: System, phases: Phases) -> None:
+    """Let all sensors act that are due at the present step. Collective, with columns that are up to date."""
+    bodies = bodies_of(system)
+    gone = np.zeros(len(bodies.id), np.bool_)
+    for place in system.sensors.places:
+        if place.next_step > system.step:
+            continue
+        if place.section.region is None:
+            gone |= _pass(system, place, bodies, ~gone)
+        else:
+            inside = place.inside(bodies.position) & ~gone
+            if place.section.residence:
+                _stay(system, place, bodies.id[inside])
+            if place.section.remove:
+                _count_removed(system, place, bodies, inside)
+                gone |= inside
+        place.state.last = system.step
+    system.sensors.plan()
+    phases.lap("sensors")
+    if int(system.exchange.add(np.array([np.count_nonzero(gone)], np.int64))[0]):
+        contacts = remove_particles(system, bodies.id[gone])
+        migrate_and_rebuild_lists(system, contacts, phases)
+
+
+def add_by_class(sums: ExactSums, kind: Indices, mass: NDArray[np.float64], classes: int) -> Indices:
+    """Add masses of particles (n,) [kg] to the sums of their classes; return their numbers. Class 0 has all."""
+    count = np.zeros(classes, np.int64)
+    for number in range(classes):
+        mine = np.ones(len(mass), np.bool_) if number == 0 else kind == number
+        count[number] = np.count_nonzero(mine)
+        sums.add(str(number), mass[mine])
+    return count
+
+
+def _count_removed(system: System, place: SensorPlace, bodies: Bodies, inside: Booleans) -> None:
+    """Count the particles that an outlet takes out. Collective."""
+    state = place.state
+    found = ExactSums(state.mass.names)
+    kind = place.class_of({"material": bodies.material[inside], "radius": bodies.radius[inside]})
+    count = add_by_class(found, kind, bodies.mass[inside], len(state.count))
+    found.normalise()
+    total = system.exchange.add(np.concatenate((count[:, None], found.limbs), axis=1))
+    _add_counted(state, total)
+
+
+def _add_counted(state: SensorState, total: Indices) -> None:
+    """Add numbers and masses of particles of all ranks, a row for each class."""
+    state.count += total[:, 0]
+    state.mass.limbs += total[:, 1:]
+    state.mass.normalise()
+
+
+def _stay(system: System, place: SensorPlace, ids: Indices) -> None:
+    """Note who has come into a region, and how long those stayed that have left it. Collective."""
+    exchange, state = system.exchange, place.state
+    now = np.sort(exchange.route({"id": ids}, remembering(ids, exchange.size))["id"])
+    at, is_known = _look_up(state.known, now)
+    since = np.where(is_known, state.value[at] if len(state.value) else 0, system.step)
+    left = ~np.isin(state.known, now, assume_unique=True)
+    events = (system.step - state.value[left]) // place.interval
+    longest = int(exchange.largest(np.array([events.max(initial=-1)]))[0])
+    stays = exchange.add(np.bincount(events, minlength=max(longest + 1, len(state.stays))).astype(np.int64))
+    stays[: len(state.stays)] += state.stays
+    state.known, state.value, state.stays = now, since, stays
+
+
+def _look_up(known: Indices, ids: Indices) -> tuple[Indices, Booleans]:
+    """Return the rows of ids among rising known ones, and which are known."""
+    if not len(known):
+        return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
+    at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    return at, known[at] == ids
+
+
+def _pass(system: System, place: SensorPlace, own: Bodies, present: Booleans) -> Booleans:
+    """Count the particles that have passed a plane since the last event; return which are taken out. Collective."""
+    exchange = system.exchange
+    distance, within = place.distance(own.position, system.constants.shape)
+    near = np.flatnonzero((np.abs(distance) <= place.layer) & present)
+    kind = place.class_of({"material": own.material[near], "radius": own.radius[near]})
+    columns = {
+        "id": own.id[near], "owner": np.full(len(near), exchange.rank),
+        "side": (distance[near] >= 0.0).astype(np.int64), "within": within[near].astype(np.int64), "kind": kind,
+        "mass": own.mass[near],
+    }  # fmt: skip
+    _warn_of_speed(system, place)
+    came = exchange.route(columns, remembering(columns["id"], exchange.size))
+    counted, passed = _count_passed(place, came)
+    _add_counted(place.state, exchange.add(counted))
+    if not place.section.remove:
+        return np.zeros(len(own.id), np.bool_)
+    taken = exchange.route({"id": passed["id"]}, passed["owner"])["id"]
+    return np.asarray(np.isin(own.id, taken) & present)
+
+
+def _count_passed(place: SensorPlace, came: Columns) -> tuple[Indices, Columns]:
+    """Compare sides with those at the last event.
+
+    Returns the numbers and the limbs of the masses of those that have passed, a row for each class, and the columns of
+    those that have passed along the normal.
+    """
+    state, order = place.state, np.argsort(came["id"])
+    ids, side, within, kind, mass = (came[name][order] for name in ("id", "side", "within", "kind", "mass"))
+    at, is_known = _look_up(state.known, ids)
+    before = np.where(is_known, state.value[at] if len(state.value) else 0, side)
+    sign = np.where(within == 1, side - before, 0)
+    if place.section.remove:
+        sign = np.maximum(sign, 0)  # an outlet counts those that it takes out
+    found, count = ExactSums(state.mass.names), np.zeros(len(state.count), np.int64)
+    for number in range(len(count)):
+        mine = sign if number == 0 else np.where(kind == number, sign, 0)
+        count[number] = mine.sum()
+        found.add(str(number), mine * mass)
+    found.normalise()
+    state.known, state.value = ids, side
+    passed = {name: came[name][order][sign > 0] for name in ("id", "owner")}
+    return np.concatenate((count[:, None], found.limbs), axis=1), passed
+
+
+def _warn_of_speed(system: System, place: SensorPlace) -> None:
+    """Note for the log, once, that particles are so fast that they may pass unseen. Collective."""
+    largest = largest_present_speed(system)
+    kind = f"sensor {place.name} speed"
+    if largest * place.interval * place.step <= place.layer:
+        return
+    text = (
+        f"sensor {place.name}: at {system.time:.6g} s particles move {largest:.3g} m/s, up to "
+        f"{largest * place.interval * place.step:.3g} m between two events, more than the {place.layer:.3g} m in which "
+        f"it looks for them: some may pass unseen; give every = {place.layer / largest:.2g} or less"
+    )
+    note_once(system, kind, text)

@@ -1,0 +1,223 @@
+"""What sensors report: columns of the series, and values for scripts. Sums are exact, over all ranks."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.sensor_columns import AXES
+from pdem.case.stress_columns import stress_columns, writes_stress
+from pdem.containers.group import on_first_rank
+from pdem.engine.acting_contacts import acting_contacts
+from pdem.engine.bodies import bodies_of
+from pdem.engine.box_report import box_values
+from pdem.engine.sensor_events import add_by_class
+from pdem.engine.stress import stress_of
+from pdem.foundation.sums import ExactSums
+from pdem.output.saving import save_file
+from pdem.output.summary import counted
+from pdem.particles import regions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.engine.acting_contacts import ActingContacts
+    from pdem.engine.sensor import SensorPlace
+    from pdem.engine.system import System
+
+
+def sensor_values(
+    system: System, place: SensorPlace, *, line: bool = False, contacts: ActingContacts | None = None
+) -> dict[str, float]:
+    """Return the values of the columns of a sensor at the present time, the same on every rank. Collective.
+
+    With `line` a line of the series is written with them: the next flow is the mean since then. `contacts` are those of
+    this rank, if they are known already.
+    """
+    sensor = place.section
+    values: list[float] = [] if sensor.region is None else _of_region(system, place)
+    if place.counts_passage:
+        values += _passage(system, place, line)
+    if sensor.residence:
+        events = place.state.stays
+        number = int(events.sum())
+        mean = int(np.arange(len(events)) @ events) / max(number, 1)
+        values += [number, mean * place.interval * place.step]
+    if sensor.mixing is not None:
+        values += [_lacey(system, place), _unlike_contacts(system, place)]
+    if sensor.stress:
+        values += stress_of(system, sensor.region, contacts).columns
+    return dict(zip((name for name, *_ in place.columns), values, strict=True))
+
+
+def reported(system: System) -> dict[str, dict[str, float]]:
+    """Return the values of all sensors, by name and by column without the name. Collective."""
+    contacts = _contacts_if_asked(system)
+    values = {place.name: sensor_values(system, place, contacts=contacts) for place in system.sensors.places}
+    return {
+        name: {column.removeprefix(f"{name}_"): value for column, value in columns.items()}
+        for name, columns in values.items()
+    }
+
+
+def line_values(system: System) -> dict[str, float]:
+    """Return the values of all columns of sensors, of stress and the box, for a line of the series. Collective."""
+    contacts = _contacts_if_asked(system)
+    found = {
+        name: value
+        for place in system.sensors.places
+        for name, value in sensor_values(system, place, line=True, contacts=contacts).items()
+    }
+    if writes_stress(system.case):
+        names = [name for name, *_ in stress_columns(system.dimension)]
+        found.update(zip(names, stress_of(system, None, contacts).columns, strict=True))
+    return found | box_values(system)
+
+
+def _contacts_if_asked(system: System) -> ActingContacts | None:
+    """Return the contacts of this rank, if stress is asked for. Collective."""
+    asked = writes_stress(system.case) or any(place.section.stress for place in system.sensors.places)
+    return acting_contacts(system) if asked else None
+
+
+def stays_of(place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the times [s] that particles have stayed in a region, and how many each."""
+    stays = place.state.stays
+    times = np.arange(len(stays)) * (place.interval * place.step)
+    return times.astype(np.float64), stays
+
+
+def finish_sensors(system: System, folder: Path) -> list[str]:
+    """Write the stays in each region into a folder, on the first rank; return lines for the report. Collective."""
+    lines = []
+    for place in system.sensors.places:
+        if place.counts_passage:
+            count, mass = int(place.state.count[0]), place.state.mass.values()["0"]
+            word = "passed" if place.section.region is None else "taken out"
+            lines.append(f"sensor {place.name}: {counted(count, 'particle')} {word}, {mass:.6g} kg")
+        if place.section.residence:
+            times, stays = stays_of(place)
+            path = folder / f"{place.name}_residence.csv"
+            lines.append(f"sensor {place.name}: {counted(int(stays.sum()), 'stay')} in {path}")
+            on_first_rank(system.exchange, partial(_write_stays, path, times, stays))
+    return lines
+
+
+def _write_stays(path: Path, times: NDArray[np.float64], stays: NDArray[np.int64]) -> None:
+    rows = [f"{time!r},{count}\n" for time, count in zip(times.tolist(), stays.tolist(), strict=True)]
+    save_file(path, "stay [s],particles [1]\n" + "".join(rows), "make room, then restart")
+
+
+def _passage(system: System, place: SensorPlace, line: bool) -> list[float]:
+    """Return counts and masses by class that have passed or were taken out, and the flow since the last line."""
+    state, values = place.state, list[float]()
+    masses = list(state.mass.values().values())
+    for count, mass in zip(state.count.tolist(), masses, strict=True):
+        values += [count, mass]
+    until = max(state.last, 0) * place.step  # when it last looked, which may be longer ago than the last line
+    since = until - state.line_time
+    flow = (masses[0] - state.line_mass) / since if since > 0.0 else state.flow if place.acts else 0.0
+    if line:
+        state.line_time, state.line_mass, state.flow = max(until, state.line_time), masses[0], flow
+    return [*values, flow]
+
+
+def _of_region(system: System, place: SensorPlace) -> list[float]:
+    """Return counts and masses by class, solid fraction and mean velocity of the particles in a region."""
+    own = bodies_of(system)
+    rows = np.flatnonzero(place.inside(own.position))
+    mass, radius = own.mass[rows], own.radius[rows]
+    kind = place.class_of({"material": own.material[rows], "radius": radius})
+    classes = 1 + len(place.classes)
+    sums = ExactSums([*(str(number) for number in range(classes)), *AXES, "solid"])
+    counts = np.zeros(len(sums.names), np.int64)
+    counts[:classes] = add_by_class(sums, kind, mass, classes)
+    solid = math.pi * radius**2 * (4.0 / 3.0 * radius if system.dimension == 3 else 1.0)
+    sums.add_rows([*AXES, "solid"], np.array([*(mass * own.velocity[rows].T), solid]))
+    sums.normalise()
+    total = system.exchange.add(np.concatenate((counts[:, None], sums.limbs), axis=1))
+    found = list(ExactSums(sums.names, total[:, 1:]).values().values())
+    pairs = zip(total[:classes, 0].tolist(), found[:classes], strict=True)
+    whole = found[0] or 1.0
+    return [
+        *(value for pair in pairs for value in pair),
+        found[-1] / place.size,
+        *(momentum / whole for momentum in found[classes:-1]),
+    ]
+
+
+def _lacey(system: System, place: SensorPlace) -> float:
+    """Return Lacey's index of the particles in a region, see `lacey_index`. Collective."""
+    mixing, region = place.section.mixing, place.section.region
+    assert mixing is not None
+    assert region is not None
+    own, (lower, upper) = bodies_of(system), regions.bounds(region)
+    cells, inside = np.array(mixing.cells), place.inside(own.position)
+    counts = np.zeros((2, int(cells.prod())), np.int64)
+    for number, name in enumerate(mixing.materials):
+        position = own.position[inside & (own.material == system.case.material_index(name))]
+        cell = np.clip(((position - lower) / (upper - lower) * cells).astype(np.int64), 0, cells - 1)
+        index = np.ravel_multi_index(tuple(cell.T), mixing.cells)
+        counts[number] = np.bincount(index, minlength=counts.shape[1])
+    return lacey_index(system.exchange.add(counts), mixing.least)
+
+
+def lacey_index(counts: NDArray[np.int64], least: int) -> float:
+    """Return Lacey's index of mixing: 0 where two materials are apart, 1 where they are mixed at random.
+
+    (s0^2 - s^2) / (s0^2 - sr^2) with the variance s^2 of the share of the first material, by number, over cells,
+    s0^2 = p (1 - p) and sr^2 = s0^2 / n of the mean number n in a cell (Lacey, J. Appl. Chem. 4 (1954) 257).
+    Cells count by their numbers of particles: else those with a few large ones would make sizes more than apart.
+
+    Parameters
+    ----------
+    counts : (2, n) int64 array
+        Particles of both materials in each cell.
+    least : int
+        Particles that a cell must have to count.
+
+    Returns
+    -------
+    float
+        Not a number if fewer than two cells count, or one of the materials is not there.
+    """
+    counts = counts[:, counts.sum(axis=0) >= least]
+    total = counts.sum(axis=0)
+    if len(total) < 2 or not counts.sum(axis=1).all():
+        return math.nan
+    mean = float(counts[0].sum() / total.sum())
+    apart = mean * (1.0 - mean)
+    size = float(total.mean())
+    found = float(np.sum(total * (counts[0] / total - mean) ** 2)) / (size * (len(total) - 1))
+    return (apart - found) / (apart - apart / size)
+
+
+def _unlike_contacts(system: System, place: SensorPlace) -> float:
+    """Return the contacts between two materials over those that random mixing would give. Collective.
+
+    Of a and b ends of contacts that random mixing joins, a b / (a + b) contacts are between both. Contacts count whose
+    particle with the lower id is in the region.
+    """
+    mixing = place.section.mixing
+    assert mixing is not None
+    own, pairs = system.particles, system.pair_contacts
+    lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
+    mine = lower < own.count
+    mine[mine] = place.inside(own.position)[lower[mine]]
+    if system.constants.has_fixed:
+        fixed = own.column("fixed")
+        mine &= (fixed[lower] == 0) & (fixed[higher] == 0)
+    kinds = [system.case.material_index(name) for name in mixing.materials]
+    material = own.column("material")
+    one, other = material[lower[mine]], material[higher[mine]]
+    both = np.isin(one, kinds) & np.isin(other, kinds)
+    one, other = one[both], other[both]
+    ends = [np.count_nonzero(one == kind) + np.count_nonzero(other == kind) for kind in kinds]
+    found = np.array([[np.count_nonzero(one != other), *ends]], np.int64)
+    unlike, a, b = system.exchange.add(found)[0].tolist()
+    return unlike * (a + b) / (a * b) if a and b else math.nan

@@ -1,0 +1,82 @@
+"""State of sensors in checkpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.engine.sensor import SensorState, remembering
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.engine.sensor import SensorPlace
+    from pdem.engine.system import System
+
+SENSORS, SUMS, KNOWN, STAYS = "sensors", "sensor_sums", "sensor_particles", "sensor_stays"
+"""Names of the groups of a checkpoint: a row for each sensor, for each of its classes, for each particle that it
+remembers, and for each duration of a stay. Of the particles each rank has some."""
+
+
+def sensor_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the groups of a checkpoint for sensors that look at particles between lines of the series."""
+    places = [one for one in system.sensors.places if one.section.has_events]
+    if not places:
+        return {}
+    keys, states = np.array([one.key for one in places], np.int64), [one.state for one in places]
+    for one in states:
+        one.mass.normalise()
+
+    def of(name: str, kind: type) -> NDArray[Any]:
+        return np.array([getattr(one, name) for one in states], kind)
+
+    def key_of(name: str) -> NDArray[np.int64]:
+        return np.repeat(keys, [len(getattr(one, name)) for one in states])
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(one, name) for one in states])
+
+    return {
+        SENSORS: {
+            "key": keys, "last": of("last", np.int64), "line_time": of("line_time", np.float64),
+            "line_mass": of("line_mass", np.float64), "flow": of("flow", np.float64),
+        },
+        SUMS: {
+            "key": key_of("count"), "count": joined("count"),
+            "mass": np.concatenate([one.mass.limbs for one in states]),
+        },
+        KNOWN: {"key": key_of("known"), "id": joined("known"), "value": joined("value")},
+        STAYS: {"key": key_of("stays"), "count": joined("stays")},
+    }  # fmt: skip
+
+
+def load_sensors(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+    """Set the state of sensors from the groups of a checkpoint; those it does not have begin at the present step."""
+    stored = groups.get(SENSORS, {"key": np.zeros(0)})
+    for place in system.sensors.places:
+        rows = np.flatnonzero(stored["key"] == place.key)
+        of_class = groups[SUMS]["key"] == place.key if len(rows) else np.zeros(0, np.bool_)
+        if np.count_nonzero(of_class) != len(place.state.count):  # new, or with other classes
+            place.first_step, place.state.line_time = system.step, system.time
+            continue
+        row, names = int(rows[0]), place.state.mass.names
+        sums, known, stays = groups[SUMS], groups[KNOWN], groups[STAYS]
+        place.state = SensorState(sums["count"][of_class].copy(), ExactSums(names, sums["mass"][of_class]))
+        for name in ("last", "line_time", "line_mass", "flow"):
+            setattr(place.state, name, stored[name][row].item())
+        place.state.stays = stays["count"][stays["key"] == place.key]
+        _load_known(system, place, known)
+    system.sensors.plan()
+
+
+def _load_known(system: System, place: SensorPlace, known: Mapping[str, NDArray[Any]]) -> None:
+    """Hand what is known of single particles to the ranks that remember them. Collective."""
+    mine = known["key"] == place.key
+    columns = {name: known[name][mine] for name in ("id", "value")}
+    came = system.exchange.route(columns, remembering(columns["id"], system.exchange.size))
+    order = np.argsort(came["id"])
+    place.state.known, place.state.value = came["id"][order], came["value"][order]

@@ -1,0 +1,83 @@
+"""Quantities that conditions of stages are on: exact sums over all ranks, the same everywhere."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.stage_quantities import quantities_of
+from pdem.case.stress_columns import stress_columns
+from pdem.engine.bodies import count_of_bodies
+from pdem.engine.box_report import box_values
+from pdem.engine.cluster_energy import cluster_motion_energies
+from pdem.engine.energy import Measures, particle_energies
+from pdem.engine.fixed_loads import fixed_values
+from pdem.engine.mass_balance import balance_values
+from pdem.engine.sensor_report import sensor_values
+from pdem.engine.stress import stress_of
+from pdem.engine.wall_output import loads_of_walls
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from pdem.engine.system import System
+
+_COMPONENT = {"x": 0, "y": 1, "z": 2}
+
+
+def value_of(system: System, name: str) -> float:
+    """Return the present value of a quantity, the same on every rank. Collective, with up-to-date columns."""
+    quantity = quantities_of(system.case)[name]
+    if quantity.kind == "state":
+        return _of_particles(system, name)
+    if quantity.kind == "balance":
+        return float(balance_values(system)[name])
+    if quantity.kind == "fixed":
+        return fixed_values(system)[name]
+    if quantity.kind == "box":
+        return box_values(system)[name]
+    if quantity.kind == "stress":
+        names = [column for column, *_ in stress_columns(system.dimension)]
+        return float(stress_of(system).columns[names.index(name)])
+    column = name.removeprefix(f"{quantity.owner}_")
+    if quantity.kind == "load":
+        return _of_load(system, quantity.owner, column)
+    if quantity.kind == "drive":
+        walls = system.moving_walls
+        assert walls is not None
+        number = [wall.name for wall in system.case.walls].index(quantity.owner)
+        return walls.drives[number].report(system.time)[column][0]
+    if quantity.kind == "insertion":
+        return float(
+            next(one for one in system.insertions.sources if one.name == quantity.owner).report()[name]
+        )
+    place = next(one for one in system.sensors.places if one.name == quantity.owner)
+    return float(sensor_values(system, place)[name])
+
+
+def _of_load(system: System, wall: str, column: str) -> float:
+    load = loads_of_walls(system)[wall]
+    if column == "power":
+        return float(load[column])
+    kind, axis = column.split("_")
+    return float(load[kind][_COMPONENT[axis]])
+
+
+def _of_particles(system: System, name: str) -> float:
+    """Return a mean over all particles, or their number; not a number where there are none."""
+    number = int(system.exchange.add(np.array([count_of_bodies(system)]))[0])
+    if name == "particles":
+        return float(number)
+    if number == 0:
+        return math.nan
+    if name == "contacts_per_particle":
+        return Measures(system).contacts_per_particle
+    sums = ExactSums(("kinetic",))
+    for energies in [
+        *particle_energies(system.particles, system.constants)[:2],
+        *cluster_motion_energies(system),
+    ]:
+        sums.add("kinetic", energies)
+    sums.normalise()
+    return ExactSums(sums.names, system.exchange.add(sums.limbs)).values()["kinetic"] / number

@@ -1,0 +1,291 @@
+"""The whole state of a run as arrays: the contents of a checkpoint, from which a run can start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.balance_columns import LEFT
+from pdem.containers.clusters import ParticleTable
+from pdem.containers.id_directory import IdDirectory
+from pdem.containers.records import PairRecords, WallRecords
+from pdem.engine.box_events import box_group, load_box
+from pdem.engine.carried_liquid import kept_fields
+from pdem.engine.cluster_state import cluster_groups, load_clusters, shapes_digest
+from pdem.engine.collision_energies import COLLISIONS, collision_group, joined_collisions, load_collisions
+from pdem.engine.driven_walls import driven_group, load_driven_state
+from pdem.engine.field_averages import AVERAGES, CELLS, average_groups, load_averages
+from pdem.engine.insertion_state import insertion_groups, load_insertions
+from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
+from pdem.engine.sensor_state import KNOWN, SENSORS, STAYS, SUMS, load_sensors, sensor_groups
+from pdem.engine.stage_state import load_stages, stage_groups
+from pdem.engine.wall_load_means import LOAD_MEANS, joined_load_means, load_load_means, load_mean_group
+from pdem.engine.wall_wear import WEAR, joined_wear, load_wear, wear_group
+from pdem.foundation.fields import state_fields
+from pdem.foundation.sums import ExactSums
+from pdem.output import parallel_hdf5 as parts
+from pdem.output.history_columns import columns_of, history_of
+from pdem.output.parallel_hdf5 import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.containers.exchange import Exchange
+    from pdem.engine.system import System
+
+    Groups = dict[str, dict[str, NDArray[Any]]]
+
+
+ORDER = {
+    "particles": ("id",), "clusters": ("number",), "contacts": ("lower", "higher"), "wall_contacts": ("id",),
+    KNOWN: ("key", "id"),
+}  # fmt: skip
+"""Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
+
+
+OBSERVING = (
+    SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS, WEAR, COLLISIONS, LOAD_MEANS, LEFT,
+)  # fmt: skip
+"""Groups of those who look on: what they hold does not say which motion it was."""
+
+
+def local_groups(system: System) -> Groups:
+    """Return copies of this rank's part of the state."""
+    pairs = system.pair_records()
+    mine = np.isin(
+        pairs.lower, system.particles.id
+    )  # the owner of the lower particle writes a contact between ranks
+    pairs, walls = pairs.take(mine), system.wall_records()
+    of_pairs, of_walls = history_names(system.constants.law)
+    return {
+        "particles": {
+            field.name: system.particles[field.name].copy()
+            for field in kept_fields(state_fields(), system.case)
+        },
+        **cluster_groups(system),
+        "contacts": {"lower": pairs.lower, "higher": pairs.higher, **columns_of(of_pairs, pairs.history)},
+        "wall_contacts": {
+            "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
+            **columns_of(of_walls, walls.history),
+        },
+        **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
+        **box_group(system), **system.observed.groups(), **average_groups(system.field_averages),
+        **wear_group(system.wear), **collision_group(system.collisions), **load_mean_group(system),
+        **system.departures.groups(),
+        "counters": {
+            "step": np.array(system.step), "next_id": np.array(system.next_id),
+            "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
+            **shapes_digest(system),
+        },
+    }  # fmt: skip
+
+
+def _of_scripts(system: System) -> dict[str, NDArray[Any]]:
+    """Return what tells the own forces of a script apart, if there are any."""
+    identities = system.own_forces.identities
+    return {"script_forces": identities} if len(identities) else {}
+
+
+def _of_liquid(system: System) -> dict[str, NDArray[Any]]:
+    """Return the quantum in which liquid is counted, if particles carry some."""
+    return {"liquid_quantum": np.array(system.liquid_quantum)} if system.liquid_quantum else {}
+
+
+def _total_of_ended(system: System, local: Groups) -> ExactSums:
+    """Return the energies of ended contacts of all ranks. Collective."""
+    ended = system.ended_energies
+    total = ExactSums(ended.names, system.exchange.add(local["counters"]["ended"]))
+    total.normalise()
+    return total
+
+
+def _with_totals(system: System, local: Groups) -> Groups:
+    """Return the groups with those of all ranks in place of what is added up over ranks. Collective."""
+    total = {}
+    if WEAR in local:
+        total[WEAR] = joined_wear(system, local[WEAR])
+    if COLLISIONS in local:
+        total[COLLISIONS] = joined_collisions(system, local[COLLISIONS])
+    if LOAD_MEANS in local:
+        total[LOAD_MEANS] = joined_load_means(system, local[LOAD_MEANS], int(local["counters"]["step"]))
+    ended = _total_of_ended(system, local).limbs
+    return {**local, **total, "counters": {**local["counters"], "ended": ended}}
+
+
+def tables_of(system: System, local: Groups) -> dict[str, Table]:
+    """Return the state of all ranks as tables, sorted by ids. Collective."""
+    local = _with_totals(system, local)
+    tables = {}
+    for name, keys in ORDER.items():
+        if name not in local:
+            continue
+        rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
+        tables[name] = Table(local[name], rows)
+    for name, columns in local.items():
+        if name not in ORDER:  # of which the first rank has all
+            tables[name] = Table(columns)
+    return tables
+
+
+def kept_state(system: System, balance: float) -> StatePart:
+    """Return a copy of the state, of this rank its part, from which a simulation on the same ranks goes on. Collective.
+
+    `balance` is the energy balance at time 0 [J].
+    """
+    local = _with_totals(system, local_groups(system))
+    local["counters"]["balance"] = np.array(balance)
+    rows = {name: local.pop(name) for name in ORDER if name in local}
+    return StatePart(rows | system.exchange.share(local))
+
+
+def gather_groups(system: System, local: Groups) -> Groups | None:
+    """Return the state of all ranks, sorted by ids, on rank 0; None elsewhere. Collective."""
+    groups: Groups = {}
+    for name, table in tables_of(system, local).items():
+        columns = dict(table.columns)
+        if table.rows is not None:
+            columns = {key: table.rows.take(column) for key, column in columns.items()}
+            columns = system.exchange.collect(columns) or {}
+        groups[name] = columns
+    return groups if system.exchange.rank == 0 else None
+
+
+class StatePart(dict[str, Any]):
+    """Groups of a state of which each rank has some rows: see `pdem.output.checkpoint.read_checkpoint`."""
+
+    def copy(self) -> StatePart:
+        """Return the same columns in other groups, which a simulation may empty."""
+        return StatePart({name: dict(columns) for name, columns in self.items()})
+
+
+def spread_state(exchange: Exchange, groups: Mapping[str, Mapping[str, NDArray[Any]]] | None) -> StatePart:
+    """Return the part of this rank of a state that rank 0 has as a whole, or of which each rank has a part. Collective.
+
+    Rows are where they were; of groups that have none, such as counters, each rank gets those of rank 0.
+    """
+    if int(exchange.largest(np.array([isinstance(groups, StatePart)], np.int64))[0]):
+        assert isinstance(groups, StatePart)
+        return groups
+    small, layout = exchange.share(None if exchange.rank else _without_rows(groups or {}))
+    if exchange.rank == 0:
+        rows = {name: dict(columns) for name, columns in (groups or {}).items() if name in ORDER}
+    else:
+        rows = {
+            name: {column: np.empty((0, *shape), kind) for column, (kind, shape) in columns.items()}
+            for name, columns in layout.items()
+        }
+    return StatePart(rows | small)
+
+
+def _without_rows(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> tuple[Groups, dict[str, Any]]:
+    """Return the groups that have no rows, and types and shapes of rows of the others."""
+    return (
+        {name: dict(columns) for name, columns in groups.items() if name not in ORDER},
+        {
+            name: {column: (rows.dtype, rows.shape[1:]) for column, rows in columns.items()}
+            for name, columns in groups.items()
+            if name in ORDER
+        },
+    )
+
+
+def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallRecords]:
+    """Hand the rows of a state to the ranks that own their particles; return the contacts of those of this one.
+
+    `groups` has the rows that this rank happens to hold; they are emptied on the way. Collective.
+
+    Raises
+    ------
+    CheckpointError
+        If contacts have no histories.
+    """
+    exchange, particles = system.exchange, groups["particles"]
+    counters = groups["counters"]
+    system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
+    load_box(system, groups)
+    exchange.divide(particles["position"])
+    owner = load_clusters(system, groups, exchange.owners(particles["position"]))
+    owners = IdDirectory(exchange, particles["id"], owner)
+    system.particles.replace(exchange.route(dict(particles), owner))
+    particles.clear()
+    _load_others(system, groups)
+    of_pairs, of_walls = history_names(system.constants.law)
+    pairs = _route_contacts(exchange, owners, groups["contacts"], ("lower", "higher"))
+    walls = _route_contacts(exchange, owners, groups["wall_contacts"], ("id",))
+    return (
+        PairRecords(pairs["lower"], pairs["higher"], history_of(of_pairs, pairs, "contacts")),
+        WallRecords(
+            walls["id"], walls["kind"], walls["feature"], walls["facet"],
+            history_of(of_walls, walls, "wall_contacts"),
+        ),
+    )  # fmt: skip
+
+
+def _load_others(system: System, groups: StatePart) -> None:
+    """Load what is neither of particles nor of contacts; sums over ranks go to the first one. Collective."""
+    counters = groups["counters"]
+    load_driven_state(system, groups)
+    system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
+    system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
+    load_stages(system, groups)
+    load_insertions(system, groups)
+    load_sensors(system, groups)
+    system.departures.load(groups)
+    load_averages(system.field_averages, system.step, groups)
+    load_load_means(system, groups)
+    system.observed = ObservedState.of(groups)
+    if system.exchange.rank == 0:
+        load_wear(system, groups)
+        load_collisions(system, groups)
+        ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
+        system.ended_energies.limbs[: len(ended)] = ended
+
+
+def _route_contacts(
+    exchange: Exchange, owners: IdDirectory, columns: dict[str, NDArray[Any]], keys: Sequence[str]
+) -> dict[str, NDArray[Any]]:
+    """Return the contacts of particles of this rank; `columns` are those that it holds, and are emptied. Collective.
+
+    A contact goes to the owners of all particles that `keys` name.
+    """
+    first, *others = (owners.find(columns[key]) for key in keys)
+    rows, to = [np.flatnonzero(first >= 0)], [first[first >= 0]]
+    for other in others:
+        rows.append(np.flatnonzero((other >= 0) & (other != first)))
+        to.append(other[rows[-1]])
+    chosen = np.concatenate(rows)
+    sent = {name: column[chosen] for name, column in columns.items()}
+    columns.clear()
+    return exchange.route(sent, np.concatenate(to))
+
+
+def history_names(law: ContactLaw) -> tuple[list[str], list[str]]:
+    """Return the names of history columns: of pair contacts, and of wall contacts."""
+    names = [column.name for column in law.history]
+    return names, [*names, "normal_x", "normal_y", "normal_z", "wall_work"]
+
+
+def initial_groups(particles: Mapping[str, NDArray[Any]], exchange: Exchange) -> StatePart:
+    """Return the state at time 0: particles of this rank, clusters among them, without contacts. Collective."""
+    clusters = ParticleTable(particles).clusters
+    empty = np.empty(0, np.int64)
+    ids = np.asarray(particles.get("id", empty))
+    next_id = int(exchange.largest(np.array([ids.max(initial=-1)]))[0]) + 1
+    return StatePart(
+        {
+            "particles": {
+                field.name: np.asarray(particles.get(field.name, field.allocate(len(ids))), field.dtype)
+                for field in state_fields()
+            },
+            **({"clusters": dict(clusters)} if clusters else {}),
+            "contacts": {"lower": empty, "higher": empty},
+            "wall_contacts": {"id": empty, "kind": np.empty(0, np.int8), "feature": empty, "facet": empty},
+            "counters": {
+                "step": np.array(0), "next_id": np.array(next_id), "ended": ExactSums(()).limbs,
+            },
+        }
+    )  # fmt: skip

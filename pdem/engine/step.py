@@ -1,0 +1,315 @@
+"""One time step and its parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
+from pdem.detection.facets_of_images import images_across_sides
+from pdem.engine.blow_up import PARTICLE_TOO_FAST, raise_blow_up
+from pdem.engine.box_steps import change_box, lists_in_box
+from pdem.engine.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
+from pdem.engine.carried_liquid import form_bridges
+from pdem.engine.carried_particles import begin_carried, list_carried
+from pdem.engine.cluster_steps import cluster_table, states_to_share
+from pdem.engine.contact_forces import compute_contact_forces
+from pdem.engine.driven_walls import move_walls, record_fast_walls
+from pdem.engine.own_force_kicks import kick_own
+from pdem.engine.population import renew_levels_if_due
+from pdem.engine.skin_tuner import Lists, Window
+from pdem.foundation.kernels import plain
+from pdem.foundation.thread_pool import run_on, set_threads, threads
+from pdem.motion.integration import LOST, STALE, StepColumns, drift, drift_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.walls.facet_lists import Carried
+    from pdem.containers.exchange import Records
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+
+SORT_EVERY = 10
+"""Number of detections between two reorderings of particles by grid cells, which keep neighbours near in memory."""
+
+_ON_THREADS = ("integrate", "pairs", "walls", "sum")
+"""Phases of all steps whose loops are spread over threads."""
+
+
+class Begun(NamedTuple):
+    """A step that has begun: particles have moved, lists have not been looked at.
+
+    Attributes
+    ----------
+    requested : int
+        Number of a stop signal, or 0.
+    stale : int
+        `FINE`, or `STALE` on any rank.
+    """
+
+    requested: int
+    stale: int
+
+
+def advance(
+    system: System, phases: Phases, *, ahead: bool = False, keep: bool = False, begun: Begun | None = None
+) -> int:
+    """Take one step; return the number of a stop signal, or 0, the same on every rank.
+
+    With `ahead` also begin the next step, unless there is a stop signal: the columns of particles are not written then,
+    see `sync_columns`. With `keep` the forces of all contacts can be read afterwards. The step may have `begun`.
+
+    Raises
+    ------
+    BlowUpError
+        On all ranks, if any of them recorded an error in this step or at the end of the last.
+    """
+    requested, stale = begin_step(system, phases) if begun is None else begun
+    if stale:
+        sync_columns(system)
+        detect(system, phases)
+    else:
+        update_ghosts(system, phases)
+        refresh_facets(system)
+        phases.lap("detect facets")
+    # own forces act between the end of a step and the begin of the next
+    ahead = ahead and not requested and system.own_forces.all is None
+    dt = system.constants.step
+    compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
+    tune_threads(system, phases)
+    return requested
+
+
+def begin_step(system: System, phases: Phases) -> Begun:
+    """Begin a step: move particles and walls, and agree with other ranks on what is to be done. Collective.
+
+    Raises
+    ------
+    BlowUpError
+        On all ranks, if any of them has recorded an error.
+    """
+    begun = Begun(*allreduce_status_or_stop(system, move_on(system, phases)))
+    phases.lap("wait")
+    return begun
+
+
+def move_on(system: System, phases: Phases) -> int:
+    """Move particles and walls of this rank to the next step; return the state of lists, see `Begun`."""
+    form_bridges(system)
+    change_box(system)
+    system.step += 1
+    stale = (
+        kick_and_drift(system) if system.pending_drift is None else check_drift(system, system.pending_drift)
+    )
+    if system.skin_tuner is not None and system.skin_tuner.needs_detection(system.step):
+        stale = max(stale, STALE)
+    phases.lap("integrate")
+    walls = system.moving_walls
+    if walls is not None and (walls.moves or walls.surfaces.vary):
+        if move_walls(system) > system.smallest_radius:
+            sync_columns(system)
+            record_fast_walls(system)
+        phases.lap("walls move")
+    return max(stale, lists_in_box(system))
+
+
+def update_ghosts(system: System, phases: Phases) -> None:
+    """Let the ghosts begin to travel."""
+    rows = system.pair_contacts.rows_to_share(system.particles)
+    system.exchange.begin_update(rows, states_to_share(system))
+    phases.lap("exchange")
+
+
+def kick_and_drift(system: System) -> int:
+    """Kick by half a step and drift; return `FINE`, or `STALE` if lists are out of date."""
+    own, constants = system.particles, system.constants
+    kick_own(system, system.time_of(system.step - 1), 0.5 * constants.step)
+    columns = tuple(own.column(name) for name in StepColumns._fields)
+    arguments = (
+        constants.step, system.motion_at(system.step), constants.density, system.fixed_columns, columns,
+        system.pair_contacts.packed(own.count + own.ghosts),
+    )  # fmt: skip
+    held = system.pair_contacts.held
+    if not held.any_owned and system.carriers is None:
+        return check_drift(system, int(drift(*plain(own.count, *arguments))))
+    held.pack(own, arguments[-1], copies=False)
+    code = int(drift_rows(*plain(system.pair_contacts.free_rows, *arguments)))
+    return check_drift(system, max(code, begin_carried(system, constants.step)))
+
+
+def check_drift(system: System, code: int) -> int:
+    """Return the state of lists by a status code of `drift`; record an error if a particle moved too far."""
+    system.pending_drift = None
+    if code >= LOST:
+        system.errors.append((PARTICLE_TOO_FAST, int(system.particles.id[code - LOST]), 0))
+    return min(code, STALE)
+
+
+def sync_columns(system: System) -> None:
+    """Write the columns of owned particles from their packed rows, if they are out of date."""
+    if not system.columns_are_current:
+        system.pair_contacts.show(system.particles)
+        system.columns_are_current = True
+
+
+def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
+    """Return the stop signal and the state of lists over all ranks; raise if any has recorded an error.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    stale : int
+        `FINE` or `STALE` on this rank.
+
+    Raises
+    ------
+    BlowUpError
+        On all ranks.
+    """
+    return status_or_stop(system, system.exchange.agree(status_of(system, stale)))
+
+
+def status_of(system: System, stale: int) -> NDArray[np.int64]:
+    """Return what this rank has to say at the begin of a step (3,), see `pdem.containers.exchange.LISTS`."""
+    return np.array([stale, system.stop_requested(), len(system.errors)], np.int64)
+
+
+def status_or_stop(system: System, largest: NDArray[np.int64]) -> tuple[int, int]:
+    """Return stop signal and state of lists by what ranks have agreed on; raise as `allreduce_status_or_stop`."""
+    if largest[ERRORS]:
+        sync_columns(system)
+        raise_blow_up(system)
+    return int(largest[SIGNAL]), int(largest[LISTS])
+
+
+def detect(system: System, phases: Phases) -> None:
+    """Rebuild all lists: migrate particles, make ghosts, find pairs and facets, carry over histories."""
+    phases.lap("detect")
+    system.follow_box()
+    tune_settings(system, phases)
+    rebalance_load(system, phases)
+    migrate_and_rebuild_lists(system, None, phases)
+
+
+def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> None:
+    """Migrate particles and rebuild all lists; `contacts` are their contacts, None for those of the present lists."""
+    system.follow_box()
+    if contacts is None:
+        walls = migrate_and_carry(system)
+        phases.lap("migrate")
+    else:
+        contacts = migrate_by_id(system, contacts)
+        phases.lap("migrate")
+        renew_levels_if_due(system)
+        walls = adopt(system, contacts)
+    _make_lists(system, walls, phases)
+
+
+def tune_settings(system: System, phases: Phases) -> None:
+    """Set skin and chunk size for the next lists, and divide them for threads. Results do not depend on it."""
+    tune_skin(system, phases)
+    system.chunk_tuner.begin_with(system.pair_contacts.candidates, threads())
+    system.chunk_tuner.set_next(system.step, phases.spent(*_ON_THREADS))
+    system.pair_contacts.chunk_size = system.chunk_tuner.chunk
+    if threads() != system.thread_tuner.division:
+        set_threads(system.thread_tuner.division)
+    run_on(system.thread_tuner.number)
+
+
+def tune_threads(system: System, phases: Phases) -> None:
+    """Choose how many threads run from now on. Results do not depend on it."""
+    if system.step >= system.thread_tuner.next_look:
+        system.thread_tuner.look(system.step, phases.spent(*_ON_THREADS))
+        run_on(system.thread_tuner.number)
+        if system.thread_tuner.is_trying:
+            system.chunk_tuner.discard_times()
+
+
+def tune_skin(system: System, phases: Phases) -> None:
+    """Set the skin, if the case leaves it to the tuner."""
+    if system.skin_tuner is None or not system.skin_tuner.is_due(system.step):
+        return
+    pairs, detecting = phases.spent("pairs", "sum"), phases.spent("detect", "migrate", "detect facets")
+    done = Window(system.step, system.detections, pairs, detecting)
+    rows = system.particles.count + system.particles.ghosts
+    lists = Lists(system.pair_contacts.candidates, system.pair_contacts.count, rows)
+    before = system.skins.fraction
+    system.measure_speeds()
+    life = system.skins.life / system.constants.step
+    system.skins.fraction = system.skin_tuner.next_fraction(done, lists, system.exchange.share, life)
+    if system.skins.fraction != before:
+        system.chunk_tuner.discard_times()
+    system.search.set_limits(system.skins.cell_sizes)
+
+
+def rebalance_load(system: System, phases: Phases) -> None:
+    """Divide the particles anew among the ranks, if that pays."""
+    seconds = [
+        phases.spent(*names)
+        for names in (("integrate", "sum"), ("pairs", "detect"), ("walls", "detect facets"))
+    ]
+    own = system.particles
+    if system.exchange.rebalance(own.position, np.array(seconds), system.work):
+        system.rebalances += 1
+
+
+def rebuild_lists(system: System, contacts: Records, phases: Phases) -> None:
+    """Make ghosts and all lists for the particles that this rank owns, with these contacts. Collective."""
+    system.follow_box()
+    walls = adopt(system, contacts)
+    del contacts  # at the start of a run this is a second copy of all contacts
+    _make_lists(system, walls, phases)
+
+
+def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
+    """Make ghosts and all lists; contacts between particles are carried already, `walls` are those with walls."""
+    if system.detections % SORT_EVERY == 0:
+        walls = reorder(system, walls)
+    system.detections += 1
+    system.wall_margin.note_detection(system.step)
+    phases.lap("detect")
+    particles = system.particles
+    system.exchange.make_ghosts(particles, system.reach_of, system.skins.radii, cluster_table(system))
+    phases.lap("exchange")
+    system.measure_reaches()
+    list_carried(system)
+    near = system.search.search(
+        particles.column("position"), system.reach, particles.count + particles.ghosts
+    )
+    system.pair_contacts.take_candidates(near, particles, system.ended_energies)
+    phases.lap("detect")
+    list_facets(system, walls)
+    phases.lap("detect facets")
+
+
+def list_facets(system: System, wall_histories: Carried | None) -> None:
+    """List the facets that owned particles may touch until their skins and the margin of the walls are used up."""
+    walls = system.moving_walls
+    if system.wall_contacts is None or walls is None or wall_histories is None:
+        return
+    moves = walls.moves or system.moving_box is not None
+    skin = float(system.skin.mean()) if moves and system.particles.count else 0.0
+    system.wall_margin.choose(system.step, walls.moved, skin)
+    walls.note_places()
+    reaches = system.wall_reach() + system.wall_margin.length
+    travel = system.skin + system.wall_margin.length
+    images = images_across_sides(system.reference, travel, system.constants.shape)
+    system.wall_contacts.take_candidates(
+        system.particles, system.reference, reaches, images, wall_histories, system.ended_energies
+    )
+
+
+def refresh_facets(system: System) -> None:
+    """List facets anew if the walls have moved by more than their margin since."""
+    if facets_are_stale(system):
+        assert system.wall_contacts is not None
+        list_facets(system, system.wall_contacts.carry(system.particles))
+
+
+def facets_are_stale(system: System) -> bool:
+    """Tell whether the walls have moved by more than the margin of the lists of facets."""
+    contacts = system.wall_contacts
+    return contacts is not None and contacts.walls.moved > system.wall_margin.length

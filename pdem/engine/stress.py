@@ -1,0 +1,214 @@
+"""Stress, fabric and coordination of all particles or of a region, as exact sums over all ranks.
+
+With the force f of the first on the second body of a contact and the branch b from the first to the second, the contact
+stress is the sum of f_i b_j over the volume (Love 1927; Weber 1966; Christoffersen, Mehrabadi, Nemat-Nasser, J. Appl.
+Mech. 48 (1981) 339): pressure is positive. Of a region each contact counts by the share of its branch that lies inside,
+so that regions that fill a box have stresses that add up to that of the box, and the stress of a layer is the mean of
+the forces through its planes over their area. The kinetic stress is the sum of m v_i v_j over the volume, with
+velocities less the mean velocity of the mass.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.case.stress_columns import COMPONENTS
+from pdem.engine.acting_contacts import acting_contacts
+from pdem.engine.bodies import bodies_of
+from pdem.engine.contact_numbers import contact_numbers, rows_of_bodies, without_rattlers
+from pdem.foundation.sums import ExactSums
+from pdem.particles import regions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.box_shape import BoxShape
+    from pdem.engine.acting_contacts import ActingContacts
+    from pdem.engine.bodies import Bodies
+    from pdem.engine.system import System
+    from pdem.particles.regions import Region
+
+    Floats = NDArray[np.float64]
+
+_TENSOR = tuple(product(range(3), range(3)))
+_HALF = tuple(COMPONENTS.values())
+
+
+class Stress(NamedTuple):
+    """Stress, fabric and coordination of some particles.
+
+    Attributes
+    ----------
+    contact, kinetic : (3, 3) arrays
+        Contact stress, of which the first index is that of the force and the second that of the branch, and kinetic
+        stress [Pa]; in 2D [N/m]. Pressure is positive.
+    fabric : (3, 3) array
+        Mean of n_i n_j over the contacts between particles, with normals n; not a number without any.
+    pressure : float
+        Mean of the diagonal of the total stress [Pa].
+    particles, rattlers : int
+        Number of particles, and of those that do not carry: see `coordination_without_rattlers`. A cluster is one.
+    coordination : float
+        Contacts of a particle with particles and walls, in the mean.
+    mechanical_coordination : float
+        The same of those with two or more contacts (Thornton, Geotechnique 50 (2000) 43), in whose number ends of
+        contacts at the others are left out: (2 N_c - N_1) / (N - N_0 - N_1).
+    coordination_without_rattlers : float
+        The same without particles of fewer contacts than they need to be in balance, which are taken out again and
+        again, with their contacts, until there are none: two with friction; without it one more than dimensions, or as
+        many as these under gravity.
+    """
+
+    contact: Floats
+    kinetic: Floats
+    fabric: Floats
+    pressure: float
+    particles: int
+    rattlers: int
+    coordination: float
+    mechanical_coordination: float
+    coordination_without_rattlers: float
+
+    @property
+    def total(self) -> Floats:
+        """Sum of contact stress and kinetic stress (3, 3) [Pa]."""
+        return self.contact + self.kinetic
+
+    @property
+    def columns(self) -> list[float]:
+        """Values of the columns `pdem.case.stress_columns.stress_columns`: of tensors the symmetric part."""
+        tensors = [self.contact, self.kinetic, self.total]
+        values = [0.5 * (one[a, b] + one[b, a]) for one in tensors for a, b in _HALF]
+        return [
+            *map(float, values), self.pressure, *(float(self.fabric[a, b]) for a, b in _HALF), self.coordination,
+            self.mechanical_coordination, self.coordination_without_rattlers, self.rattlers,
+        ]  # fmt: skip
+
+
+def stress_of(system: System, region: Region | None = None, contacts: ActingContacts | None = None) -> Stress:
+    """Return stress, fabric and coordination of a region, or of all particles over the domain's volume. Collective.
+
+    `contacts` are those of `acting_contacts`, if they are known already.
+    """
+    contacts = acting_contacts(system) if contacts is None else contacts
+    bodies = bodies_of(system)
+    inside, size = _inside(system, bodies, region)
+    contact, fabric = _of_contacts(system, contacts, region)
+    own_velocity = system.constants.own_velocity(bodies.position, bodies.velocity)
+    kinetic = _kinetic(system, bodies.mass[inside], own_velocity[inside])
+    counts = _coordination(system, contacts, inside)
+    axes = system.dimension
+    pressure = sum(float(contact[a, a] + kinetic[a, a]) for a in range(axes)) / (axes * size)
+    return Stress(contact / size, kinetic / size, fabric, pressure, *counts)
+
+
+def _inside(system: System, bodies: Bodies, region: Region | None) -> tuple[NDArray[np.int64], float]:
+    """Return the rows of bodies of this rank that count, and the volume [m^3]; in 2D the area [m^2]."""
+    if region is None:
+        domain, box = system.case.domain, system.moving_box
+        size = np.prod(np.subtract(domain.upper, domain.lower)[: system.dimension])
+        if box is not None:
+            size = box.volume(system.step, system.dimension)
+        return np.arange(len(bodies.mass)), float(size)
+    inside = regions.inside(region, bodies.position, system.dimension)
+    return np.flatnonzero(inside), regions.size(region, system.dimension)
+
+
+def added(system: System, rows: Floats) -> Floats:
+    """Return the exact sums (r,) of rows (r, n) over all ranks. Collective."""
+    sums = ExactSums([str(number) for number in range(len(rows))])
+    sums.add_rows(sums.names, rows)
+    sums.normalise()
+    total = ExactSums(sums.names, system.exchange.add(sums.limbs))
+    return np.array(list(total.values().values()))
+
+
+def _of_contacts(system: System, contacts: ActingContacts, region: Region | None) -> tuple[Floats, Floats]:
+    """Return the sum of f_i b_j (3, 3) [J], and the fabric (3, 3). Collective."""
+    mine = contacts.of_this_rank
+    share = np.ones(len(mine.first)) if region is None else branch_shares(system, mine, region)
+    f, b, n = (share * mine.force.T), mine.branch.T, mine.normal.T
+    weight = np.where(mine.is_pair, share, 0.0)
+    rows = [*(f[i] * b[j] for i, j in _TENSOR), *(weight * n[i] * n[j] for i, j in _HALF), weight]
+    total = added(system, np.array(rows))
+    fabric = symmetric(total[9:15]) / total[15] if total[15] else np.full((3, 3), np.nan)
+    return total[:9].reshape(3, 3), fabric
+
+
+def symmetric(components: Floats) -> Floats:
+    """Return the tensor (3, 3) of the six components of `pdem.case.stress_columns.COMPONENTS`."""
+    tensor = np.empty((3, 3))
+    for value, (a, b) in zip(components, _HALF, strict=True):
+        tensor[a, b] = tensor[b, a] = value
+    return tensor
+
+
+def branch_shares(system: System, contacts: ActingContacts, region: Region) -> Floats:
+    """Return which share (n,) of each branch is in a region; what is beyond a periodic side is on the other one."""
+    shape, way = system.constants.shape, contacts.branch.copy()
+    begin, level = shape.wrapped(contacts.centre)[0], shape.level
+    across = _beyond(shape, begin, way)[:, shape.gradient] if shape.leans else np.zeros(0)
+    way[:, system.dimension :] = 0.0
+    share = _upright_shares(system, region, begin, way)
+    for side in (-1, 1):  # what is beyond a side that leans comes back somewhere else along it
+        rows = np.flatnonzero(across == side)
+        if len(rows):
+            there = level.wrapped(begin[rows] - side * shape.across)[0]
+            share[rows] += _upright_shares(system, region, there, way[rows])
+    return share
+
+
+def _upright_shares(system: System, region: Region, begin: Floats, way: Floats) -> Floats:
+    """Return `branch_shares` with images along the axes across which the box does not lean."""
+    level, size = system.constants.shape.level, system.dimension
+    beyond = _beyond(level, begin, way)
+    share = regions.share_inside(region, regions.in_plane(region, begin, size), way)
+    for steps in _images(beyond):
+        rows = np.flatnonzero(((beyond == steps) | (np.asarray(steps) == 0)).all(axis=1))
+        moved = regions.in_plane(region, begin[rows] - np.asarray(steps) * level.period, size)
+        share[rows] += regions.share_inside(region, moved, way[rows])
+    return share
+
+
+def _beyond(shape: BoxShape, begin: Floats, way: Floats) -> NDArray[np.int64]:
+    """Return beyond which side along each periodic axis ways end (n, 3): -1, 1, or 0 for none."""
+    end = begin + way
+    beyond = np.where(end >= shape.lower + shape.period, 1, np.where(end < shape.lower, -1, 0))
+    return beyond * (shape.period > 0.0)
+
+
+def _images(beyond: NDArray[np.int64]) -> Sequence[tuple[int, ...]]:
+    """Return the images of the box, but for itself, that branches reach which end beyond it."""
+    sides = [sorted({0, *beyond[:, axis].tolist()}) for axis in range(3)]
+    return [steps for steps in product(*sides) if any(steps)]
+
+
+def _kinetic(system: System, mass: Floats, velocity: Floats) -> Floats:
+    """Return the sum of m v_i v_j (3, 3) [J] of bodies of all ranks, less their mean velocity. Collective."""
+    whole, *momentum = added(system, np.array([mass, *(mass * velocity.T)])).tolist()
+    v = (velocity - np.array(momentum) / (whole or 1.0)).T
+    return symmetric(added(system, np.array([mass * v[i] * v[j] for i, j in _HALF])))
+
+
+def _coordination(system: System, contacts: ActingContacts, rows: NDArray[np.int64]) -> tuple[Any, ...]:
+    """Return numbers of particles and rattlers, and the three coordinations of `Stress`. Collective."""
+    touching = contacts.take(contacts.overlap > 0.0)
+    body = rows_of_bodies(system)
+    every = contact_numbers(system, touching, body)[rows]
+    core, carries = without_rattlers(system, touching, body)
+    core, carries = core[rows], carries[rows]
+    some = every >= 2
+    mine = [len(rows), carries.sum(), every.sum(), some.sum(), every[some].sum(), core[carries].sum()]
+    counted = system.exchange.add(np.array([mine], np.int64))[0].tolist()
+    particles, carrying, ends, several, their_ends, core_ends = counted
+    quotients = _quotient(ends, particles), _quotient(their_ends, several), _quotient(core_ends, carrying)
+    return particles, particles - carrying, *quotients
+
+
+def _quotient(one: int, other: int) -> float:
+    return one / other if other else float("nan")

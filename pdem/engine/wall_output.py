@@ -1,0 +1,141 @@
+"""Loads of particles on walls: nodal forces, loads of facets and of connected bodies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.walls.evaluate import LOADS
+from pdem.contact.walls.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
+from pdem.engine.cluster_steps import contact_parameters
+from pdem.engine.wall_wear import wear_depths
+from pdem.foundation.fields import Field
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.walls.contacts import WallContacts
+    from pdem.engine.protocol import Engine
+    from pdem.engine.system import System
+    from pdem.motion.walls import MovingWalls
+
+NODE_FIELDS = (Field("force", np.float64, (3,), "N", "contact force on each node of the walls"),)
+FACET_FIELDS = (
+    Field("force", np.float64, (3,), "N", "contact force on each facet"),
+    Field("pressure", np.float64, (), "Pa", "normal contact forces on each facet over its area"),
+    Field("sliding_power", np.float64, (), "W", "power lost by sliding on each facet in the last step"),
+)
+BODY_FIELDS = (
+    Field("power", np.float64, (), "W", "power that each wall delivers to the particles"),
+    Field("body_wall", np.int32, (), "1", "wall of each connected body of the walls"),
+    Field("body_force", np.float64, (3,), "N", "contact force on each connected body"),
+    Field("body_torque", np.float64, (3,), "N m", "its torque about the point of wall_loads"),
+    Field("body_power", np.float64, (), "W", "power that each connected body delivers to the particles"),
+)
+BODY_INDEX = Field("body", np.int32, (), "1", "connected body of the walls, a row of body_force")
+FACET_NUMBER = Field("facet", np.int64, (), "1", "number of the facet in the mesh of its wall")
+
+
+def bodies_of(walls: MovingWalls) -> Bodies:
+    """Return the connected bodies of the walls."""
+    return Bodies(walls.mesh, walls.facet_wall)
+
+
+def measured_walls(system: System) -> WallContacts | None:
+    """Return the wall contacts with their forces, computed again if particles were inserted or removed since."""
+    walls, constants = system.wall_contacts, system.constants
+    if walls is not None and not walls.measured:
+        system.pair_contacts.begin(system.particles, constants.density, packed=False)
+        packed = system.pair_contacts.packed(system.particles.count)
+        walls.measure(system.particles, packed, contact_parameters(system, 0.0), system.ended_energies)
+    return walls
+
+
+def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
+    """Return the loads of nodes, facets and bodies on rank 0, None elsewhere or without walls. Collective."""
+    contacts = measured_walls(system)
+    if contacts is None:
+        return None
+    columns = contacts.loaded(system.particles, contact_parameters(system, system.constants.step))
+    shaped = {
+        name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()
+    }
+    joined = system.exchange.collect(shaped)
+    if joined is None or bodies is None:
+        return None
+    return nodal_loads(contacts.walls, bodies, joined)
+
+
+def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | None:
+    """Return the result of `pdem.run.simulation.Simulation.nodal_forces`."""
+    system = simulation.system
+    walls = system.moving_walls
+    if walls is None:
+        return {}
+    bodies = bodies_of(walls) if system.exchange.rank == 0 else None
+    loads, wear = summed_loads(system, bodies), wear_depths(system)
+    if loads is None or bodies is None:
+        return None
+    return {
+        wall.name: _of_wall(simulation, walls, bodies, loads, number)
+        | _wear_of_wall(simulation, wear, number)
+        for number, wall in enumerate(simulation.case.walls)
+    }
+
+
+def _of_wall(
+    simulation: Engine, walls: MovingWalls, bodies: Bodies, loads: NodalLoads, number: int
+) -> dict[str, NDArray[Any]]:
+    """Return the loads of one wall by nodes and facets of its own mesh."""
+    mesh, moves = simulation.meshes[number], walls.motions[number].moves or number in walls.drives
+    facets, nodes = walls.placed.facets_of(number), walls.placed.vertices_of(number)
+    own = np.flatnonzero(bodies.wall == number)
+    result = {
+        "vertices": walls.pose_of(number).place(mesh.vertices) if moves else mesh.vertices,
+        "force": np.zeros((mesh.vertex_count, 3)),
+        "facet_force": np.zeros((mesh.facet_count, 3)),
+        "pressure": np.zeros(mesh.facet_count),
+        "sliding_power": np.zeros(mesh.facet_count),
+        "body": np.full(mesh.facet_count, -1),
+        "body_force": loads.body_force[own],
+        "body_torque": loads.body_torque[own],
+        "body_power": loads.body_power[own],
+    }
+    result["force"][walls.vertex_origin[nodes]] = loads.force[nodes]
+    for name in ("facet_force", "pressure", "sliding_power"):
+        result[name][walls.facet_origin[facets]] = getattr(loads, name)[facets]
+    result["body"][walls.facet_origin[facets]] = bodies.of_facet[facets] - (own[0] if len(own) else 0)
+    return result
+
+
+def _wear_of_wall(
+    simulation: Engine, wear: NDArray[np.float64] | None, number: int
+) -> dict[str, NDArray[Any]]:
+    """Return the depth of wear of the facets of one wall, if any wall wears."""
+    walls = simulation.system.moving_walls
+    if wear is None or walls is None:
+        return {}
+    own, facets = np.zeros(simulation.meshes[number].facet_count), walls.placed.facets_of(number)
+    own[walls.facet_origin[facets]] = wear[facets]
+    return {"wear": own}
+
+
+def loads_of_walls(system: System) -> dict[str, dict[str, Any]]:
+    """Return force, torque and power of the particles on each wall, see `Simulation.wall_loads`. Collective."""
+    contacts = measured_walls(system)
+    if contacts is None:
+        return {}
+    sums = contacts.loads()
+    sums.limbs = system.exchange.add(sums.limbs)
+    values = np.array(list(sums.values().values())).reshape(-1, LOADS)
+    walls = contacts.walls
+    for wall, drive in walls.drives.items():  # the load that moved the wall, as stored in checkpoints
+        load = drive.last_load[:6]
+        rates = np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
+        by_surface = values[wall, 6] + values[wall, :6] @ rates if wall in walls.surfaces.courses else 0.0
+        values[wall] = np.append(load, by_surface - load @ rates)
+    return {
+        wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
+        for wall, row in zip(system.case.walls, values, strict=True)
+    }

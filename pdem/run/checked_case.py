@@ -1,0 +1,63 @@
+"""The particles and meshes of a case before its run, made for its checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.given_particles import PartOfParticles
+from pdem.case.initial import initial_particles
+from pdem.case.preflight import preflight
+from pdem.case.wall_files import read_walls
+from pdem.engine.ranks import exchange_of, on_first, once_per_node, release
+from pdem.output.summary import body_count
+from pdem.run.forecast import forecast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.findings import Finding
+    from pdem.case.model import Case
+    from pdem.containers.mesh import Mesh
+    from pdem.foundation.signals import SignalFlag
+
+
+class CheckedCase:
+    """Meshes and particles that are made for the checks of a case, on each rank its part; a simulation uses them."""
+
+    particles: Mapping[str, NDArray[Any]] | None = None
+    meshes: list[Mesh] | None = None
+
+    def __init__(self, communicator: Any, threads: int, crowded: Sequence[str] | None) -> None:
+        self._communicator, self._threads, self._crowded = communicator, threads, crowded
+
+    def prepare_unless_stopped(self, case: Case, flag: SignalFlag, *, progress: bool) -> list[Finding]:
+        """Prepare; leave that at once if a stop signal comes and no other rank is waiting."""
+        if self._communicator is not None:
+            return self.prepare(case, progress=progress)
+        return flag.unless_stopped(lambda: self.prepare(case, progress=progress)) or []
+
+    def prepare(self, case: Case, *, progress: bool) -> list[Finding]:
+        """Read walls, make particles and return the findings of the checks. Collective."""
+        ranks, threads = 1 if self._communicator is None else self._communicator.size, self._threads
+        over = exchange_of(case, self._communicator, threads)
+        meshes, _ = once_per_node(self._communicator, lambda: read_walls(case))
+        self.meshes = meshes
+        self.particles = PartOfParticles(initial_particles(case, meshes, progress=progress, over=over))
+        counts = np.array([body_count(self.particles), len(self.particles["radius"])])
+        number, spheres = over.add(counts).tolist()
+        return [
+            *preflight(case, self.particles, meshes, ranks, threads, over, self._crowded),
+            *on_first(
+                self._communicator,
+                lambda: list(forecast(case, number, meshes, ranks, threads, spheres=spheres)),
+            ),
+        ]
+
+    def forget(self) -> None:
+        """Release the memory: the simulation has its own copy."""
+        self.particles = self.meshes = None
+        release(self._communicator)

@@ -1,0 +1,85 @@
+"""Energy ledger of a run that is continued with a changed case: its residual continues without a jump."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pdem.case.drives import drives_of
+from pdem.engine.gravity import Gravity
+from pdem.engine.gravity_events import give_bodies
+from pdem.engine.setup import constants_of, table_of
+from pdem.engine.stage_state import STAGES, adopt_stages, stage_groups
+from pdem.engine.stages import Stages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.model import Case
+    from pdem.engine.protocol import Engine
+    from pdem.engine.setup import Constants
+    from pdem.engine.system import System
+
+
+def rebase_ledger(simulation: Engine, old: Case) -> float:
+    """Shift the initial energy by the change that a changed case makes to the energy of the same state. Collective.
+
+    With another gravity or stiffness a state has another energy, which no work has delivered.
+
+    Parameters
+    ----------
+    simulation : Engine
+        Continued, before its first step.
+    old : Case
+        Case of the checkpoint.
+
+    Returns
+    -------
+    float
+        Energy of the state with the present case less that with the old one [J]; the same bits on any number of
+        ranks.
+    """
+    present = simulation.measures().balance
+    with _energies_of_case(simulation, old):
+        former = simulation.measures().balance
+    jump = present - former
+    simulation.first_balance += jump
+    return jump
+
+
+@contextmanager
+def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
+    """Measure energies with the constants and drives of another case in this context."""
+    system = simulation.system
+    constants, walls = system.constants, system.moving_walls
+    driven = [] if walls is None else walls.driven
+    try:
+        system.constants = _constants_in_stage(system, old)
+        if walls is not None and driven:
+            drives = drives_of(old, simulation.meshes)
+            walls.driven = [drives[wall] for wall in walls.drives]
+            give_bodies(old, drives, system.constants.gravity)
+            for drive, row in zip(walls.driven, (one.state() for one in driven), strict=True):
+                drive.adopt(row)
+        yield
+    finally:
+        system.constants = constants
+        if walls is not None:
+            walls.driven = driven
+
+
+def _constants_in_stage(system: System, old: Case) -> Constants:
+    """Return the constants that another case has now, in its stage of the same name as the present one."""
+    constants = constants_of(old)
+    stages, states = Stages(old.stages, constants.step), stage_groups(system.stages)
+    if system.stages.sections and system.stages.section.name in stages.names:
+        adopt_stages(stages, states[STAGES])
+    return replace(
+        constants,
+        table=table_of(old, stages.present, constants.law),
+        gravity=Gravity(old, constants.step).at(stages, system.step),
+        shape=system.constants.shape,
+        flow=system.constants.flow,
+        centre=system.constants.centre,
+    )

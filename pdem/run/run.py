@@ -1,0 +1,344 @@
+"""A run with all its output: the main loop of `pdem run` and `pdem restart`."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.restart_checks import check_end
+from pdem.containers.group import on_first_rank
+from pdem.engine.blow_up import BlowUp
+from pdem.engine.insertions import report_lines
+from pdem.engine.mass_balance import departure_lines
+from pdem.engine.protocol import RestartPoint
+from pdem.engine.schedule import Schedule
+from pdem.engine.sensor_report import finish_sensors
+from pdem.engine.stage_report import stage_lines
+from pdem.engine.state import local_groups
+from pdem.engine.step import allreduce_status_or_stop
+from pdem.foundation.errors import Interrupted, ObserverError
+from pdem.foundation.signals import SignalFlag, signal_name
+from pdem.output.run_folder import keep_files
+from pdem.output.summary import OverRanks, end_report
+from pdem.run.folder_use import FOLDER_USE, FolderUse
+from pdem.run.forecast import record_speed
+from pdem.run.observation import Observation
+from pdem.run.output_folder import begins_elsewhere
+from pdem.run.outputs import Outputs
+from pdem.run.run_end import telling_status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pdem.containers.exchange import Exchange
+    from pdem.engine.protocol import Engine
+    from pdem.engine.schedule import Window
+    from pdem.engine.state import Groups
+    from pdem.run.trace import Trace
+
+WARM_UP = 0.02
+"""First part of the steps, which does not count for the speed: lists grow, caches fill."""
+
+STATE_COPY_EVERY = 200
+"""Steps between two copies of the state, for the checkpoint of a run that blows up."""
+
+
+def run(
+    simulation: Engine,
+    *,
+    quiet: bool = False,
+    findings: Sequence[object] = (),
+    flag: SignalFlag | None = None,
+    trace: Trace | None = None,
+    use: FolderUse = FOLDER_USE,
+    observers: Sequence[Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
+    window: Window | None = None,
+) -> int:
+    """Run a simulation to the end of its case, with all output; return the number of steps taken.
+
+    Parameters
+    ----------
+    simulation : Engine
+        At its beginning or continued from a checkpoint.
+    quiet : bool
+        No progress line and no report on the terminal.
+    findings : sequence
+        Findings of the checks before the run, for the log.
+    flag : SignalFlag, optional
+        Context that is entered already, to catch signals before the run as well; by default one for the run.
+    trace : Trace, optional
+        Records the first steps.
+    use : FolderUse
+        How the run comes to its output folder.
+    observers : sequence of callable or Observer, optional
+        See `Simulation.run`.
+    files : mapping of str to bytes, optional
+        Further files for the output folder, by their names.
+    window : Window, optional
+        The part of the run whose output is written, and where it ends.
+
+    Raises
+    ------
+    InputError, CaseError
+        If the output folder holds a run, is in use or cannot be made, or the case ends before its first step.
+    CheckpointError
+        If a file cannot be written; the last checkpoint stays as it is.
+    ObserverError
+        If an observer fails; the state before is in a checkpoint.
+    Interrupted
+        After a stop signal; the state is in a checkpoint.
+    BlowUpError
+        If results would mean nothing; the last good state is in a checkpoint.
+    """
+    check_end(simulation.case, simulation.step)
+    simulation.system.own_forces.check_given()
+    observation = Observation(simulation, observers)
+    observation.call_due()
+    outputs, simulation.outputs = simulation.outputs, None
+    if outputs is None:
+        outputs = Outputs(simulation, quiet=quiet, findings=findings, use=use)
+    else:
+        outputs.begin_run(quiet=quiet)
+    with outputs:
+        begins = window is None and begins_elsewhere(simulation)
+        folder = simulation.case.output.folder
+        simulation.restart_point = RestartPoint(Path(folder), simulation.case, simulation.step)
+        on_first_rank(simulation.system.exchange, lambda: keep_files(folder, files or {}))
+        with (
+            SignalFlag() if flag is None else nullcontext(flag) as listening,
+            nullcontext() if trace is None else trace.recording(simulation),
+        ):
+            simulation.system.stop_requested = lambda: listening.requested
+            schedule = Schedule(simulation, window)
+            return _Run(simulation, outputs, trace, observation, schedule).run_to_end(begins=begins)
+
+
+class _Run:
+    """The loop over steps and outputs."""
+
+    def __init__(
+        self,
+        simulation: Engine,
+        outputs: Outputs,
+        trace: Trace | None,
+        observation: Observation,
+        schedule: Schedule,
+    ) -> None:
+        self.simulation = simulation
+        self.outputs = outputs
+        self.trace = trace
+        self.observation = observation
+        self.schedule = schedule
+        self.last = schedule.last
+        self._note_stop()
+        self.first = simulation.step
+        self.good_state: Groups = {}
+        self.last_checkpoint: tuple[int, Path] | None = None
+        self.timed_from = (self.first, time.perf_counter())
+
+    def run_to_end(self, *, begins: bool) -> int:
+        """Take all steps; keep the state before if it `begins` with one of another folder."""
+        with telling_status(self.simulation, self.last):
+            return self._take_all(begins=begins)
+
+    def _take_all(self, *, begins: bool) -> int:
+        simulation = self.simulation
+        simulation.phases.reset_seconds()
+        if simulation.step == 0:
+            self._write_due_output(first=True)
+        else:
+            self.good_state = local_groups(simulation.system)
+            if begins:
+                self.outputs.write_state(self.good_state, begins=True)
+            if any(self.observation.asked) or self.schedule.begins_at(simulation.step):
+                self._write_due_output()
+        try:
+            self._keep_stage(only_missing=True)
+            while simulation.step < self.schedule.last and not simulation.system.stages.finished:
+                self._advance()
+        except BlowUp as error:
+            self.outputs.note(str(error))
+            raise error.with_note(self._save_good_state()) from None
+        self._finish()
+        return simulation.step - self.first
+
+    def _advance(self) -> None:
+        simulation, schedule = self.simulation, self.schedule
+        stop = min(
+            schedule.next_stop(simulation.step), simulation.system.stages.next_step_after(simulation.step),
+            self.observation.next_step(simulation.step),
+        )  # fmt: skip
+        stop = stop if self.trace is None else self.trace.next_stop(stop)
+        requested = simulation.advance(stop - simulation.step)
+        if requested:
+            allreduce_status_or_stop(simulation.system, False)
+        self._observe()
+        self._write_due_output()
+        if requested:
+            path = self._checkpoint_here()
+            self._keep_stage(only_missing=True)
+            folder = simulation.case.output.folder
+            again = f"Simulation.restart('{folder}') and its observers"
+            raise Interrupted(
+                f"{signal_name(requested)} at step {simulation.step}, the state is in {path}; "
+                f"continue with {again if self.observation.observers else f'pdem restart {folder}'}"
+            )
+        if self.trace is not None:
+            self.trace.end_if_due(simulation)
+        warm = self.first + WARM_UP * (schedule.last - self.first)
+        if self.timed_from[0] < warm <= simulation.step:
+            self.timed_from = (simulation.step, time.perf_counter())
+            simulation.phases.reset_seconds()
+            simulation.phases.start()
+
+    def _observe(self) -> None:
+        """Call the observers that are due; if one fails, write a checkpoint of the state before."""
+        if not self.observation.observers:
+            return
+        try:
+            self.observation.call_due()
+        except ObserverError as error:
+            path = self._write_checkpoint(self.observation.before)
+            raise ObserverError(
+                f"{error}; the state before is in {path}; Simulation.restart('{path.parent}') goes on"
+            ) from error.__cause__
+        self._note_stop()
+        self.simulation.phases.lap("observers")
+
+    def _note_stop(self) -> None:
+        """End the run at the present step, if an observer has asked for it."""
+        if self.observation.asked.stop:
+            self.schedule.last = self.simulation.step
+
+    def _write_due_output(self, *, first: bool = False) -> None:
+        step, schedule, asked = self.simulation.step, self.schedule, self.observation.asked
+        stages = self.simulation.system.stages
+        last, shown = schedule.is_edge(step) or stages.finished, schedule.is_shown(step)
+        if shown and (step % schedule.series == 0 or last or asked.snapshot):
+            self._write_series_row()
+        elif step % schedule.progress == 0:
+            self.outputs.show_progress(*self._since_warm_up())
+        if shown and (step % schedule.fields == 0 or last or asked.snapshot):
+            self.outputs.write_snapshot()
+        if shown and (schedule.has_contacts(step) or last or asked.snapshot):
+            self.outputs.write_contacts()
+        if shown:
+            self.outputs.write_fields()
+        due = schedule.has_checkpoint(step) or stages.finished or stages.is_over
+        if asked.checkpoint or (not first and due):
+            self._write_checkpoint(local_groups(self.simulation.system))
+            self._keep_stage()
+        self.simulation.phases.lap("output")
+
+    def _since_warm_up(self) -> tuple[int, float]:
+        """Return steps taken since the warm up, and their time [s]."""
+        step, clock = self.timed_from
+        return self.simulation.step - step, time.perf_counter() - clock
+
+    def _write_series_row(self) -> None:
+        self.outputs.write_series_row(*self._since_warm_up())
+        if (
+            not self.good_state
+            or self.simulation.step >= int(self.good_state["counters"]["step"]) + STATE_COPY_EVERY
+        ):
+            self.good_state = local_groups(self.simulation.system)
+
+    def _write_checkpoint(self, local: Groups) -> Path:
+        path = self.outputs.write_state(local)
+        self.last_checkpoint = int(local["counters"]["step"]), path
+        return path
+
+    def _keep_stage(self, *, only_missing: bool = False) -> None:
+        """Keep the checkpoint of a stage that has ended at the present step. Collective."""
+        system = self.simulation.system
+        is_there = only_missing and self.outputs.has_stage(system.stages.present_name)
+        if system.stages.is_over and system.stages.state.end == system.step and not is_there:
+            self.outputs.keep_stage(self._checkpoint_here(), system.stages.present_name)
+
+    def _checkpoint_here(self) -> Path:
+        """Return the checkpoint of the present step, which is written unless it was due. Collective."""
+        if self.last_checkpoint is not None and self.last_checkpoint[0] == self.simulation.step:
+            return self.last_checkpoint[1]
+        return self._write_checkpoint(local_groups(self.simulation.system))
+
+    def _save_good_state(self) -> str:
+        if not self.good_state:
+            return "nothing was saved, it happened in the first steps"
+        step = int(self.good_state["counters"]["step"])
+        # an earlier checkpoint would displace a later one
+        if self.last_checkpoint is None or self.last_checkpoint[0] < step:
+            self._write_checkpoint(self.good_state)
+        assert self.last_checkpoint is not None
+        step, path = self.last_checkpoint
+        return (
+            f"the last good state (step {step}) is in {path}; pdem replay {path.parent} --blow-up 20 shows how it "
+            "came about"
+        )
+
+    def _exchange_report(self) -> list[str]:
+        """Return lines on ghosts and load balance for the report, none for a single rank. Collective."""
+        system = self.simulation.system
+        owned, ghosts = system.exchange.add(np.array(system.counts_by_level()))
+        received = int(system.exchange.add(np.array([system.exchange.traffic().received]))[0])
+        if system.exchange.size == 1:
+            return []
+        shares = ", ".join(
+            f"{of_ghosts} of {of_owned} up to {r:.4g} m"
+            for r, of_ghosts, of_owned in zip(system.skins.radii, ghosts, owned, strict=True)
+        )
+        return [
+            f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {received} bytes a step; "
+            f"by size {shares}",
+            f"particles divided anew among ranks {system.rebalances} times",
+        ]
+
+    def _finish(self) -> None:
+        """Show and log the report that ends the run. Collective."""
+        simulation, exchange = self.simulation, self.simulation.system.exchange
+        step, clock = self.timed_from
+        seconds = time.perf_counter() - clock
+        measured, system = simulation.measures(), simulation.system
+        first_lines = [self._settings_line(measured.particles), *self._exchange_report()]
+        sensor_lines = finish_sensors(system, Path(simulation.case.output.folder))
+        self.outputs.flush()
+        table = _over_ranks(simulation.phases.seconds, exchange)
+        if exchange.rank:
+            return
+        record_speed(measured.particles, simulation.step - step, seconds, exchange.workers)
+        has_ledger, steps = system.constants.law.has_ledger, measured.particles * (simulation.step - step)
+        residual = measured.balance - simulation.first_balance if has_ledger else None
+        last_lines = [
+            *report_lines(system.insertions), *sensor_lines, *departure_lines(system), *stage_lines(system.stages),
+            f"results in {simulation.case.output.folder}",
+        ]  # fmt: skip
+        self.outputs.report(
+            end_report(
+                table, steps, seconds, exchange.workers, measured.energies, residual, first_lines + last_lines
+            )
+        )
+
+    def _settings_line(self, particles: int) -> str:
+        """Return what the last lists took, and with which settings, over so many particles of all ranks. Collective."""
+        system, exchange = self.simulation.system, self.simulation.system.exchange
+        work = exchange.add(np.array([[system.search.checks], [system.search.accesses]], np.int64))
+        tests, visits = (work[:, 0] / max(particles, 1)).tolist()
+        return (
+            f"{system.detections} detections, the last with {tests:.3g} distance tests and {visits:.3g} visits of "
+            f"cells per particle, skin {system.skins.fraction:.3g}; {system.chunk_tuner.chunk} candidates evaluated at "
+            f"a time, on {system.thread_tuner.number} of {exchange.threads} threads"
+        )
+
+
+def _over_ranks(seconds: Mapping[str, float], exchange: Exchange) -> dict[str, OverRanks]:
+    """Return the times of phases over all ranks, which have the same phases. Collective."""
+    names = sorted(seconds)
+    mine = np.array([seconds[name] for name in names])
+    extremes = exchange.largest(np.concatenate((-mine, mine))).reshape(2, -1)
+    mean = exchange.add(np.rint(mine * 1e9).astype(np.int64)) / (1e9 * exchange.size)
+    times = zip((-extremes[0]).tolist(), mean.tolist(), extremes[1].tolist(), strict=True)
+    return {name: OverRanks(*each) for name, each in zip(names, times, strict=True)}

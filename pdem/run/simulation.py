@@ -1,0 +1,398 @@
+"""The public simulation: a case and its present state."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.given_particles import PartOfParticles, given_particles
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.case.restart_checks import set_folder
+from pdem.containers.clusters import NO_SHAPES, Clusters
+from pdem.containers.group import on_each_rank
+from pdem.containers.mesh import Mesh
+from pdem.engine import step as time_step
+from pdem.engine.between_steps import act, add_events, advance_by
+from pdem.engine.box_events import box_of
+from pdem.engine.carried_liquid import begin_liquid
+from pdem.engine.contact_forces import compute_contact_forces
+from pdem.engine.driven_walls import driven_reports
+from pdem.engine.energy import Measures
+from pdem.engine.insertions import InsertionControl
+from pdem.engine.own_forces import forces_of_run
+from pdem.engine.phases import Phases
+from pdem.engine.protocol import RestartPoint
+from pdem.engine.ranks import exchange_of, group_of, once_per_node
+from pdem.engine.sensor_report import reported
+from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
+from pdem.engine.stage_events import enter_stage
+from pdem.engine.stages import Stages
+from pdem.engine.state import initial_groups, load_state, spread_state
+from pdem.engine.system import System
+from pdem.engine.wall_output import loads_by_wall, loads_of_walls, measured_walls
+from pdem.foundation.arguments import instance_of, path_of, whole_number
+from pdem.foundation.errors import CheckpointError, PdemWarning
+from pdem.foundation.fields import FIELDS
+from pdem.foundation.thread_pool import set_threads
+from pdem.output.notebook import notebook_page
+from pdem.output.provenance import provenance_warning
+from pdem.run.folder_use import FolderUse
+from pdem.run.inputs import case_of, check_arguments, checkpoint_at, warn_of_processes_beside
+from pdem.run.prepare_kernels import prepare_kernels
+from pdem.run.scripting import Scripting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import Exchange
+    from pdem.containers.particles import Particles
+    from pdem.engine.observer import Observer
+    from pdem.engine.state import StatePart
+
+
+class Simulation(Scripting):
+    """A granular system and its motion.
+
+    Every rank makes one with the same case; each owns a part of the particles. Results have the same bits
+    for any number of ranks and threads.
+
+    Parameters
+    ----------
+    case : Case
+        The case to simulate.
+    comm : mpi4py communicator, optional
+        The ranks that share the work, `pdem.communicator` for all of them; None for this process alone.
+    threads : int, optional
+        Threads per rank; by default cores / ranks of the node.
+    state : mapping, optional
+        Groups of a checkpoint to begin from, on rank 0 (others may give None), or a part of them on each rank, as
+        `pdem.run.inputs.checkpoint_at` returns it; default: the case's particles.
+    particles : mapping of str to ndarray, optional
+        In place of those of the case, on rank 0: columns ``id``, ``material``, ``radius``, ``position`` and optional
+        others, see `pdem.case.given_particles.given_particles`, which checks them like those of a case.
+    meshes : sequence of Mesh, optional
+        In place of the files of the case's walls, in their order. Only the first rank of each node needs them: large
+        meshes are stored once per node.
+
+    Raises
+    ------
+    CaseError, MeshError
+        If the particles or walls of the case cannot be made or read, on all ranks.
+    InputError
+        If an argument is of the wrong type, threads are fewer than 1, or `particles` are invalid.
+
+    Warns
+    -----
+    RuntimeWarning
+        If a launcher has started several processes, and `comm` is not given.
+
+    Examples
+    --------
+    >>> case = Case.read("mixer.toml")  # doctest: +SKIP
+    >>> simulation = Simulation(case)  # doctest: +SKIP
+    >>> simulation.advance(1000)  # doctest: +SKIP
+    >>> simulation.particles.position.mean(axis=0)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        comm: Any = None,
+        *,
+        threads: int | None = None,
+        state: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
+        particles: Mapping[str, NDArray[Any]] | None = None,
+        meshes: Sequence[Mesh] | None = None,
+    ) -> None:
+        self.case = instance_of("case", case, Case, "read one: Case.read(path)")
+        check_arguments(comm, threads, state, meshes)
+        warn_of_processes_beside(comm)
+        self.phases = Phases()
+        exchange = exchange_of(case, comm, threads)
+        set_threads(exchange.threads, crowded=exchange.crowded)
+        prepare_kernels(Simulation, comm, case, exchange.threads)
+        communicator = comm if case.walls else None
+        geometry, notice = once_per_node(communicator, partial(wall_geometry_of, case, meshes))
+        self.meshes: list[Mesh] = geometry.meshes
+        continued = bool(exchange.share(state is not None))
+        groups = self._initial_state(exchange, state, particles, continued)
+        del state, particles
+        constants = constants_of(case)
+        stages = Stages(case.stages, constants.step)
+        moving_walls = walls_of(case, geometry, stages.clocks)
+        self.system = System(
+            case, constants, moving_walls, exchange, partial(skins_of, case), geometry.facet_tree
+        )
+        self.system.notices += [f"walls: {notice}"] if notice else []
+        self.system.own_forces = forces_of_run(case)
+        self.system.moving_box = box_of(case, constants)
+        add_events(self.system, stages)
+        contacts, counters = [load_state(self.system, groups)], groups["counters"]
+        begin_liquid(self.system)
+        enter_stage(self.system)
+        self.system.renew_levels()
+        if moving_walls is not None:
+            moving_walls.place(self.time, self.system.time_of(self.step - 1))
+        self.system.start_tuning()
+        self.phases.start()
+        time_step.rebuild_lists(self.system, contacts.pop(), self.phases)
+        self._compute_initial_forces(continued)
+        act(self.system, self.phases)
+        self.restart_point: RestartPoint | None = None
+        told = 0.0 if continued else self.system.box_drive.half_steps  # work from now on
+        balance = counters["balance"] if "balance" in counters else self.measures().balance + told
+        self.first_balance = float(balance)
+
+    @classmethod
+    def restart(cls, checkpoint: str | Path, comm: Any = None, *, threads: int | None = None) -> Simulation:
+        """Continue from a checkpoint, on any number of ranks.
+
+        `run` then continues in the folder of the checkpoint, also if that has been moved or copied.
+
+        Parameters
+        ----------
+        checkpoint : path
+            A checkpoint file, or an output folder: its newest readable checkpoint.
+        comm, threads
+            As for `Simulation`.
+
+        Raises
+        ------
+        CheckpointError
+            If the file is incomplete, of another program, or was not written by a run.
+
+        Warns
+        -----
+        RuntimeWarning
+            On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.provenance`.
+        """
+        stored = checkpoint_at(path_of(checkpoint, CheckpointError), group_of(comm))
+        if (warning := provenance_warning(stored.attributes)) and (comm is None or comm.rank == 0):
+            warnings.warn(f"{checkpoint}: {warning}", PdemWarning, stacklevel=2)
+        case, groups, folder = case_of(stored), [stored.groups], stored.path.parent
+        set_folder(case, folder)
+        del stored
+        continued = cls(case, comm, threads=threads, state=groups.pop())
+        continued.restart_point = RestartPoint(folder, case, continued.step)
+        return continued
+
+    def __repr__(self) -> str:
+        """Return the case, its step and time, and the number of particles of this rank."""
+        name = self.case.title or self.case.source
+        many = len(self.particles)
+        return f"Simulation({name!r}: step {self.step}, time {self.time:.6g} s, {many} particle{'s' * (many != 1)})"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the present numbers, for a notebook; over several ranks only those of this one."""
+        rows = [("time", f"{self.time:.6g} s of {self.case.time.end:g} s"), ("step", str(self.step))]
+        rows.append(("particles of this rank", str(len(self.particles))))
+        if self.system.exchange.size == 1:
+            rows += [(name, f"{value:.6g} J") for name, value in self.energies().items() if value]
+            rows += [(name, f"{value:.6g}") for name, value in self.observed.items()]
+        return notebook_page(self.case.title or self.case.source, repr(self), rows)
+
+    def _initial_state(self, exchange: Exchange, state: Any, particles: Any, continued: bool) -> StatePart:
+        """Return the rows of the initial state that this rank makes or has been given. Collective."""
+        if continued:
+            return spread_state(exchange, state)
+        if exchange.rank and not isinstance(particles, PartOfParticles):
+            particles = None
+        if not int(exchange.largest(np.array([particles is not None], np.int64))[0]):
+            return initial_groups(initial_particles(self.case, self.meshes, over=exchange), exchange)
+        columns = on_each_rank(
+            exchange,
+            lambda: {} if particles is None else given_particles(self.case, particles, self.meshes),
+        )
+        return initial_groups(columns, exchange)
+
+    def _compute_initial_forces(self, continued: bool) -> None:
+        """Compute the forces of a new run; of a continued one only those on walls, which a checkpoint lacks."""
+        system = self.system
+        if not continued:
+            compute_contact_forces(system, 0.0, self.phases, keep=system.keeps_forces)
+            time_step.allreduce_status_or_stop(system, False)
+        else:
+            measured_walls(system)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.system.time
+
+    @property
+    def step(self) -> int:
+        """Steps taken since time 0."""
+        return self.system.step
+
+    @property
+    def stage(self) -> str:
+        """Name of the present stage, empty for a case without any; at its last step it is still the present one."""
+        return self.system.stages.present_name
+
+    @property
+    def particles(self) -> Particles:
+        """The particles this rank owns: arrays by name of the field, in no particular order."""
+        return self.system.particles
+
+    @property
+    def clusters(self) -> Clusters:
+        """The rigid clusters this rank owns, none for a case without shapes: arrays by name, rows by number.
+
+        ``number`` (n,) is the ``cluster`` of their members; ``position``, ``velocity``, ``angular_momentum`` (n, 3) [m,
+        m/s, kg m^2/s], ``orientation`` (n, 4), a unit quaternion from the principal axes, ``shape``, ``scale`` and
+        ``material`` (n,). Members follow from these; what is written here counts from the next step on.
+        """
+        return Clusters(NO_SHAPES) if self.system.clusters is None else self.system.clusters.table
+
+    def advance(
+        self, steps: int, *, observers: Sequence[Observer | Callable[[Any], Any]] | None = None
+    ) -> int:
+        """Take time steps; return the number of the signal that stopped them, or 0. Collective.
+
+        Parameters
+        ----------
+        steps : int
+            How many, fewer if an observer calls `stop`.
+        observers : sequence of callable, optional
+            As for `run`; what they write and return goes to files only by `write`.
+
+        Raises
+        ------
+        BlowUpError
+            If a particle or a contact left the range in which results mean something.
+        InputError
+            If `steps` is no whole number, or negative: time does not run backwards. Within an observer.
+        ObserverError
+            On all ranks, if an observer fails on any, or ranks differ.
+        """
+        steps = whole_number("steps", steps)
+        self._require_no_observer("advance")
+        self.phases.start()
+        if observers:
+            return self._advance_observed(steps, observers)
+        return advance_by(self.system, self.phases, steps)
+
+    def run(
+        self, *, overwrite: bool = False, observers: Sequence[Observer | Callable[[Any], Any]] | None = None
+    ) -> int:
+        """Run the case to its end with all its output; return the number of steps taken.
+
+        If the output folder holds a run, only `restart` continues it; `overwrite` removes it.
+
+        Parameters
+        ----------
+        overwrite : bool
+            Remove the run in the output folder; for a continued run, remove only its later results.
+        observers : sequence of callable, optional
+            Functions of the simulation, called on all ranks between steps in this order: once when the first run with
+            them begins, then as `pdem.every` says, else at each line of the series. What one returns, a mapping of
+            names to numbers or ``(unit, number)``, the same on all ranks, are columns of the series, which keep their
+            last value between calls. A continued run needs those it had, by name, or ``[]`` to go on without them.
+
+        Raises
+        ------
+        InputError
+            If that folder holds a run, or cannot be made; it is unchanged then. If observers are missing.
+        ObserverError
+            On all ranks, if an observer fails on any, or ranks differ; the state before is in a checkpoint.
+        Interrupted
+            After a stop signal; the state is in a checkpoint.
+        BlowUpError
+            As `advance`; the last good state is in a checkpoint.
+        """
+        from pdem.run.run import run
+
+        self._require_no_observer("run")
+        return run(self, use=FolderUse(overwrite), observers=observers)
+
+    def gather(self) -> dict[str, NDArray[Any]] | None:
+        """Return all particles by name of the field, sorted by id, on rank 0; None elsewhere. Collective."""
+        own = self.particles
+        joined = self.system.exchange.collect({name: own[name].copy() for name in FIELDS})
+        if joined is None:
+            return None
+        order = np.argsort(joined["id"], kind="stable")
+        return {name: column[order] for name, column in joined.items()}
+
+    def measures(self) -> Measures:
+        """Return energies, numbers of contacts and the largest overlap, over all ranks. Collective."""
+        return Measures(self.system)
+
+    def energies(self) -> dict[str, float]:
+        """Return the energy ledger [J]. Collective.
+
+        ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` are stored energies;
+        ``body_motion``, ``body_gravity`` are the energies of walls that are free bodies;
+        ``normal_damping``, ``sliding``, ``rolling`` are losses; ``wall_work`` is the work of moving walls, servos and
+        forces on bodies; ``own_forces`` that of forces on single particles beside contacts and gravity, if there are
+        any; ``outflow`` the energy of removed particles less that of inserted ones, and of what observers write to
+        particles. ``residual`` is the change since time 0 of stored + lost + outflow - work: the error. Parts of the
+        law add ``rolling_spring``, ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost); stages add
+        ``stages``, taken out with walls and by other interactions, gravity that changes adds ``gravity_work``,
+        delivered by that. In a box that deforms ``translation`` is that of the motion relative to it, and ``box_work``
+        what its deformation delivers. With ``[output] energies = false`` there are only the terms that follow from the
+        present state.
+        """
+        measured, has_ledger = self.measures(), self.system.constants.law.has_ledger
+        return measured.energies | ({"residual": measured.balance - self.first_balance} if has_ledger else {})
+
+    def wall_loads(self) -> dict[str, dict[str, Any]]:
+        """Return by wall: ``force`` (3,) [N] and ``torque`` (3,) [N m] of the particles on it, ``power`` [W].
+
+        Torques are about a point that stays with the axis of the wall, not with its surface: the centre of its
+        ``rotation``, else ``swing``, else ``rotation_table``, or of the nearest motion it is on that has one, where
+        that centre is by now; for a wall that does not turn the origin, fixed in space. Of a servo that turns it is
+        the servo's centre, of a body its centre of mass or hinge. Power is what the wall delivers to the particles:
+        ``-(force . velocity + torque . angular velocity)``, with the velocity at the same point. Collective.
+
+        With ``wall_lever_arm = "radius"`` friction acts on the sphere at its radius, which is an overlap inside the
+        wall: torques then differ from those of `nodal_forces` by overlap times friction of each contact.
+        """
+        return loads_of_walls(self.system)
+
+    def nodal_forces(self) -> dict[str, dict[str, NDArray[Any]]] | None:
+        """Return the forces of the particles on nodes and facets by wall, on rank 0; None elsewhere. Collective.
+
+        Each contact's force is shared among the nodes of its facet by the weights of H2 eqs. 26-32. Nodes and facets
+        are those of ``meshes``; of repeated facets the first has the force. Forces act on the surface: with ``x`` from
+        the point that `wall_loads` names, the sum of ``x cross force`` is its torque where there is neither rolling
+        friction nor, with ``wall_lever_arm = "radius"``, friction, which acts an overlap deeper. By wall, with v
+        nodes, f facets and b connected bodies:
+
+        ``vertices`` (v, 3) [m], ``force`` (v, 3) [N]
+            Present positions of the nodes, and the forces on them.
+        ``facet_force`` (f, 3) [N], ``pressure`` (f,) [Pa], ``sliding_power`` (f,) [W]
+            Force, normal contact forces over the area, and power lost by sliding in the last step.
+        ``body`` (f,), ``body_force`` (b, 3) [N], ``body_torque`` (b, 3) [N m], ``body_power`` (b,) [W]
+            Body of each facet (-1 for a repeated facet, which is left out), and force, torque and power per body as
+            in `wall_loads` per wall.
+        ``wear`` (f,) [m]
+            Depth by which each facet has worn, if any wall of the case wears.
+        """
+        return loads_by_wall(self)
+
+    @property
+    def insertions(self) -> dict[str, InsertionControl]:
+        """What comes in while the case runs, by the name of the insertion; the same on every rank."""
+        insertions = self.system.insertions
+        return {one.name: InsertionControl(insertions, one) for one in insertions.sources}
+
+    def sensors(self) -> dict[str, dict[str, float]]:
+        """Return what each sensor counts now: the values of its columns without its name. Collective."""
+        return reported(self.system)
+
+    def driven_walls(self) -> dict[str, dict[str, float]]:
+        """Return the motion of each wall that particles drive, the same on every rank.
+
+        A servo has ``travel``, ``rate``, ``load`` and ``target``; a body ``position_x`` and so on, ``velocity``,
+        ``angular_velocity`` [m, m/s, rad/s], and ``angle`` [rad] or ``attitude``, a quaternion.
+        """
+        return driven_reports(self.system)

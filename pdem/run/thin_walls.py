@@ -1,0 +1,99 @@
+"""A warning of a run: particles that touch each other through a wall between them, which is too thin for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.engine.acting_contacts import acting_on_walls, refresh_packed_rows
+from pdem.engine.warn_once import warn_once
+from pdem.motion.integration import PLACE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.engine.acting_contacts import ActingContacts
+    from pdem.engine.system import System
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+ASIDE = 0.3
+"""Distance of the place where the line between two centres crosses a wall from the one where the first particle touches
+it, over the radius of that particle, above which the line may pass beside the wall."""
+
+
+class _Pairs(NamedTuple):
+    """Pairs of particles that touch each other: indices (n,), ways between the centres (n, 3) and overlaps (n,) [m]."""
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    way: Floats
+    overlap: Floats
+
+
+def warn_of_thin_walls(system: System) -> None:
+    """Warn once for each wall of pairs of particles that touch each other through it. Collective."""
+    walls = acting_on_walls(system)
+    if walls is None:
+        return
+    number, count = len(system.case.walls), np.zeros(len(system.case.walls), np.int64)
+    wall, overlap = _pairs_through(system, _pairs_on_walls(system, walls), walls)
+    np.add.at(count, wall, 1)
+    deepest = np.zeros(number)
+    np.maximum.at(deepest, wall, overlap)
+    count, deepest = system.exchange.add(count), system.exchange.largest(deepest)
+    for one in np.flatnonzero(count).tolist():
+        _warn(system, system.case.walls[one].name, int(count[one]), float(deepest[one]))
+
+
+def _warn(system: System, name: str, pairs: int, overlap: float) -> None:
+    touch = "1 pair of particles touches" if pairs == 1 else f"{pairs} pairs of particles touch"
+    text = (
+        f"wall {name}: at {system.time:.6g} s {touch} through it, with overlaps up to {overlap:.3g} m: it is thinner "
+        f"than their overlaps with it together; make it thicker by {2.0 * overlap:.2g} m, or youngs_modulus larger"
+    )
+    warn_once(system, f"thin wall {name}", text)
+
+
+def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
+    """Return the pairs that this rank counts and whose first particle touches a wall. Collective."""
+    pairs, particles = system.pair_contacts, system.particles
+    if not pairs.keeps_forces:
+        refresh_packed_rows(system)
+    touches = np.zeros(len(particles.column("id")), np.bool_)
+    touches[walls.first] = True
+    first, second = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
+    near = touches[first] & (particles.column("fixed")[second] == 0)  # what is fixed may stick out of a wall
+    first, second = first[near], second[near]
+    place, radius = pairs.rows_to_share(particles)[:, PLACE : PLACE + 3], particles.column("radius")
+    way = system.constants.shape.nearest(place[second] - place[first])
+    return _Pairs(first, second, way, radius[first] + radius[second] - np.linalg.norm(way, axis=1))
+
+
+def _pairs_through(system: System, pairs: _Pairs, walls: ActingContacts) -> tuple[Indices, Floats]:
+    """Return the wall between the particles of each pair that touches through one, and the overlap of the pair [m].
+
+    The centres of such a pair are on different sides of the wall, as seen from the contact of its first particle. That
+    one is of this rank, so that a pair is counted by one rank, and by the same contact on any number of ranks.
+    """
+    own = system.particles
+    order = np.argsort(walls.first, kind="stable")
+    begin, end = (np.searchsorted(walls.first[order], pairs.first, side) for side in ("left", "right"))
+    pair = np.repeat(np.arange(len(begin)), end - begin)
+    inside = np.arange(len(pair)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
+    contact = order[begin[pair] + inside]
+    first, way = pairs.first[pair], pairs.way[pair]
+    centre, outward = own.position[first], -walls.normal[contact]
+    before = np.einsum("ij,ij->i", centre - walls.point[contact], outward)
+    behind = before + np.einsum("ij,ij->i", way, outward)
+    crosses = (before > 0.0) & (behind < 0.0)
+    share = np.where(crosses, before, 0.0) / np.where(crosses, before - behind, 1.0)
+    aside = np.linalg.norm(centre + share[:, None] * way - walls.point[contact], axis=1)
+    through = np.flatnonzero(
+        crosses & (aside <= ASIDE * own.column("radius")[first]) & (pairs.overlap[pair] > 0.0)
+    )
+    _, unique = np.unique(pair[through], return_index=True)
+    chosen = through[unique]
+    return walls.wall[contact[chosen]], pairs.overlap[pair[chosen]]
