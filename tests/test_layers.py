@@ -26,6 +26,7 @@ ROOMS = (
     "continuum",
     "case",
     "engine",
+    "features",
     "run",
     "replays",
     "benchmark",

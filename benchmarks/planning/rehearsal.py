@@ -35,8 +35,6 @@ from pdem.containers.particles import Particles
 from pdem.engine import step as time_step
 from pdem.engine.between_steps import add_events
 from pdem.engine.contact_forces import compute_contact_forces
-from pdem.engine.insertion_state import STATES as INSERTIONS
-from pdem.engine.insertion_state import WAITING
 from pdem.engine.own_forces import forces_of_run
 from pdem.engine.phases import Phases
 from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
@@ -45,6 +43,9 @@ from pdem.engine.stage_state import STAGES
 from pdem.engine.stages import Stages
 from pdem.engine.state import initial_groups, load_state
 from pdem.engine.system import System
+from pdem.features.insertions.state import STATES as INSERTIONS
+from pdem.features.insertions.state import WAITING
+from pdem.features.registry import FEATURES
 from pdem.foundation.errors import InputError
 from pdem.particles.shapes import shape_arrays
 
@@ -220,7 +221,7 @@ class Rehearsal:
             lambda own, over: skins_of(case, own, over) if skins is None else skins, geometry.facet_tree,
         )  # fmt: skip
         system.own_forces = forces_of_run(case)
-        add_events(system, stages)
+        add_events(system, stages, FEATURES)
         system.step_loads = None  # ranks add them up between steps that are not taken one by one here
         groups = initial_groups(columns, exchange)
         counters = groups["counters"]

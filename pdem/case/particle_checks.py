@@ -1,7 +1,7 @@
 """Checks of particles, the same for all sources of them.
 
 These are the case (`pdem.case.preflight`), a script (`pdem.case.given_particles`), and insertion during a run
-(`pdem.engine.insertion_checks`).
+(`pdem.features.insertions.checks`).
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Quantity(NamedTuple):
         Least value that it can have.
     """
 
-    kind: Literal["state", "balance", "fixed", "box", "stress", "load", "drive", "sensor", "insertion"]
+    kind: Literal["state", "balance", "fixed", "box", "stress", "load", "drive", "sensors", "insertions"]
     owner: str = ""
     least: float = 0.0
 
@@ -62,9 +62,9 @@ def quantities_of(case: CaseData) -> dict[str, Quantity]:
         for name, *_ in columns_of_sensor(sensor, case.materials):
             signed = "_velocity_" in name or "_passed" in name or name.endswith("_lacey")
             if name != f"{sensor.name}_flow":
-                found[name] = Quantity("sensor", sensor.name, -math.inf if signed else 0.0)
+                found[name] = Quantity("sensors", sensor.name, -math.inf if signed else 0.0)
     for insertion in case.insertions:
-        found |= {f"{insertion.name}_{name}": Quantity("insertion", insertion.name) for name in INSERTED}
+        found |= {f"{insertion.name}_{name}": Quantity("insertions", insertion.name) for name in INSERTED}
     return found
 
 

@@ -8,27 +8,25 @@ from pdem.engine import step as time_step
 from pdem.engine.box_events import look_at_box, next_box_step
 from pdem.engine.collision_energies import collision_counts_of
 from pdem.engine.escape_events import escape_step, remove_escaped
-from pdem.engine.field_averages import field_averages_of
-from pdem.engine.field_sampling import sample_fields
+from pdem.engine.feature_set import Features, Turn
 from pdem.engine.gravity import gravity_of
 from pdem.engine.gravity_events import change_gravity
-from pdem.engine.insertion_events import act_insertions
-from pdem.engine.insertions import insertions_of
 from pdem.engine.named_events import NEVER
 from pdem.engine.same_lists import advance_with_same_lists
-from pdem.engine.sensor_events import act_sensors
-from pdem.engine.sensors import sensors_of
 from pdem.engine.stage_events import act_stages, begin_next_stage
 from pdem.engine.wall_load_means import join_step_loads, step_loads_of
 from pdem.engine.wall_wear import wear_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pdem.engine.feature import Feature
     from pdem.engine.phases import Phases
     from pdem.engine.stages import Stages
     from pdem.engine.system import System
 
 
-def add_events(system: System, stages: Stages) -> None:
+def add_events(system: System, stages: Stages, features: Iterable[type[Feature]]) -> None:
     """Give a system all that happens between the steps of its case, at time 0. Collective.
 
     Raises
@@ -37,13 +35,11 @@ def add_events(system: System, stages: Stages) -> None:
         On all ranks, if a file that the case names cannot be used.
     """
     case, exchange, step = system.case, system.exchange, system.constants.step
-    system.insertions = insertions_of(case, exchange, step, stages.clocks)
-    system.sensors = sensors_of(case, exchange, step)
-    system.field_averages = field_averages_of(case, step)
     system.wear, system.collisions = wear_of(system), collision_counts_of(system)
     system.step_loads = step_loads_of(system)
     system.pair_contacts.collisions = system.collisions
     system.stages, system.gravity = stages, gravity_of(case, exchange, step)
+    system.features = Features(kind.of(system) for kind in features)
 
 
 def advance_by(system: System, phases: Phases, steps: int) -> int:
@@ -77,8 +73,8 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
 def _next_look(system: System) -> int:
     """Return the step of the next event that may ask for the forces of contacts, which are kept in that step."""
     gravity = NEVER if system.gravity is None else system.gravity.next_step
-    looks = min(system.sensors.next_step, system.field_averages.next_step)
-    return min(gravity, system.insertions.next_step, looks, system.stages.next_step)
+    looks = system.features.next_step(forces=True)
+    return min(gravity, looks, system.stages.next_step)
 
 
 def _next_other_event(system: System, first: int) -> int:
@@ -87,7 +83,8 @@ def _next_other_event(system: System, first: int) -> int:
     Of these from `first` on.
     """
     loads = NEVER if system.step_loads is None else system.step_loads.next_step
-    return min(loads, next_box_step(system), escape_step(system, first))
+    own = min(loads, next_box_step(system), escape_step(system, first))
+    return min(own, system.features.next_step(forces=False))
 
 
 def act(system: System, phases: Phases) -> None:
@@ -99,9 +96,7 @@ def act(system: System, phases: Phases) -> None:
         return
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()
-    if system.step >= system.field_averages.next_step:
-        sample_fields(system)  # before anything changes: forces are those of the step
-        phases.lap("fields")
+    _let_act(system, phases, Turn.MEASURE, Turn.COLLECT)
     if system.step_loads is not None and system.step >= system.step_loads.next_step:
         join_step_loads(system)
     if system.step == escape_step(system, system.step):
@@ -110,9 +105,13 @@ def act(system: System, phases: Phases) -> None:
         change_gravity(system)
     if system.step >= system.stages.next_step:
         act_stages(system)
-    if system.step >= system.sensors.next_step:
-        act_sensors(system, phases)
-    if system.step >= system.insertions.next_step:
-        act_insertions(system, phases)
+    _let_act(system, phases, Turn.COUNT, Turn.INSERT)
     if system.step >= next_box_step(system):
         look_at_box(system)
+
+
+def _let_act(system: System, phases: Phases, first: Turn, last: Turn) -> None:
+    """Let those features act that are due at the present step, with turns from `first` to `last`. Collective."""
+    for feature in system.features.by_turn:
+        if first <= feature.turn <= last and system.step >= feature.next_step:
+            feature.act(system, phases)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.case.given_particles import largest_speed
 from pdem.engine.cluster_energy import cluster_masses
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ def sphere_masses(radius: Floats, density: Floats) -> Floats:
 def sizes_of(radius: Floats, dimension: int) -> Floats:
     """Return volumes of spheres [m^3], in 2D areas of discs [m^2]."""
     return 4.0 / 3.0 * np.pi * radius**3 if dimension == 3 else np.pi * radius**2
+
+
+def largest_present_speed(system: System) -> float:
+    """Return the largest speed of present particles on any rank [m/s]. Collective."""
+    own = largest_speed(system.particles.velocity)
+    return float(system.exchange.largest(np.array([own]))[0])
 
 
 def count_of_bodies(system: System) -> int:

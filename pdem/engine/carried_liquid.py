@@ -18,6 +18,7 @@ from pdem.contact.law.carried_liquid import offers, quantum_of, whole_quanta
 from pdem.contact.law.elastic import ElasticState, elastic_energies
 from pdem.contact.pairs.carried_liquid import Formed, ask_pairs, count_new_pairs, form_pairs, pair_liquid
 from pdem.contact.walls.carried_liquid import ask_walls, count_new_walls, form_walls, wall_liquid
+from pdem.engine.feature import features_of
 from pdem.foundation.fields import PACKED
 from pdem.foundation.sums import ExactSums
 
@@ -55,7 +56,7 @@ def begin_liquid(system: System) -> None:
     """Choose the quantum of liquid of a new run, and round what particles have down to whole ones. Collective."""
     if not carries_liquid(system.constants) or system.liquid_quantum > 0.0:
         return
-    coming = [one.sizes.largest for one in system.insertions.sources]
+    coming = [one.largest_radius for one in features_of(system)]
     largest = np.array([max([system.particles.radius.max(initial=0.0), *coming])])
     system.liquid_quantum = quantum_of(float(system.exchange.largest(largest)[0]))
     system.particles[FIELD][:] = whole_quanta(system.particles[FIELD], system.liquid_quantum)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pdem.engine.feature import features_of
+
 if TYPE_CHECKING:
     from pdem.case.sections import Output
     from pdem.engine.protocol import Engine
@@ -63,7 +65,7 @@ class Schedule:
         Into how many parts outputs of contacts divide the interval of snapshots, 0 where they do not: snapshots have
         contacts where the intervals of the case are multiples of each other, however many steps each of them is.
     windows : list of int
-        Steps between two outputs of each of the continuum fields.
+        Steps between two outputs of features.
     """
 
     def __init__(self, simulation: Engine, window: Window | None = None) -> None:
@@ -74,7 +76,9 @@ class Schedule:
         self.series = series_steps(output, step)
         self.checkpoint = max(1, round(output.checkpoint_every / step))
         self.contacts, self.parts = self._contacts_of(output, step)
-        self.windows = [one.window for one in simulation.system.field_averages.averages]
+        self.windows = [
+            steps for feature in features_of(simulation.system) for steps in feature.output_intervals
+        ]
         self.progress = max(1, self.last // PROGRESS_SHARES)
 
     def _contacts_of(self, output: Output, step: float) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from pdem.case.stage_cases import walls_present
 from pdem.engine.added_walls import overlaps_with_added_walls
 from pdem.engine.box_events import begin_deformation, set_targets
 from pdem.engine.energy import BALANCE, TERMS, local_sums
+from pdem.engine.feature import features_of
 from pdem.engine.gravity_events import change_gravity, set_gravity
 from pdem.engine.setup import table_of
 from pdem.engine.stage_report import stage_line
@@ -68,8 +69,7 @@ def begin_next_stage(system: System, phases: Phases) -> None:
     stages, moving = system.stages, system.moving_walls
     present = None if moving is None else moving.present
     stages.begin(stages.present + 1, system.step)
-    _begin_insertions(system)
-    system.sensors.begin(stages.present, system.step)
+    _begin_stage_of_features(system)
     if system.gravity is not None:
         change_gravity(system)
     if stages.section.deformation is not None:
@@ -89,8 +89,8 @@ def begin_next_stage(system: System, phases: Phases) -> None:
 
 def enter_stage(system: System) -> None:
     """Give a system that has been loaded what its present stage says, before lists are made. Collective."""
-    system.insertions.plan()
-    system.sensors.enter(system.stages.present)
+    for feature in features_of(system):
+        feature.enter_stage(system)
     set_targets(system)
     if system.gravity is not None:
         set_gravity(system)
@@ -102,15 +102,12 @@ def begin_first_stage(system: System) -> None:
     """Begin the first stage at the present step."""
     if system.stages.sections:
         system.stages.begin(0, system.step)
-        _begin_insertions(system)
+        _begin_stage_of_features(system)
 
 
-def _begin_insertions(system: System) -> None:
-    """Let the insertions that count from the present stage begin."""
-    for source in system.insertions.sources:
-        if source.stage == system.stages.section.name:
-            source.begin_at(system.step)
-    system.insertions.plan()
+def _begin_stage_of_features(system: System) -> None:
+    for feature in features_of(system):
+        feature.begin_stage(system)
 
 
 def _change(system: System) -> Records:

@@ -15,7 +15,6 @@ from pdem.engine.cluster_energy import cluster_motion_energies
 from pdem.engine.energy import Measures, particle_energies
 from pdem.engine.fixed_loads import fixed_values
 from pdem.engine.mass_balance import balance_values
-from pdem.engine.sensor_report import sensor_values
 from pdem.engine.stress import stress_of
 from pdem.engine.wall_output import loads_of_walls
 from pdem.foundation.sums import ExactSums
@@ -48,12 +47,7 @@ def value_of(system: System, name: str) -> float:
         assert walls is not None
         number = [wall.name for wall in system.case.walls].index(quantity.owner)
         return walls.drives[number].report(system.time)[column][0]
-    if quantity.kind == "insertion":
-        return float(
-            next(one for one in system.insertions.sources if one.name == quantity.owner).report()[name]
-        )
-    place = next(one for one in system.sensors.places if one.name == quantity.owner)
-    return float(sensor_values(system, place)[name])
+    return system.features.named(quantity.kind).quantity(system, quantity.owner, name)
 
 
 def _of_load(system: System, wall: str, column: str) -> float:

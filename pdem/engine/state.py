@@ -15,10 +15,8 @@ from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.cluster_state import cluster_groups, load_clusters, shapes_digest
 from pdem.engine.collision_energies import COLLISIONS, collision_group, joined_collisions, load_collisions
 from pdem.engine.driven_walls import driven_group, load_driven_state
-from pdem.engine.field_averages import AVERAGES, CELLS, average_groups, load_averages
-from pdem.engine.insertion_state import insertion_groups, load_insertions
+from pdem.engine.feature import features_of
 from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
-from pdem.engine.sensor_state import KNOWN, SENSORS, STAYS, SUMS, load_sensors, sensor_groups
 from pdem.engine.stage_state import load_stages, stage_groups
 from pdem.engine.wall_load_means import LOAD_MEANS, joined_load_means, load_load_means, load_mean_group
 from pdem.engine.wall_wear import WEAR, joined_wear, load_wear, wear_group
@@ -29,7 +27,7 @@ from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,17 +38,17 @@ if TYPE_CHECKING:
     Groups = dict[str, dict[str, NDArray[Any]]]
 
 
-ORDER = {
+ROW_KEYS = {
     "particles": ("id",), "clusters": ("number",), "contacts": ("lower", "higher"), "wall_contacts": ("id",),
-    KNOWN: ("key", "id"),
 }  # fmt: skip
-"""Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
+"""Columns that sort rows of which each rank has some, those of features aside; wall contacts of one particle keep their
+order."""
 
 
 OBSERVING = (
-    SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS, WEAR, COLLISIONS, LOAD_MEANS, LEFT,
+    OBSERVERS, OBSERVED, WEAR, COLLISIONS, LOAD_MEANS, LEFT,
 )  # fmt: skip
-"""Groups of those who look on: what they hold does not say which motion it was."""
+"""Groups that say nothing of the motion, those of features aside."""
 
 
 def local_groups(system: System) -> Groups:
@@ -72,8 +70,8 @@ def local_groups(system: System) -> Groups:
             "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
             **columns_of(of_walls, walls.history),
         },
-        **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
-        **box_group(system), **system.observed.groups(), **average_groups(system.field_averages),
+        **driven_group(system), **_of_features(system), **stage_groups(system.stages),
+        **box_group(system), **system.observed.groups(),
         **wear_group(system.wear), **collision_group(system.collisions), **load_mean_group(system),
         **system.departures.groups(),
         "counters": {
@@ -82,6 +80,11 @@ def local_groups(system: System) -> Groups:
             **shapes_digest(system),
         },
     }  # fmt: skip
+
+
+def _of_features(system: System) -> Groups:
+    """Return the groups of all features."""
+    return {name: columns for one in features_of(system) for name, columns in one.groups(system).items()}
 
 
 def _of_scripts(system: System) -> dict[str, NDArray[Any]]:
@@ -119,14 +122,14 @@ def _with_totals(system: System, local: Groups) -> Groups:
 def tables_of(system: System, local: Groups) -> dict[str, Table]:
     """Return the state of all ranks as tables, sorted by ids. Collective."""
     local = _with_totals(system, local)
-    tables = {}
-    for name, keys in ORDER.items():
+    tables, order = {}, ROW_KEYS | system.features.row_keys
+    for name, keys in order.items():
         if name not in local:
             continue
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
     for name, columns in local.items():
-        if name not in ORDER:  # of which the first rank has all
+        if name not in order:  # of which the first rank has all
             tables[name] = Table(columns)
     return tables
 
@@ -138,7 +141,7 @@ def kept_state(system: System, balance: float) -> StatePart:
     """
     local = _with_totals(system, local_groups(system))
     local["counters"]["balance"] = np.array(balance)
-    rows = {name: local.pop(name) for name in ORDER if name in local}
+    rows = {name: local.pop(name) for name in (*ROW_KEYS, *system.features.row_keys) if name in local}
     return StatePart(rows | system.exchange.share(local))
 
 
@@ -162,17 +165,19 @@ class StatePart(dict[str, Any]):
         return StatePart({name: dict(columns) for name, columns in self.items()})
 
 
-def spread_state(exchange: Exchange, groups: Mapping[str, Mapping[str, NDArray[Any]]] | None) -> StatePart:
+def spread_state(
+    exchange: Exchange, groups: Mapping[str, Mapping[str, NDArray[Any]]] | None, with_rows: Collection[str]
+) -> StatePart:
     """Return the part of this rank of a state that rank 0 has as a whole, or of which each rank has a part. Collective.
 
-    Rows are where they were; of groups that have none, such as counters, each rank gets those of rank 0.
+    Rows of the groups `with_rows` are where they were; of others, such as counters, each rank gets those of rank 0.
     """
     if int(exchange.largest(np.array([isinstance(groups, StatePart)], np.int64))[0]):
         assert isinstance(groups, StatePart)
         return groups
-    small, layout = exchange.share(None if exchange.rank else _without_rows(groups or {}))
+    small, layout = exchange.share(None if exchange.rank else _without_rows(groups or {}, with_rows))
     if exchange.rank == 0:
-        rows = {name: dict(columns) for name, columns in (groups or {}).items() if name in ORDER}
+        rows = {name: dict(columns) for name, columns in (groups or {}).items() if name in with_rows}
     else:
         rows = {
             name: {column: np.empty((0, *shape), kind) for column, (kind, shape) in columns.items()}
@@ -181,14 +186,16 @@ def spread_state(exchange: Exchange, groups: Mapping[str, Mapping[str, NDArray[A
     return StatePart(rows | small)
 
 
-def _without_rows(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> tuple[Groups, dict[str, Any]]:
+def _without_rows(
+    groups: Mapping[str, Mapping[str, NDArray[Any]]], with_rows: Collection[str]
+) -> tuple[Groups, dict[str, Any]]:
     """Return the groups that have no rows, and types and shapes of rows of the others."""
     return (
-        {name: dict(columns) for name, columns in groups.items() if name not in ORDER},
+        {name: dict(columns) for name, columns in groups.items() if name not in with_rows},
         {
             name: {column: (rows.dtype, rows.shape[1:]) for column, rows in columns.items()}
             for name, columns in groups.items()
-            if name in ORDER
+            if name in with_rows
         },
     )
 
@@ -232,10 +239,9 @@ def _load_others(system: System, groups: StatePart) -> None:
     system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
     system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
     load_stages(system, groups)
-    load_insertions(system, groups)
-    load_sensors(system, groups)
+    for feature in features_of(system):
+        feature.load(system, groups)
     system.departures.load(groups)
-    load_averages(system.field_averages, system.step, groups)
     load_load_means(system, groups)
     system.observed = ObservedState.of(groups)
     if system.exchange.rank == 0:

@@ -25,12 +25,10 @@ from pdem.engine.box_drive import BoxDrive
 from pdem.engine.box_share import BoxShare
 from pdem.engine.chunk_tuner import ChunkTuner
 from pdem.engine.departures import Departures
-from pdem.engine.field_averages import FieldAverages
-from pdem.engine.insertions import Insertions
+from pdem.engine.feature_set import Features
 from pdem.engine.observed import ObservedState
 from pdem.engine.own_forces import ForcesOfRun
 from pdem.engine.rigid_clusters import RigidClusters
-from pdem.engine.sensors import Sensors
 from pdem.engine.skin_tuner import SkinTuner
 from pdem.engine.stages import Stages
 from pdem.engine.thread_tuner import ThreadTuner
@@ -118,9 +116,8 @@ class System:
         are built.
     clusters : RigidClusters or None
         The same, if these bodies are rigid clusters of spheres.
-    insertions, sensors, field_averages : Insertions, Sensors, FieldAverages
-        What comes in, is counted and taken out while the case runs, and continuum fields that are averaged over time;
-        to be set before the state is loaded.
+    features : Features
+        What else happens between steps (`pdem.engine.feature`); to be set before the state is loaded.
     departures : Departures
         What has left the domain; likewise.
     wear, collisions, step_loads : WallWear, CollisionCounts, StepLoads or None
@@ -208,8 +205,8 @@ class System:
                 lambda: self.constants.density,
                 lambda: self.motion_at(self.step),
             )
-        self.insertions, self.sensors, self.stages = Insertions(), Sensors(), Stages()
-        self.departures, self.field_averages = Departures(), FieldAverages()
+        self.features, self.stages = Features(), Stages()
+        self.departures = Departures()
         self.gravity: Gravity | None = None
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()

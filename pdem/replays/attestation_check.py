@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
 from pdem.engine.ranks import on_first
-from pdem.engine.state import OBSERVING
+from pdem.features.registry import OBSERVING
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import CaseError, InputError
 from pdem.foundation.texts import read_text

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.engine.driven_walls import GROUP
-from pdem.engine.state import OBSERVING, local_groups, tables_of
+from pdem.engine.state import local_groups, tables_of
+from pdem.features.registry import OBSERVING
 from pdem.output.content_digest import Layout, content_digest_of_tables
 from pdem.output.parallel_hdf5 import Table, block_checksums
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.engine.ranks import group_of
-from pdem.engine.state import OBSERVING
+from pdem.features.registry import OBSERVING
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoint import Checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder

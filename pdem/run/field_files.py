@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pdem.containers.group import on_each_rank
 from pdem.continuum.fields import fields_with_parts
+from pdem.features.fields.feature import Fields
 from pdem.output.image_series import ImageSeries, Lattice, field_file
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class FieldFiles:
     """
 
     def __init__(self, simulation: Engine, folder: Path, attributes: dict[str, Attribute]) -> None:
-        self._averages = simulation.system.field_averages.averages
+        self._averages = simulation.system.features.get(Fields).averages
         self._system, self._files = simulation.system, dict[str, ImageSeries]()
         for one in self._averages if simulation.system.exchange.rank == 0 else ():
             own: dict[str, Attribute] = {

@@ -15,7 +15,8 @@ from pdem.case.model import Case
 from pdem.containers.group import OneRank, on_each_rank
 from pdem.containers.mesh import Mesh
 from pdem.engine.ranks import launch_layout
-from pdem.engine.state import ORDER, StatePart
+from pdem.engine.state import StatePart
+from pdem.features.registry import ROW_KEYS
 from pdem.foundation.arguments import instance_of, shown, whole_number
 from pdem.foundation.errors import CheckpointError, InputError, LaunchError, PdemError, PdemWarning
 from pdem.output.checkpoint import read_checkpoint
@@ -105,7 +106,7 @@ def checkpoint_at(path: str | Path, over: Group | None = None) -> Checkpoint:
 
     def read(file: Path) -> Checkpoint:
         _require_seen(file, over)
-        part = on_each_rank(over, lambda: read_checkpoint(file, (over.rank, over.size), ORDER))
+        part = on_each_rank(over, lambda: read_checkpoint(file, (over.rank, over.size), ROW_KEYS))
         _require_same(file, part, over)
         return replace(part, groups=StatePart(part.groups))
 

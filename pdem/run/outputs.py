@@ -17,15 +17,17 @@ from pdem.case.box_columns import columns_of_whole
 from pdem.case.fixed_groups import fixed_columns
 from pdem.case.mean_loads import mean_load_columns
 from pdem.containers.group import on_first_rank
+from pdem.engine.box_report import values_of_whole
 from pdem.engine.carried_liquid import liquid_columns, liquid_values
 from pdem.engine.collision_energies import collisions_of, write_collisions
 from pdem.engine.energy import terms_of_run
+from pdem.engine.feature import SeriesLine, features_of
 from pdem.engine.fixed_loads import fixed_values
 from pdem.engine.mass_balance import balance_values
-from pdem.engine.sensor_report import line_values
 from pdem.engine.stage_report import stage_columns, stage_row
-from pdem.engine.state import OBSERVING, local_groups, tables_of
+from pdem.engine.state import local_groups, tables_of
 from pdem.engine.wall_load_means import mean_load_values
+from pdem.features.registry import OBSERVING
 from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import ERRORS, OUTPUT, open_closed_streams
 from pdem.foundation.version import VERSION
@@ -180,7 +182,6 @@ class Outputs:
         system = self._simulation.system
         residual = ["residual"] if self._has_ledger else []
         energies = [(name, "J") for name in (*terms_of_run(system), *residual)]
-        parts: list[Any] = [*system.insertions.sources, *system.sensors.places]
         return [
             *_FIRST_COLUMNS,
             *energies,
@@ -190,7 +191,7 @@ class Outputs:
             *fixed_columns(system.case),
             *driven,
             *mean_load_columns(system.case),
-            *(column for one in parts for column in one.columns),
+            *(column for feature in features_of(system) for column in feature.columns(system)),
             *columns_of_whole(system.case),
             *liquid_columns(system.constants),
             *stage_columns(system),
@@ -204,21 +205,23 @@ class Outputs:
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
         system = simulation.system
-        sensed = (
-            mean_load_values(system, self._loads) | line_values(system) | liquid_values(system)
-            | balance_values(system) | fixed_values(system)
-        )  # fmt: skip
+        line = SeriesLine(system)
+        values = mean_load_values(system, self._loads)
+        for feature in features_of(system):
+            values |= feature.values(system, line)
+        values |= values_of_whole(system, line) | liquid_values(system)
+        values |= balance_values(system) | fixed_values(system)
         rate = measured.particles * steps / seconds if seconds > 0 else 0.0
-        self._files.agree(lambda: self._append(measured, rate, sensed))
+        self._files.agree(lambda: self._append(measured, rate, values))
 
-    def _append(self, measured: Measures, rate: float, sensed: dict[str, Any]) -> None:
+    def _append(self, measured: Measures, rate: float, values: dict[str, Any]) -> None:
         """Append what was measured to series, log and terminal."""
         simulation, system = self._simulation, self._simulation.system
         for notice in system.notices:
             self._log.text(notice)
         system.notices.clear()
         residual = measured.balance - simulation.first_balance if self._has_ledger else math.nan
-        self._series.append(self._measured_row(measured, residual, rate) | self._row_of_parts() | sensed)
+        self._series.append(self._measured_row(measured, residual, rate) | self._row_of_parts() | values)
         self._show(measured, rate)
         self._log_row(measured, residual, rate)
 
@@ -235,12 +238,10 @@ class Outputs:
         }  # fmt: skip
 
     def _row_of_parts(self) -> dict[str, Any]:
-        """Return the columns of walls, insertions, stages and observers."""
+        """Return the columns of walls, stages and observers."""
         system = self._simulation.system
         row: dict[str, Any] = load_values(self._simulation.case, self._loads)
         row.update({name: value for name, (value, _) in driven_columns(self._simulation).items()})
-        for one in system.insertions.sources:
-            row.update(one.report())
         return row | stage_row(system) | {name: one.value for name, one in system.observed.columns.items()}
 
     def _check_observed(self) -> None:

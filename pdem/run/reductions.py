@@ -11,8 +11,9 @@ from pdem.containers.group import on_each_rank
 from pdem.continuum.fields import ContinuumFields
 from pdem.engine.bodies import sphere_masses
 from pdem.engine.collision_energies import collisions_of
-from pdem.engine.field_sampling import present_frame, present_sums
 from pdem.engine.stress import stress_of
+from pdem.features.fields.feature import Fields
+from pdem.features.fields.sampling import present_frame, present_sums
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError
 from pdem.foundation.sums import LIMBS, add_rows, exact_values, normalise
@@ -222,7 +223,7 @@ class Reductions:
 
         At an output itself they are what is written.
         """
-        return {one.name: one.present for one in self.system.field_averages.averages}
+        return {one.name: one.present for one in self.system.features.get(Fields).averages}
 
     def collisions(self) -> CollisionEnergies:
         """Return numbers of collisions by the energy they have lost until now, the same on every rank. Collective.
@@ -267,7 +268,7 @@ class Reductions:
             system.exchange,
             lambda: checked_grid(system.case, present_frame(system), cells, corners, width, kernel, by),
         )
-        sums = present_sums(system, grid, len(names) if by else 0)
+        sums = present_sums(system, grid, len(names) if by else 0, system.features.get(Fields).rooms)
         return ContinuumFields.of_sums(grid, sums, names if by else ())
 
     def contacts(self) -> ContactTable | None:

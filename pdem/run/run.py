@@ -12,11 +12,10 @@ import numpy as np
 from pdem.case.restart_checks import check_end
 from pdem.containers.group import on_first_rank
 from pdem.engine.blow_up import BlowUp
-from pdem.engine.insertions import report_lines
+from pdem.engine.feature import features_of
 from pdem.engine.mass_balance import departure_lines
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.schedule import Schedule
-from pdem.engine.sensor_report import finish_sensors
 from pdem.engine.stage_report import stage_lines
 from pdem.engine.state import local_groups
 from pdem.engine.step import allreduce_status_or_stop
@@ -304,7 +303,8 @@ class _Run:
         seconds = time.perf_counter() - clock
         measured, system = simulation.measures(), simulation.system
         first_lines = [self._settings_line(measured.particles), *self._exchange_report()]
-        sensor_lines = finish_sensors(system, Path(simulation.case.output.folder))
+        folder = Path(simulation.case.output.folder)
+        lines = [line for feature in features_of(system) for line in feature.finish(system, folder)]
         self.outputs.flush()
         table = _over_ranks(simulation.phases.seconds, exchange)
         if exchange.rank:
@@ -313,7 +313,7 @@ class _Run:
         has_ledger, steps = system.constants.law.has_ledger, measured.particles * (simulation.step - step)
         residual = measured.balance - simulation.first_balance if has_ledger else None
         last_lines = [
-            *report_lines(system.insertions), *sensor_lines, *departure_lines(system), *stage_lines(system.stages),
+            *lines, *departure_lines(system), *stage_lines(system.stages),
             f"results in {simulation.case.output.folder}",
         ]  # fmt: skip
         self.outputs.report(

@@ -12,8 +12,8 @@ from pdem.engine import step as time_step
 from pdem.engine.between_steps import advance_by
 from pdem.engine.cluster_steps import place_written_clusters
 from pdem.engine.fixed_loads import fixed_loads
-from pdem.engine.insertion_checks import checked_columns
 from pdem.engine.population import check_ids_exist, insert_particles, remove_particles
+from pdem.features.insertions.checks import checked_columns
 from pdem.foundation.arguments import ids_of
 from pdem.foundation.errors import InputError, name_hint
 from pdem.run.folder_use import FolderUse

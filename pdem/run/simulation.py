@@ -24,18 +24,21 @@ from pdem.engine.carried_liquid import begin_liquid
 from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.driven_walls import driven_reports
 from pdem.engine.energy import Measures
-from pdem.engine.insertions import InsertionControl
 from pdem.engine.own_forces import forces_of_run
 from pdem.engine.phases import Phases
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import exchange_of, group_of, once_per_node
-from pdem.engine.sensor_report import reported
 from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.engine.stage_events import enter_stage
 from pdem.engine.stages import Stages
 from pdem.engine.state import initial_groups, load_state, spread_state
 from pdem.engine.system import System
 from pdem.engine.wall_output import loads_by_wall, loads_of_walls, measured_walls
+from pdem.features.insertions.control import InsertionControl
+from pdem.features.insertions.feature import Insertions
+from pdem.features.registry import FEATURES, ROW_KEYS
+from pdem.features.sensors.feature import Sensors
+from pdem.features.sensors.report import reported
 from pdem.foundation.arguments import instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError, PdemWarning
 from pdem.foundation.fields import FIELDS
@@ -134,7 +137,7 @@ class Simulation(Scripting):
         self.system.notices += [f"walls: {notice}"] if notice else []
         self.system.own_forces = forces_of_run(case)
         self.system.moving_box = box_of(case, constants)
-        add_events(self.system, stages)
+        add_events(self.system, stages, FEATURES)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
         begin_liquid(self.system)
         enter_stage(self.system)
@@ -202,7 +205,7 @@ class Simulation(Scripting):
     def _initial_state(self, exchange: Exchange, state: Any, particles: Any, continued: bool) -> StatePart:
         """Return the rows of the initial state that this rank makes or has been given. Collective."""
         if continued:
-            return spread_state(exchange, state)
+            return spread_state(exchange, state, ROW_KEYS)
         if exchange.rank and not isinstance(particles, PartOfParticles):
             particles = None
         if not int(exchange.largest(np.array([particles is not None], np.int64))[0]):
@@ -382,12 +385,12 @@ class Simulation(Scripting):
     @property
     def insertions(self) -> dict[str, InsertionControl]:
         """What comes in while the case runs, by the name of the insertion; the same on every rank."""
-        insertions = self.system.insertions
+        insertions = self.system.features.get(Insertions)
         return {one.name: InsertionControl(insertions, one) for one in insertions.sources}
 
     def sensors(self) -> dict[str, dict[str, float]]:
         """Return what each sensor counts now: the values of its columns without its name. Collective."""
-        return reported(self.system)
+        return reported(self.system, self.system.features.get(Sensors).places)
 
     def driven_walls(self) -> dict[str, dict[str, float]]:
         """Return the motion of each wall that particles drive, the same on every rank.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,10 +9,9 @@ from hypothesis import strategies as st
 from inlets import case_of, inlet
 
 from cases import state_of
-from pdem.engine.insertion_source import InsertionSource
-from pdem.engine.insertion_state import insertion_groups, load_insertions
-from pdem.engine.insertions import Insertions
 from pdem.engine.named_events import NEVER
+from pdem.features.insertions.source import InsertionSource
+from pdem.features.insertions.state import insertion_groups, load_insertions
 from pdem.run.simulation import Simulation
 
 STEP = 1e-4
@@ -38,10 +35,6 @@ def source_of(**keys):
     return InsertionSource(case, 0, STEP)
 
 
-def system_of(source, step):
-    return SimpleNamespace(insertions=Insertions([source]), step=step)
-
-
 def run_until(source, step):
     """Let a source ask at each of its events up to a step; everything finds a place."""
     while source.next_step <= step:
@@ -53,9 +46,9 @@ def run_until(source, step):
 
 def continued(source, step, **keys):
     """Return a source that goes on from a checkpoint of another one, maybe with other keys."""
-    groups = insertion_groups(system_of(source, step))
+    groups = insertion_groups([source], step)
     new = source_of(**keys)
-    load_insertions(system_of(new, step), groups)
+    load_insertions([new], step, groups)
     return new
 
 
@@ -128,10 +121,10 @@ def test_a_checkpoint_without_what_is_due_between_events_goes_on():
     keys = {"count_rate": 1000.0, "every": 0.01, "end": 0.055}
     source = source_of(**keys)
     run_until(source, 250)
-    groups = insertion_groups(system_of(source, 250))
+    groups = insertion_groups([source], 250)
     del groups["insertions"]["due"]
     again = source_of(**keys)
-    load_insertions(system_of(again, 250), groups)
+    load_insertions([again], 250, groups)
     run_until(again, 1000)
     assert again.state.asked == 55
 

@@ -10,6 +10,7 @@ from inlets import BOX, DISC, case_of, inlet
 
 from cases import quad, state_of
 from pdem.detection.find_pairs import find_pairs
+from pdem.features.insertions.feature import Insertions
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.series import read_series
 from pdem.run.simulation import Simulation
@@ -37,7 +38,7 @@ def same(found, expected):
 @pytest.mark.parametrize("rate", [37.0, 700.0, 1234.5])
 def test_numbers_agree_to_one_particle_at_every_event(rate):
     run = run_of(inlet(count_rate=rate, radius=0.002))
-    every = run.system.insertions.sources[0].interval
+    every = run.system.features.get(Insertions).sources[0].interval
     for events in range(1, 4):
         run.advance(every)
         time = events * every * 2e-5
@@ -48,7 +49,7 @@ def test_numbers_agree_to_one_particle_at_every_event(rate):
 
 def test_masses_agree_to_half_a_particle():
     run = run_of(inlet(mass_rate=1.0, radius=SIZES))
-    every = run.system.insertions.sources[0].interval
+    every = run.system.features.get(Insertions).sources[0].interval
     for events in range(1, 4):
         run.advance(every)
         asked, largest = 1.0 * events * every * 2e-5, MASS * 0.004**3
@@ -79,7 +80,7 @@ def test_limits_are_met_exactly(limit, expected):
     run.advance(2000)
     assert len(run.particles) == expected
     assert not run.insertions["inlet"].running
-    assert run.system.insertions.next_step > 10**9
+    assert run.system.features.get(Insertions).next_step > 10**9
 
 
 def test_all_at_once_is_there_from_the_begin():
@@ -114,7 +115,7 @@ def test_a_stream_comes_through_its_face_wholly():
     run = run_of(
         inlet(count_rate=3000.0, radius=SIZES, velocity=2.0), domain={"lower": [-0.1] * 3, "upper": [0.1] * 3}
     )
-    every = run.system.insertions.sources[0].interval
+    every = run.system.features.get(Insertions).sources[0].interval
     run.advance(every)
     own = run.gather()
     depth = DISC["centre"][2] - own["position"][:, 2] - own["radius"]
@@ -282,5 +283,5 @@ def test_an_insertion_that_is_new_after_a_restart_begins_there():
     again.advance(500)
     assert again.insertions["new"].count == 10
     assert again.insertions["inlet"].count == round(
-        1000.0 * again.system.insertions.sources[0].state.last * 2e-5
+        1000.0 * again.system.features.get(Insertions).sources[0].state.last * 2e-5
     )

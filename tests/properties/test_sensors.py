@@ -7,7 +7,10 @@ import pytest
 from inlets import BOX, DISC, case_of, inlet
 
 from cases import state_of
-from pdem.engine.sensor_report import line_values
+from pdem.engine.feature import SeriesLine
+from pdem.features.insertions.feature import Insertions
+from pdem.features.sensors.feature import Sensors
+from pdem.features.sensors.report import line_values
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.series import read_series
 from pdem.run.simulation import Simulation
@@ -26,7 +29,7 @@ def test_a_plane_counts_what_has_passed():
     domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3, "gravity": [0.0, 0.0, -9.81], "outside": "keep"}
     run = run_of({"name": "gate", "plane": LOW, "by": {"radii": [0.003]}}, domain=domain)
     for _ in range(3):
-        run.advance(run.system.sensors.places[0].interval * 15)
+        run.advance(run.system.features.get(Sensors).places[0].interval * 15)
         own, seen = run.gather(), run.sensors()["gate"]
         below = own["position"][:, 2] <= -0.02
         assert seen["passed_count"] == np.count_nonzero(below)
@@ -186,10 +189,14 @@ def test_flow_is_what_has_passed_per_time():
     """Lines closer than events repeat the flow between the last two events; its mean is what has passed."""
     sensor = {"name": "gate", "plane": {**LOW, "point": [0.0, 0.0, 0.02]}, "every": 4e-4}
     run = run_of(sensor)
-    place, flows = run.system.sensors.places[0], []
+    place, flows = run.system.features.get(Sensors).places[0], []
     for _ in range(400):
         run.advance(5)
-        flows.append(line_values(run.system)["gate_flow"])
+        flows.append(
+            line_values(run.system, run.system.features.get(Sensors).places, SeriesLine(run.system))[
+                "gate_flow"
+            ]
+        )
     by_event = np.array(flows).reshape(-1, 4)  # the last line of each row is at an event, with its flow
     assert place.interval == 20
     assert (by_event[1:, :3] == by_event[:-1, 3:]).all()
@@ -211,5 +218,8 @@ def test_a_restart_with_a_shorter_interval_acts_at_once(inlet_every, outlet_ever
     again = Simulation(given(inlet_every, outlet_every), threads=1, state=state_of(run))
     again.advance(20)
     assert again.step == 60
-    last = again.system.insertions.sources[0].state.last, again.system.sensors.places[0].state.last
+    last = (
+        again.system.features.get(Insertions).sources[0].state.last,
+        again.system.features.get(Sensors).places[0].state.last,
+    )
     assert last == ((60, 50) if inlet_every < outlet_every else (50, 60))

@@ -11,6 +11,7 @@ from everything import STEP, case_in
 import pdem
 from cases import Grains, make_case
 from pdem.case.initial import initial_particles
+from pdem.features.insertions.feature import Insertions
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles.perturbed_radii import radius_factors
 
@@ -95,7 +96,7 @@ def test_what_comes_in_is_perturbed_as_well():
     runs = [
         pdem.Simulation(case_in("unused", *more), threads=1) for more in ((), ("perturbation={size=1e-6}",))
     ]
-    radii = [run.system.insertions.sources[0].radii(np.arange(5)) for run in runs]
+    radii = [run.system.features.get(Insertions).sources[0].radii(np.arange(5)) for run in runs]
     shares = 1.0 - radii[1] / radii[0]
     assert ((shares > 0.0) & (shares < 1.0001e-6)).all()
     assert len(np.unique(shares)) == 5

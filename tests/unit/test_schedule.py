@@ -19,9 +19,7 @@ def schedule(snapshots, contacts, end=1.0):
         fields_every=snapshots, contacts_every=contacts, series_every=end, checkpoint_every=end
     )
     case = SimpleNamespace(output=output, time=SimpleNamespace(end=end))
-    system = SimpleNamespace(
-        constants=SimpleNamespace(step=STEP), field_averages=SimpleNamespace(averages=[])
-    )
+    system = SimpleNamespace(constants=SimpleNamespace(step=STEP), features=[])
     return Schedule(SimpleNamespace(case=case, system=system))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.engine.sensor_report import lacey_index
+from pdem.features.sensors.report import lacey_index
 from pdem.verification.study import Finding, Study, Table, at_most
 from validation.gallery.bulk_runs import example_run
 

@@ -20,8 +20,9 @@ from pdem.case.particle_checks import particle_findings, share
 from pdem.case.population import Population
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.detection.find_pairs import find_pairs
+from pdem.engine.bodies import largest_present_speed
 from pdem.engine.cluster_insertion import as_clusters, spheres_of
-from pdem.engine.free_places import wall_overlaps
+from pdem.features.insertions.free_places import wall_overlaps
 from pdem.foundation.errors import InputError, PdemWarning, name_hint
 
 if TYPE_CHECKING:
@@ -124,12 +125,6 @@ def _smallest_present(system: System, case: Case) -> dict[str, float]:
     return {
         name: float(radius) for name, radius in zip(case.materials, radii, strict=True) if np.isfinite(radius)
     }
-
-
-def largest_present_speed(system: System) -> float:
-    """Return the largest speed of present particles on any rank [m/s]. Collective."""
-    own = largest_speed(system.particles.velocity)
-    return float(system.exchange.largest(np.array([own]))[0])
 
 
 def _columns(system: System, materials: list[str], material: Any, **given: Any) -> Columns:

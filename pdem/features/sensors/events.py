@@ -10,32 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.engine.bodies import bodies_of
-from pdem.engine.insertion_checks import largest_present_speed
+from pdem.engine.bodies import bodies_of, largest_present_speed
 from pdem.engine.population import remove_particles
-from pdem.engine.sensor import remembering
 from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.engine.warn_once import note_once
+from pdem.features.sensors.place import remembering
 from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from pdem.engine.bodies import Bodies
     from pdem.engine.phases import Phases
-    from pdem.engine.sensor import SensorPlace, SensorState
     from pdem.engine.system import System
+    from pdem.features.sensors.place import SensorPlace, SensorState
 
     Columns = dict[str, NDArray[Any]]
     Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
 
 
-def act_sensors(system: System, phases: Phases) -> None:
+def act_sensors(system: System, places: Sequence[SensorPlace], phases: Phases) -> None:
     """Let all sensors act that are due at the present step. Collective, with columns that are up to date."""
     bodies = bodies_of(system)
     gone = np.zeros(len(bodies.id), np.bool_)
-    for place in system.sensors.places:
+    for place in places:
         if place.next_step > system.step:
             continue
         if place.section.region is None:
@@ -48,7 +49,6 @@ def act_sensors(system: System, phases: Phases) -> None:
                 _count_removed(system, place, bodies, inside)
                 gone |= inside
         place.state.last = system.step
-    system.sensors.plan()
     phases.lap("sensors")
     if int(system.exchange.add(np.array([np.count_nonzero(gone)], np.int64))[0]):
         contacts = remove_particles(system, bodies.id[gone])

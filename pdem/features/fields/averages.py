@@ -7,29 +7,22 @@ the case; what has been added up since the last written field is part of a check
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import grid_of
 from pdem.continuum.layout import SUMS
-from pdem.continuum.sums import Rooms
-from pdem.engine.named_events import NEVER, name_key
+from pdem.engine.named_events import name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
     from pdem.continuum.grid import Grid
 
     Floats = NDArray[np.float64]
-    Groups = Mapping[str, Mapping[str, NDArray[Any]]]
-
-AVERAGES, CELLS = "field_averages", "field_sums"
-"""Names of the groups of a checkpoint: a row for each average, and for each cell of each of its classes."""
 
 
 class FinishedFields(NamedTuple):
@@ -106,69 +99,3 @@ class FieldAverage:
             self.finished = FinishedFields(step, self.samples, self.present)
             self.sums[:] = 0.0
             self.samples = 0
-
-
-class FieldAverages:
-    """All averages of a case.
-
-    Attributes
-    ----------
-    averages : list of FieldAverage
-        In the order of the case.
-    next_step : int
-        Step of the next sample of any, `NEVER` if there is none.
-    rooms : Rooms
-        Arrays that all of them write in.
-    """
-
-    def __init__(self, averages: Sequence[FieldAverage] = ()) -> None:
-        self.averages, self.rooms = list(averages), Rooms()
-        self.plan()
-
-    def plan(self) -> None:
-        """Find the step of the next sample."""
-        self.next_step = min((one.next_step for one in self.averages), default=NEVER)
-
-
-def field_averages_of(case: Case, step: float) -> FieldAverages:
-    """Return the averages of a case at time 0, with a time step [s]."""
-    return FieldAverages([FieldAverage(case, index, step) for index in range(len(case.fields))])
-
-
-def average_groups(averages: FieldAverages) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the groups of a checkpoint for averages; the same on every rank."""
-    if not averages.averages:
-        return {}
-    begun = [one for one in averages.averages if one.samples]
-    rows = [one.sums.reshape(-1, SUMS) for one in begun]
-    return {
-        AVERAGES: {
-            "key": np.array([one.key for one in averages.averages], np.int64),
-            "samples": np.array([one.samples for one in averages.averages], np.int64),
-            "last": np.array([one.last for one in averages.averages], np.int64),
-            "lower": np.array([one.now.lower for one in averages.averages]),
-            "size": np.array([one.now.size for one in averages.averages]),
-        },
-        CELLS: {
-            "key": np.repeat(np.array([one.key for one in begun], np.int64), [len(row) for row in rows]),
-            "sums": np.concatenate(rows or [np.zeros((0, SUMS))]),
-        },
-    }  # fmt: skip
-
-
-def load_averages(averages: FieldAverages, step: int, groups: Groups) -> None:
-    """Go on at a step with the averages of a checkpoint, by name; those that it lacks, or of other cells, begin now."""
-    stored, cells = groups.get(AVERAGES, {}), groups.get(CELLS, {})
-    for one in averages.averages:
-        one.last = step
-        row = np.flatnonzero(stored.get("key", np.zeros(0)) == one.key)
-        if not len(row):
-            continue
-        mine = np.flatnonzero(cells["key"] == one.key)
-        one.last = int(stored["last"][row[0]])
-        if len(mine) == len(one.sums) * one.grid.total:
-            one.sums[:] = cells["sums"][mine].reshape(one.sums.shape)
-            one.samples = int(stored["samples"][row[0]])
-            if "size" in stored:  # earlier versions had none, and no boxes that deform
-                one.now = one.grid._replace(lower=stored["lower"][row[0]], size=stored["size"][row[0]])
-    averages.plan()

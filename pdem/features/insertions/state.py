@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.engine.insertion_source import InsertionState
+from pdem.engine.feature_set import StateTable
+from pdem.features.insertions.source import InsertionState
 from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from pdem.engine.system import System
+    from pdem.features.insertions.source import InsertionSource
 
 STATES, WAITING = "insertions", "insertions_waiting"
 """Names of the groups of a checkpoint: a row for each insertion, and a row for each particle without a place."""
+
+TABLES = (StateTable(STATES), StateTable(WAITING))
+"""These groups, the same on every rank."""
 
 _COLUMNS = {
     "begin": np.float64, "last": np.int64, "events": np.int64, "demand": np.float64, "asked": np.int64,
@@ -25,9 +29,8 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-def insertion_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+def insertion_groups(sources: Sequence[InsertionSource], step: int) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the groups of a checkpoint for insertions, none without any; the same on every rank."""
-    sources = system.insertions.sources
     if not sources:
         return {}
     keys = np.array([one.key for one in sources], np.int64)
@@ -37,7 +40,7 @@ def insertion_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
     columns: dict[str, NDArray[Any]] = {
         name: np.array([getattr(one, name) for one in states], kind) for name, kind in _COLUMNS.items()
     }
-    columns["due"] = np.array([one.due(system.step) for one in sources])
+    columns["due"] = np.array([one.due(step) for one in sources])
     return {
         STATES: {"key": keys, **columns, "mass": np.concatenate([one.mass.limbs for one in states])},
         WAITING: {
@@ -47,18 +50,19 @@ def insertion_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
     }
 
 
-def load_insertions(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+def load_insertions(
+    sources: Sequence[InsertionSource], step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]]
+) -> None:
     """Set the state of insertions from the groups of a checkpoint; those it does not have begin at the present step."""
     stored, waiting = groups.get(STATES, {"key": np.zeros(0)}), groups.get(WAITING, {})
-    for source in system.insertions.sources:
+    for source in sources:
         rows = np.flatnonzero(stored["key"] == source.key)
         if not len(rows):
-            source.begin_at(system.step)
+            source.begin_at(step)
             continue
         row = int(rows[0])
         source.state = InsertionState(**{name: stored[name][row].item() for name in _COLUMNS})
         source.state.mass = ExactSums(("mass",), stored["mass"][row : row + 1])
         source.state.skipped = waiting["number"][waiting["key"] == source.key].astype(np.int64)
         # earlier versions wrote nothing of what is due between two events
-        source.go_on(system.step, float(stored["due"][row]) if "due" in stored else None)
-    system.insertions.plan()
+        source.go_on(step, float(stored["due"][row]) if "due" in stored else None)

@@ -9,26 +9,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.sensor_columns import AXES
-from pdem.case.stress_columns import stress_columns, writes_stress
 from pdem.containers.group import on_first_rank
-from pdem.engine.acting_contacts import acting_contacts
 from pdem.engine.bodies import bodies_of
-from pdem.engine.box_report import box_values
-from pdem.engine.sensor_events import add_by_class
+from pdem.engine.feature import SeriesLine
 from pdem.engine.stress import stress_of
+from pdem.features.sensors.events import add_by_class
 from pdem.foundation.sums import ExactSums
 from pdem.output.saving import save_file
 from pdem.output.summary import counted
 from pdem.particles import regions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from pdem.engine.acting_contacts import ActingContacts
-    from pdem.engine.sensor import SensorPlace
     from pdem.engine.system import System
+    from pdem.features.sensors.place import SensorPlace
 
 
 def sensor_values(
@@ -55,34 +54,32 @@ def sensor_values(
     return dict(zip((name for name, *_ in place.columns), values, strict=True))
 
 
-def reported(system: System) -> dict[str, dict[str, float]]:
+def reported(system: System, places: Sequence[SensorPlace]) -> dict[str, dict[str, float]]:
     """Return the values of all sensors, by name and by column without the name. Collective."""
-    contacts = _contacts_if_asked(system)
-    values = {place.name: sensor_values(system, place, contacts=contacts) for place in system.sensors.places}
+    line = SeriesLine(system)
+    values = {
+        place.name: sensor_values(system, place, contacts=_contacts_if_asked(place, line)) for place in places
+    }
     return {
         name: {column.removeprefix(f"{name}_"): value for column, value in columns.items()}
         for name, columns in values.items()
     }
 
 
-def line_values(system: System) -> dict[str, float]:
-    """Return the values of all columns of sensors, of stress and the box, for a line of the series. Collective."""
-    contacts = _contacts_if_asked(system)
-    found = {
+def line_values(system: System, places: Sequence[SensorPlace], line: SeriesLine) -> dict[str, float]:
+    """Return the values of all columns of sensors for a line of the series. Collective."""
+    return {
         name: value
-        for place in system.sensors.places
-        for name, value in sensor_values(system, place, line=True, contacts=contacts).items()
+        for place in places
+        for name, value in sensor_values(
+            system, place, line=True, contacts=_contacts_if_asked(place, line)
+        ).items()
     }
-    if writes_stress(system.case):
-        names = [name for name, *_ in stress_columns(system.dimension)]
-        found.update(zip(names, stress_of(system, None, contacts).columns, strict=True))
-    return found | box_values(system)
 
 
-def _contacts_if_asked(system: System) -> ActingContacts | None:
-    """Return the contacts of this rank, if stress is asked for. Collective."""
-    asked = writes_stress(system.case) or any(place.section.stress for place in system.sensors.places)
-    return acting_contacts(system) if asked else None
+def _contacts_if_asked(place: SensorPlace, line: SeriesLine) -> ActingContacts | None:
+    """Return the contacts of this rank, if a sensor asks for stress. Collective."""
+    return line.contacts if place.section.stress else None
 
 
 def stays_of(place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -92,10 +89,10 @@ def stays_of(place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]
     return times.astype(np.float64), stays
 
 
-def finish_sensors(system: System, folder: Path) -> list[str]:
+def finish_sensors(system: System, places: Sequence[SensorPlace], folder: Path) -> list[str]:
     """Write the stays in each region into a folder, on the first rank; return lines for the report. Collective."""
     lines = []
-    for place in system.sensors.places:
+    for place in places:
         if place.counts_passage:
             count, mass = int(place.state.count[0]), place.state.mass.values()["0"]
             word = "passed" if place.section.region is None else "taken out"

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.engine.carried_liquid import liquid_in_quanta
-from pdem.engine.free_places import SpheresNear, clear_of_walls, own_particles_near
-from pdem.engine.insertion_source import MOST_AT_ONCE
 from pdem.engine.population import insert_particles
 from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.engine.warn_once import warn_once
+from pdem.features.insertions.free_places import SpheresNear, clear_of_walls, own_particles_near
+from pdem.features.insertions.source import MOST_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from pdem.engine.insertion_source import InsertionSource, InsertionState
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.features.insertions.source import InsertionSource, InsertionState
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
@@ -35,12 +35,11 @@ PLACES_AT_ONCE = 4096
 """Places that are proposed in one round of an event, if fewer particles than that are tried."""
 
 
-def act_insertions(system: System, phases: Phases) -> None:
+def act_insertions(system: System, sources: Sequence[InsertionSource], phases: Phases) -> None:
     """Let in what is due at the present step. Collective, with columns of particles that are up to date."""
-    due = [one for one in system.insertions.sources if one.next_step <= system.step]
+    due = [one for one in sources if one.next_step <= system.step]
     taken = _taken(system, due) if system.exchange.rank == 0 else None
     columns = [_let_in(system, one, taken) for one in due]
-    system.insertions.plan()
     for one in due:
         _warn_of_waiting(system, one)
     joined = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}

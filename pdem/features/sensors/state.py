@@ -6,25 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.engine.sensor import SensorState, remembering
+from pdem.engine.feature_set import StateTable
+from pdem.features.sensors.place import SensorState, remembering
 from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from pdem.engine.sensor import SensorPlace
     from pdem.engine.system import System
+    from pdem.features.sensors.place import SensorPlace
 
 SENSORS, SUMS, KNOWN, STAYS = "sensors", "sensor_sums", "sensor_particles", "sensor_stays"
 """Names of the groups of a checkpoint: a row for each sensor, for each of its classes, for each particle that it
-remembers, and for each duration of a stay. Of the particles each rank has some."""
+remembers, and for each duration of a stay."""
+
+TABLES = (
+    StateTable(SENSORS, observes=True),
+    StateTable(SUMS, observes=True),
+    StateTable(KNOWN, ("key", "id"), observes=True),
+    StateTable(STAYS, observes=True),
+)
+"""These groups: of the particles each rank has some."""
 
 
-def sensor_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+def sensor_groups(places: Sequence[SensorPlace]) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the groups of a checkpoint for sensors that look at particles between lines of the series."""
-    places = [one for one in system.sensors.places if one.section.has_events]
+    places = [one for one in places if one.section.has_events]
     if not places:
         return {}
     keys, states = np.array([one.key for one in places], np.int64), [one.state for one in places]
@@ -54,10 +63,12 @@ def sensor_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
     }  # fmt: skip
 
 
-def load_sensors(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-    """Set the state of sensors from the groups of a checkpoint; those it does not have begin at the present step."""
+def load_sensors(
+    system: System, places: Sequence[SensorPlace], groups: Mapping[str, Mapping[str, NDArray[Any]]]
+) -> None:
+    """Set the state of sensors from the groups of a checkpoint; those that it lacks begin at the present step."""
     stored = groups.get(SENSORS, {"key": np.zeros(0)})
-    for place in system.sensors.places:
+    for place in places:
         rows = np.flatnonzero(stored["key"] == place.key)
         of_class = groups[SUMS]["key"] == place.key if len(rows) else np.zeros(0, np.bool_)
         if np.count_nonzero(of_class) != len(place.state.count):  # new, or with other classes
@@ -70,7 +81,6 @@ def load_sensors(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]
             setattr(place.state, name, stored[name][row].item())
         place.state.stays = stays["count"][stays["key"] == place.key]
         _load_known(system, place, known)
-    system.sensors.plan()
 
 
 def _load_known(system: System, place: SensorPlace, known: Mapping[str, NDArray[Any]]) -> None:

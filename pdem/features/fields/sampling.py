@@ -13,27 +13,28 @@ from pdem.engine.acting_contacts import acting_on_walls, acting_parts, counted_w
 from pdem.engine.bodies import bodies_of, sizes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from pdem.continuum.grid import Grid
     from pdem.continuum.items import Actions
+    from pdem.continuum.sums import Rooms
     from pdem.engine.acting_contacts import ActingContacts
     from pdem.engine.system import System
+    from pdem.features.fields.averages import FieldAverage
 
     Floats = NDArray[np.float64]
     Present = tuple[Matter, list[Actions]]
 
 
-def sample_fields(system: System) -> None:
-    """Take the samples that are due at the present step. Collective, with columns that are up to date."""
-    averages = system.field_averages
-    due = [one for one in averages.averages if one.next_step <= system.step]
+def take_samples(system: System, due: Sequence[FieldAverage], rooms: Rooms) -> None:
+    """Take samples of the present step. Collective, with columns that are up to date."""
     present = {split: _present(system, split=split) for split in {len(one.materials) > 0 for one in due}}
     for one in due:
         split = len(one.materials) > 0
         grid = followed(system, one.grid)
-        one.add(present_sums(system, grid, len(one.materials), present[split]), system.step, grid)
-    averages.plan()
+        one.add(present_sums(system, grid, len(one.materials), rooms, present[split]), system.step, grid)
 
 
 def followed(system: System, grid: Grid) -> Grid:
@@ -54,7 +55,9 @@ def present_frame(system: System) -> Frame:
     return Frame.of_lengths(box.centre - 0.5 * lengths, lengths)
 
 
-def present_sums(system: System, grid: Grid, materials: int, present: Present | None = None) -> Floats:
+def present_sums(
+    system: System, grid: Grid, materials: int, rooms: Rooms, present: Present | None = None
+) -> Floats:
     """Return the sums (classes, cells, SUMS) of the present state over the cells of a grid. Collective.
 
     Parameters
@@ -65,11 +68,13 @@ def present_sums(system: System, grid: Grid, materials: int, present: Present | 
         The cells.
     materials : int
         Number of materials of which there are parts; 0 for the whole alone.
+    rooms : Rooms
+        Arrays to write in.
     present : (Matter, list of Actions), optional
         What this rank has, if that is known already.
     """
     matter, actions = present or _present(system, split=materials > 0)
-    classes, rooms = max(materials, 1), system.field_averages.rooms
+    classes = max(materials, 1)
     period, box = system.constants.period, system.moving_box
     if box is not None:
         images = MovingImages(box.shape(system.step), box.image_velocities(system.step))

@@ -1,0 +1,89 @@
+"""The features of a system, when each acts, and which groups of a checkpoint they have: see `pdem.engine.feature`."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from pdem.engine.named_events import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    AnyFeature = TypeVar("AnyFeature")
+
+
+class Turn(IntEnum):
+    """When a feature acts among others whose events are due at the same step."""
+
+    MEASURE = 10
+    """Before anything changes: the forces of contacts are those of the step."""
+    COLLECT = 20
+    """Sums of the steps until now are added up over ranks."""
+    COUNT = 60
+    """After gravity and the conditions of stages: particles are counted and taken out."""
+    INSERT = 70
+    """After particles were taken out, before the box changes."""
+
+
+class StateTable(NamedTuple):
+    """A group of a checkpoint.
+
+    Attributes
+    ----------
+    name : str
+        Of the group.
+    keys : tuple of str
+        Columns that sort its rows, of which each rank has some; none if every rank has all of them.
+    observes : bool
+        Whether it says nothing of the motion, and is left out of its digest.
+    """
+
+    name: str
+    keys: tuple[str, ...] = ()
+    observes: bool = False
+
+
+class Features:
+    """The features of a system, in the order of the registry.
+
+    Parameters
+    ----------
+    features : iterable of Feature
+        One of each type.
+    """
+
+    def __init__(self, features: Iterable[Any] = ()) -> None:
+        self._all = tuple(features)
+        self._by_type = {type(one): one for one in self._all}
+        self._by_name = {one.name: one for one in self._all}
+        self.by_turn = tuple(sorted(self._all, key=lambda one: one.turn))
+        """In the order in which they act."""
+        self.row_keys = row_keys(self._all)
+        """Columns that sort the rows of those groups of which each rank has some."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._all)
+
+    def get(self, kind: type[AnyFeature]) -> AnyFeature:
+        """Return the feature of a type; one without any events in a system that was made without features."""
+        found = self._by_type.get(kind)
+        return found if isinstance(found, kind) else kind()
+
+    def named(self, name: str) -> Any:
+        """Return the feature of a name."""
+        return self._by_name[name]
+
+    def next_step(self, *, forces: bool) -> int:
+        """Return the step of the next event, of those that ask for forces or of the others."""
+        return min((one.next_step for one in self._all if one.needs_forces is forces), default=NEVER)
+
+
+def row_keys(features: Iterable[Any]) -> dict[str, tuple[str, ...]]:
+    """Return the columns that sort the rows of groups of which each rank has some, by group."""
+    return {table.name: table.keys for one in features for table in one.tables if table.keys}
+
+
+def observing(features: Iterable[Any]) -> tuple[str, ...]:
+    """Return the names of the groups that say nothing of the motion."""
+    return tuple(table.name for one in features for table in one.tables if table.observes)

@@ -1,0 +1,72 @@
+"""The continuum fields of a run: which there are, and what they do as a feature of the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from pdem.continuum.sums import Rooms
+from pdem.engine.feature import Feature
+from pdem.engine.feature_set import Turn
+from pdem.engine.named_events import NEVER
+from pdem.features.fields.averages import FieldAverage
+from pdem.features.fields.sampling import take_samples
+from pdem.features.fields.state import TABLES, average_groups, load_averages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.engine.feature import Groups
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+
+
+class Fields(Feature):
+    """All continuum fields of a case.
+
+    Attributes
+    ----------
+    averages : list of FieldAverage
+        In the order of the case.
+    next_step : int
+        Step of the next sample of any, `NEVER` if there is none.
+    rooms : Rooms
+        Arrays that all of them write in.
+    """
+
+    name, turn, tables = "fields", Turn.MEASURE, TABLES
+
+    def __init__(self, averages: Sequence[FieldAverage] = ()) -> None:
+        self.averages, self.rooms = list(averages), Rooms()
+        self.plan()
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the fields of a case at time 0."""
+        case, step = system.case, system.constants.step
+        return cls([FieldAverage(case, index, step) for index in range(len(case.fields))])
+
+    def plan(self) -> None:
+        """Find the step of the next sample."""
+        self.next_step = min((one.next_step for one in self.averages), default=NEVER)
+
+    def act(self, system: System, phases: Phases) -> None:
+        """Take the samples that are due at the present step. Collective."""
+        take_samples(system, [one for one in self.averages if one.next_step <= system.step], self.rooms)
+        self.plan()
+        phases.lap("fields")
+
+    def groups(self, system: System) -> Groups:
+        """Return the groups of a checkpoint, the same on every rank."""
+        return average_groups(self.averages)
+
+    def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+        """Go on from the groups of a checkpoint; averages that it lacks, or of other cells, begin now."""
+        load_averages(self.averages, system.step, groups)
+        self.plan()
+
+    @property
+    def output_intervals(self) -> list[int]:
+        """Steps between two outputs of each of the fields."""
+        return [one.window for one in self.averages]

@@ -1,0 +1,22 @@
+"""All features, in the order of their columns in the series: the one place that names them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.engine import state
+from pdem.engine.feature_set import observing, row_keys
+from pdem.features.fields.feature import Fields
+from pdem.features.insertions.feature import Insertions
+from pdem.features.sensors.feature import Sensors
+
+if TYPE_CHECKING:
+    from pdem.engine.feature import Feature
+
+FEATURES: tuple[type[Feature], ...] = (Insertions, Sensors, Fields)
+
+ROW_KEYS = state.ROW_KEYS | row_keys(FEATURES)
+"""Groups of a checkpoint of which each rank has some rows, with the columns that sort them."""
+
+OBSERVING = (*state.OBSERVING, *observing(FEATURES))
+"""Groups of a checkpoint that say nothing of the motion."""
