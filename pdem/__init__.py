@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from pdem.continuum.fields import ContinuumFields
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
     from pdem.detection.find_pairs import PairSearch, find_pairs
-    from pdem.engine.collision_energies import CollisionEnergies
     from pdem.engine.energy import Measures
     from pdem.engine.observer import Observer, every
     from pdem.engine.ranks import communicator
+    from pdem.features.collisions.counted import CollisionEnergies
     from pdem.foundation.errors import (
         BlowUpError,
         CaseError,
@@ -65,7 +65,7 @@ _HOMES = {
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
-    "CollisionEnergies": "pdem.engine.collision_energies",
+    "CollisionEnergies": "pdem.features.collisions.counted",
     "ContinuumFields": "pdem.continuum.fields",
     "FirstDifference": "pdem.replays.difference_report",
     "FolderInUseError": "pdem.foundation.errors",

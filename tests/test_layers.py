@@ -42,6 +42,7 @@ NEED_SOURCES = ("pdem.cli.bench", "pdem.cli.scaling", "pdem.cli.scaling_options"
 # The one door from the engine to the ranks; both agree on the protocol in pdem.containers.exchange.
 DOOR = "pdem.engine.ranks"
 OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers")
+REGISTRY = "pdem.features.registry"
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
 NUMBA_DOORS = "pdem.foundation.numba_private", "pdem.foundation.cache"
@@ -130,6 +131,15 @@ def test_imports_run_upward(module):
     for imported in imports(MODULES[module]):
         if is_in(imported, "pdem"):
             assert height(imported) <= height(module), f"{module} imports {imported} from a room above"
+
+
+@pytest.mark.parametrize("module", of("pdem.features"))
+def test_no_feature_imports_another(module):
+    """What several need is in the engine; the registry alone names all."""
+    own = module.split(".")[:3]
+    for imported in imports(MODULES[module]):
+        others = is_in(imported, "pdem.features") and imported.split(".")[:3] != own
+        assert not others or module == REGISTRY, f"{module} imports {imported}, another feature"
 
 
 @pytest.mark.parametrize("module", [*of("pdem"), *of("decomposition")])

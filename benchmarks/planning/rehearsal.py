@@ -46,6 +46,7 @@ from pdem.engine.system import System
 from pdem.features.insertions.state import STATES as INSERTIONS
 from pdem.features.insertions.state import WAITING
 from pdem.features.registry import FEATURES
+from pdem.features.wall_loads.feature import WallLoads
 from pdem.foundation.errors import InputError
 from pdem.particles.shapes import shape_arrays
 
@@ -73,6 +74,8 @@ ROUNDS = 5
 CONTINUED = ("counters", STAGES, INSERTIONS, WAITING)
 """Groups of a checkpoint from which the ranks go on."""
 
+# ranks add up loads of walls between steps that are not taken one by one here
+_FEATURES = tuple(one for one in FEATURES if one is not WallLoads)
 _ROUNDING = 1e-9
 
 CUT_BYTES = 32
@@ -221,8 +224,7 @@ class Rehearsal:
             lambda own, over: skins_of(case, own, over) if skins is None else skins, geometry.facet_tree,
         )  # fmt: skip
         system.own_forces = forces_of_run(case)
-        add_events(system, stages, FEATURES)
-        system.step_loads = None  # ranks add them up between steps that are not taken one by one here
+        add_events(system, stages, _FEATURES)
         groups = initial_groups(columns, exchange)
         counters = groups["counters"]
         groups.update(self._continued)

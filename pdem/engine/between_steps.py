@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pdem.engine import step as time_step
 from pdem.engine.box_events import look_at_box, next_box_step
-from pdem.engine.collision_energies import collision_counts_of
 from pdem.engine.escape_events import escape_step, remove_escaped
 from pdem.engine.feature_set import Features, Turn
 from pdem.engine.gravity import gravity_of
@@ -14,8 +13,6 @@ from pdem.engine.gravity_events import change_gravity
 from pdem.engine.named_events import NEVER
 from pdem.engine.same_lists import advance_with_same_lists
 from pdem.engine.stage_events import act_stages, begin_next_stage
-from pdem.engine.wall_load_means import join_step_loads, step_loads_of
-from pdem.engine.wall_wear import wear_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,9 +32,6 @@ def add_events(system: System, stages: Stages, features: Iterable[type[Feature]]
         On all ranks, if a file that the case names cannot be used.
     """
     case, exchange, step = system.case, system.exchange, system.constants.step
-    system.wear, system.collisions = wear_of(system), collision_counts_of(system)
-    system.step_loads = step_loads_of(system)
-    system.pair_contacts.collisions = system.collisions
     system.stages, system.gravity = stages, gravity_of(case, exchange, step)
     system.features = Features(kind.of(system) for kind in features)
 
@@ -82,8 +76,7 @@ def _next_other_event(system: System, first: int) -> int:
 
     Of these from `first` on.
     """
-    loads = NEVER if system.step_loads is None else system.step_loads.next_step
-    own = min(loads, next_box_step(system), escape_step(system, first))
+    own = min(next_box_step(system), escape_step(system, first))
     return min(own, system.features.next_step(forces=False))
 
 
@@ -97,8 +90,6 @@ def act(system: System, phases: Phases) -> None:
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()
     _let_act(system, phases, Turn.MEASURE, Turn.COLLECT)
-    if system.step_loads is not None and system.step >= system.step_loads.next_step:
-        join_step_loads(system)
     if system.step == escape_step(system, system.step):
         remove_escaped(system, phases)
     if system.gravity is not None and system.step >= system.gravity.next_step:

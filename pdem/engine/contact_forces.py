@@ -42,7 +42,6 @@ from pdem.engine.carried_particles import finish_carried
 from pdem.engine.cluster_steps import contact_parameters, place_ghost_members
 from pdem.engine.driven_walls import finish_driven
 from pdem.engine.own_force_kicks import kick_own
-from pdem.engine.wall_wear import looks_at_each_step, note_wall_contacts
 from pdem.foundation.kernel_calls import PythonCall, call_of
 from pdem.motion.integration import FINE
 from pdem.motion.planned_walls import NO_PLAN, place_walls
@@ -189,8 +188,8 @@ class ContactSteps:
             Called at the begin of each step, which is not taken unless it returns 0.
         """
         system = self._system
-        counts = system.wear is not None or system.collisions is not None
-        walls = PythonCall(self._note_walls) if looks_at_each_step(system) else None
+        counts = bool(system.features.pair_watchers)
+        walls = PythonCall(self._note_walls) if counts or system.features.wall_watchers else None
         waits = updates and self._ranks.finish_update == 0
         ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=waits)) if waits or counts else None
         between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
@@ -246,9 +245,10 @@ class ContactSteps:
         times[:] = 0
         record_overlap_error(system, int(outcome[DEEP_PAIR]))
         self._note_walls()
-        if system.collisions is not None:
+        if system.features.pair_watchers:
             runs = self._pairs.evaluated[0]
-            system.pair_contacts.count_collisions(runs)
+            for feature in system.features.pair_watchers:
+                feature.after_pairs(system, runs)
             runs[:, runs_of_pairs.ENDED] = 0
         outcome[DEEP_PAIR] = outcome[DEEP_WALL] = 0
 
@@ -263,7 +263,10 @@ class ContactSteps:
         if outcome[DEEP_WALL]:
             system.errors.append((WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]), 0))
         packed = system.pair_contacts.packed(system.particles.count)
-        note_wall_contacts(system, packed, self._parameters)
+        if self._parameters.dt > 0.0 and system.features.wall_watchers:
+            evaluated = contacts.evaluated(packed, len(self._parameters.density))
+            for feature in system.features.wall_watchers:
+                feature.after_walls(system, evaluated, self._parameters)
         return 0
 
     def _wait_for_ghosts(self, *, updates: bool) -> int:

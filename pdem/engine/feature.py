@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.contact.law.pair_table import ContactParameters
+    from pdem.contact.walls.storage import Evaluated
     from pdem.engine.acting_contacts import ActingContacts
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.foundation.fields import Field
 
     Columns = Mapping[str, NDArray[Any]]
     Groups = dict[str, dict[str, NDArray[Any]]]
@@ -30,8 +34,10 @@ if TYPE_CHECKING:
 class SeriesLine:
     """What several features look at for one line of the series, computed when the first one asks for it."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, loads: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self._system = system
+        self.loads = {} if loads is None else loads
+        """Loads of walls in the present step, see `pdem.engine.wall_output.loads_of_walls`."""
 
     @cached_property
     def contacts(self) -> ActingContacts:
@@ -89,6 +95,35 @@ class Feature:
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Go on from the groups of a checkpoint; what it lacks begins at the present step. Collective."""
 
+    def totals(self, system: System, local: Groups) -> Groups:
+        """Return those of its groups that ranks add up, from the groups of this rank. Collective."""
+        return {}
+
+    @property
+    def watches_walls(self) -> bool:
+        """Whether `after_walls` is called: Python then follows the contacts with walls step by step."""
+        return False
+
+    @property
+    def watches_pairs(self) -> bool:
+        """Whether `after_pairs` is called: Python then follows the contacts between particles step by step."""
+        return False
+
+    def after_walls(self, system: System, evaluated: Evaluated, parameters: ContactParameters) -> None:
+        """Look at the contacts with walls that have just been evaluated in a step."""
+
+    def after_pairs(self, system: System, runs: NDArray[np.int64]) -> None:
+        """Look at the contacts between particles that workers have just evaluated, some or all of a step."""
+
+    @property
+    def facet_fields(self) -> tuple[Field, ...]:
+        """Fields of the facets of walls in snapshots."""
+        return ()
+
+    def facet_values(self, system: System) -> dict[str, NDArray[Any]]:
+        """Return the values of these fields for the facets of all walls (F,). Collective."""
+        return {}
+
     @property
     def largest_radius(self) -> float:
         """Largest radius of particles that it may bring in [m]."""
@@ -110,6 +145,9 @@ class Feature:
     def output_intervals(self) -> list[int]:
         """Steps between its outputs, at which a run stops."""
         return []
+
+    def write(self, system: System, folder: Path) -> None:
+        """Write a file of its own with a snapshot. Collective."""
 
     def finish(self, system: System, folder: Path) -> list[str]:
         """Write what is left at the end of a run; return lines for its report. Collective."""

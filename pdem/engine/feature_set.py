@@ -59,6 +59,9 @@ class Features:
         self._by_name = {one.name: one for one in self._all}
         self.by_turn = tuple(sorted(self._all, key=lambda one: one.turn))
         """In the order in which they act."""
+        self.wall_watchers = tuple(one for one in self._all if one.watches_walls)
+        self.pair_watchers = tuple(one for one in self._all if one.watches_pairs)
+        """Those that look at contacts in each step."""
         self.row_keys = row_keys(self._all)
         """Columns that sort the rows of those groups of which each rank has some."""
 

@@ -26,7 +26,6 @@ from pdem.engine.step import (
     tune_threads,
     update_ghosts,
 )
-from pdem.engine.wall_wear import looks_at_each_step
 from pdem.foundation.kernel_calls import PythonCall
 from pdem.motion.integration import FINE
 
@@ -170,7 +169,8 @@ def needs_python(system: System) -> bool:
     """Tell whether Python acts in every step: it moves walls without a plan, a box, clusters; looks at walls."""
     walls = system.moving_walls
     move = walls is not None and (walls.moves or walls.surfaces.vary) and walls.planned is None
-    return move or looks_at_each_step(system) or system.carriers is not None or system.moving_box is not None
+    looks = bool(system.features.wall_watchers or system.features.pair_watchers)
+    return move or looks or system.carriers is not None or system.moving_box is not None
 
 
 def _last_undisturbed(system: System, last: int) -> int:

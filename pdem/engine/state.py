@@ -13,13 +13,10 @@ from pdem.containers.records import PairRecords, WallRecords
 from pdem.engine.box_events import box_group, load_box
 from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.cluster_state import cluster_groups, load_clusters, shapes_digest
-from pdem.engine.collision_energies import COLLISIONS, collision_group, joined_collisions, load_collisions
 from pdem.engine.driven_walls import driven_group, load_driven_state
 from pdem.engine.feature import features_of
 from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.engine.stage_state import load_stages, stage_groups
-from pdem.engine.wall_load_means import LOAD_MEANS, joined_load_means, load_load_means, load_mean_group
-from pdem.engine.wall_wear import WEAR, joined_wear, load_wear, wear_group
 from pdem.foundation.fields import state_fields
 from pdem.foundation.sums import ExactSums
 from pdem.output import parallel_hdf5 as parts
@@ -45,9 +42,7 @@ ROW_KEYS = {
 order."""
 
 
-OBSERVING = (
-    OBSERVERS, OBSERVED, WEAR, COLLISIONS, LOAD_MEANS, LEFT,
-)  # fmt: skip
+OBSERVING = (OBSERVERS, OBSERVED, LEFT)
 """Groups that say nothing of the motion, those of features aside."""
 
 
@@ -72,7 +67,6 @@ def local_groups(system: System) -> Groups:
         },
         **driven_group(system), **_of_features(system), **stage_groups(system.stages),
         **box_group(system), **system.observed.groups(),
-        **wear_group(system.wear), **collision_group(system.collisions), **load_mean_group(system),
         **system.departures.groups(),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
@@ -108,13 +102,7 @@ def _total_of_ended(system: System, local: Groups) -> ExactSums:
 
 def _with_totals(system: System, local: Groups) -> Groups:
     """Return the groups with those of all ranks in place of what is added up over ranks. Collective."""
-    total = {}
-    if WEAR in local:
-        total[WEAR] = joined_wear(system, local[WEAR])
-    if COLLISIONS in local:
-        total[COLLISIONS] = joined_collisions(system, local[COLLISIONS])
-    if LOAD_MEANS in local:
-        total[LOAD_MEANS] = joined_load_means(system, local[LOAD_MEANS], int(local["counters"]["step"]))
+    total = {name: group for one in features_of(system) for name, group in one.totals(system, local).items()}
     ended = _total_of_ended(system, local).limbs
     return {**local, **total, "counters": {**local["counters"], "ended": ended}}
 
@@ -242,11 +230,8 @@ def _load_others(system: System, groups: StatePart) -> None:
     for feature in features_of(system):
         feature.load(system, groups)
     system.departures.load(groups)
-    load_load_means(system, groups)
     system.observed = ObservedState.of(groups)
     if system.exchange.rank == 0:
-        load_wear(system, groups)
-        load_collisions(system, groups)
         ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
         system.ended_energies.limbs[: len(ended)] = ended
 

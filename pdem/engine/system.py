@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.contact.collisions import CollisionCounts
-    from pdem.contact.walls.step_loads import StepLoads
-    from pdem.contact.walls.wear import WallWear
     from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
     from pdem.detection.facet_tree import FacetTree
@@ -120,9 +117,6 @@ class System:
         What else happens between steps (`pdem.engine.feature`); to be set before the state is loaded.
     departures : Departures
         What has left the domain; likewise.
-    wear, collisions, step_loads : WallWear, CollisionCounts, StepLoads or None
-        What particles have taken off walls, collisions that have ended, loads of walls step by step, as far as this
-        rank has seen them; likewise.
     stages, gravity : Stages, Gravity or None
         The parts of the run, and gravity if it changes; likewise.
     observed : ObservedState
@@ -142,10 +136,6 @@ class System:
     steps_at_a_time : int
         Steps that a kernel takes before Python looks at signals: few until it is known how long they take.
     """
-
-    wear: WallWear | None = None
-    collisions: CollisionCounts | None = None
-    step_loads: StepLoads | None = None
 
     def __init__(
         self,

@@ -9,14 +9,10 @@ import numpy as np
 from pdem.contact.walls.evaluate import LOADS
 from pdem.contact.walls.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
 from pdem.engine.cluster_steps import contact_parameters
-from pdem.engine.wall_wear import wear_depths
 from pdem.foundation.fields import Field
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.walls.contacts import WallContacts
-    from pdem.engine.protocol import Engine
     from pdem.engine.system import System
     from pdem.motion.walls import MovingWalls
 
@@ -65,60 +61,6 @@ def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
     if joined is None or bodies is None:
         return None
     return nodal_loads(contacts.walls, bodies, joined)
-
-
-def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | None:
-    """Return the result of `pdem.run.simulation.Simulation.nodal_forces`."""
-    system = simulation.system
-    walls = system.moving_walls
-    if walls is None:
-        return {}
-    bodies = bodies_of(walls) if system.exchange.rank == 0 else None
-    loads, wear = summed_loads(system, bodies), wear_depths(system)
-    if loads is None or bodies is None:
-        return None
-    return {
-        wall.name: _of_wall(simulation, walls, bodies, loads, number)
-        | _wear_of_wall(simulation, wear, number)
-        for number, wall in enumerate(simulation.case.walls)
-    }
-
-
-def _of_wall(
-    simulation: Engine, walls: MovingWalls, bodies: Bodies, loads: NodalLoads, number: int
-) -> dict[str, NDArray[Any]]:
-    """Return the loads of one wall by nodes and facets of its own mesh."""
-    mesh, moves = simulation.meshes[number], walls.motions[number].moves or number in walls.drives
-    facets, nodes = walls.placed.facets_of(number), walls.placed.vertices_of(number)
-    own = np.flatnonzero(bodies.wall == number)
-    result = {
-        "vertices": walls.pose_of(number).place(mesh.vertices) if moves else mesh.vertices,
-        "force": np.zeros((mesh.vertex_count, 3)),
-        "facet_force": np.zeros((mesh.facet_count, 3)),
-        "pressure": np.zeros(mesh.facet_count),
-        "sliding_power": np.zeros(mesh.facet_count),
-        "body": np.full(mesh.facet_count, -1),
-        "body_force": loads.body_force[own],
-        "body_torque": loads.body_torque[own],
-        "body_power": loads.body_power[own],
-    }
-    result["force"][walls.vertex_origin[nodes]] = loads.force[nodes]
-    for name in ("facet_force", "pressure", "sliding_power"):
-        result[name][walls.facet_origin[facets]] = getattr(loads, name)[facets]
-    result["body"][walls.facet_origin[facets]] = bodies.of_facet[facets] - (own[0] if len(own) else 0)
-    return result
-
-
-def _wear_of_wall(
-    simulation: Engine, wear: NDArray[np.float64] | None, number: int
-) -> dict[str, NDArray[Any]]:
-    """Return the depth of wear of the facets of one wall, if any wall wears."""
-    walls = simulation.system.moving_walls
-    if wear is None or walls is None:
-        return {}
-    own, facets = np.zeros(simulation.meshes[number].facet_count), walls.placed.facets_of(number)
-    own[walls.facet_origin[facets]] = wear[facets]
-    return {"wear": own}
 
 
 def loads_of_walls(system: System) -> dict[str, dict[str, Any]]:

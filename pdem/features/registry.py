@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from pdem.engine import state
 from pdem.engine.feature_set import observing, row_keys
+from pdem.features.collisions.feature import Collisions
 from pdem.features.fields.feature import Fields
 from pdem.features.insertions.feature import Insertions
 from pdem.features.sensors.feature import Sensors
+from pdem.features.wall_loads.feature import WallLoads
+from pdem.features.wear.feature import Wear
 
 if TYPE_CHECKING:
     from pdem.engine.feature import Feature
 
-FEATURES: tuple[type[Feature], ...] = (Insertions, Sensors, Fields)
+FEATURES: tuple[type[Feature], ...] = (WallLoads, Insertions, Sensors, Fields, Wear, Collisions)
 
 ROW_KEYS = state.ROW_KEYS | row_keys(FEATURES)
 """Groups of a checkpoint of which each rank has some rows, with the columns that sort them."""

@@ -15,18 +15,15 @@ from tqdm import tqdm
 from pdem.case.balance_columns import balance_columns
 from pdem.case.box_columns import columns_of_whole
 from pdem.case.fixed_groups import fixed_columns
-from pdem.case.mean_loads import mean_load_columns
 from pdem.containers.group import on_first_rank
 from pdem.engine.box_report import values_of_whole
 from pdem.engine.carried_liquid import liquid_columns, liquid_values
-from pdem.engine.collision_energies import collisions_of, write_collisions
 from pdem.engine.energy import terms_of_run
 from pdem.engine.feature import SeriesLine, features_of
 from pdem.engine.fixed_loads import fixed_values
 from pdem.engine.mass_balance import balance_values
 from pdem.engine.stage_report import stage_columns, stage_row
 from pdem.engine.state import local_groups, tables_of
-from pdem.engine.wall_load_means import mean_load_values
 from pdem.features.registry import OBSERVING
 from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import ERRORS, OUTPUT, open_closed_streams
@@ -35,7 +32,6 @@ from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.digest_file import record_digest
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
-from pdem.output.run_folder import COLLISION_FILE
 from pdem.output.series import TABLE, Series, continues, read_series_head
 from pdem.output.summary import counted
 from pdem.run.folder_use import FOLDER_USE, FolderUse
@@ -190,7 +186,6 @@ class Outputs:
             *load_columns(system.case),
             *fixed_columns(system.case),
             *driven,
-            *mean_load_columns(system.case),
             *(column for feature in features_of(system) for column in feature.columns(system)),
             *columns_of_whole(system.case),
             *liquid_columns(system.constants),
@@ -205,8 +200,7 @@ class Outputs:
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
         system = simulation.system
-        line = SeriesLine(system)
-        values = mean_load_values(system, self._loads)
+        line, values = SeriesLine(system, self._loads), dict[str, Any]()
         for feature in features_of(system):
             values |= feature.values(system, line)
         values |= values_of_whole(system, line) | liquid_values(system)
@@ -287,13 +281,12 @@ class Outputs:
         )  # fmt: skip
 
     def write_snapshot(self) -> None:
-        """Write a snapshot of particles and walls, and the collisions until now. Collective."""
+        """Write a snapshot of particles and walls, and files of features. Collective."""
         self._files.particles.write()
         self._files.walls.write()
         warn_of_thin_walls(self._simulation.system)
-        if self._simulation.system.collisions is not None:
-            found = collisions_of(self._simulation.system)
-            self._files.agree(lambda: write_collisions(self._folder / COLLISION_FILE, found))
+        for feature in features_of(self._simulation.system):
+            feature.write(self._simulation.system, self._folder)
 
     def write_fields(self) -> None:
         """Write the continuum fields whose averages are finished at the present step."""

@@ -10,8 +10,8 @@ from pdem.case.region_checks import region_of
 from pdem.containers.group import on_each_rank
 from pdem.continuum.fields import ContinuumFields
 from pdem.engine.bodies import sphere_masses
-from pdem.engine.collision_energies import collisions_of
 from pdem.engine.stress import stress_of
+from pdem.features.collisions.feature import Collisions
 from pdem.features.fields.feature import Fields
 from pdem.features.fields.sampling import present_frame, present_sums
 from pdem.foundation.arguments import shown
@@ -23,9 +23,9 @@ from pdem.run.contact_columns import gathered_contacts
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pdem.engine.collision_energies import CollisionEnergies
     from pdem.engine.stress import Stress
     from pdem.engine.system import System
+    from pdem.features.collisions.counted import CollisionEnergies
     from pdem.output.contact_table import ContactTable
 
     Floats = NDArray[np.float64]
@@ -233,7 +233,7 @@ class Reductions:
         InputError
             On all ranks, if the case does not count them (``output.collision_energies``).
         """
-        return collisions_of(self.system)
+        return self.system.features.get(Collisions).energies(self.system)
 
     def coarse_grain(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.case.region_checks import region_of
-from pdem.engine.collision_energies import edges_of, read_collisions
+from pdem.features.collisions.counted import edges_of, read_collisions
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.fields import FIELDS
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.engine.collision_energies import CollisionEnergies
+    from pdem.features.collisions.counted import CollisionEnergies
 
 _SHOWN_COLUMNS = 12
 

@@ -33,7 +33,7 @@ from pdem.engine.stage_events import enter_stage
 from pdem.engine.stages import Stages
 from pdem.engine.state import initial_groups, load_state, spread_state
 from pdem.engine.system import System
-from pdem.engine.wall_output import loads_by_wall, loads_of_walls, measured_walls
+from pdem.engine.wall_output import loads_of_walls, measured_walls
 from pdem.features.insertions.control import InsertionControl
 from pdem.features.insertions.feature import Insertions
 from pdem.features.registry import FEATURES, ROW_KEYS
@@ -47,6 +47,7 @@ from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
 from pdem.run.folder_use import FolderUse
 from pdem.run.inputs import case_of, check_arguments, checkpoint_at, warn_of_processes_beside
+from pdem.run.nodal_forces import loads_by_wall
 from pdem.run.prepare_kernels import prepare_kernels
 from pdem.run.scripting import Scripting
 

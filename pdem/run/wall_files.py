@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.containers.group import on_each_rank
+from pdem.engine.feature import features_of
 from pdem.engine.wall_output import (
     BODY_FIELDS,
     BODY_INDEX,
@@ -16,9 +17,9 @@ from pdem.engine.wall_output import (
     bodies_of,
     summed_loads,
 )
-from pdem.engine.wall_wear import WEAR_FIELD, wear_depths
 from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.snapshots import PRESENT
+from pdem.run.nodal_forces import facet_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +46,7 @@ class WallFiles:
 
     def __init__(self, simulation: Engine, folder: Path, attributes: Mapping[str, Attribute]) -> None:
         self._simulation = simulation
-        self._wear_fields = () if simulation.system.wear is None else (WEAR_FIELD,)
+        self._fields = [field for one in features_of(simulation.system) for field in one.facet_fields]
         self._change = any(stage.walls for stage in simulation.case.stages)
         self._bodies: Bodies | None = None
         self._file: WallWriter | None = None
@@ -56,7 +57,7 @@ class WallFiles:
         self._file = form.walls(
             folder / form.wall_file, mesh.facet_start, mesh.facet_vertices, walls.facet_wall, attributes,
             vertex_fields=NODE_FIELDS, table_fields=BODY_FIELDS,
-            facet_fields=(*FACET_FIELDS, *self._wear_fields, *([PRESENT] if self._change else [])),
+            facet_fields=(*FACET_FIELDS, *self._fields, *([PRESENT] if self._change else [])),
             constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.facet_origin},
             resume_step=simulation.step or None,
         )  # fmt: skip
@@ -71,10 +72,10 @@ class WallFiles:
         simulation = self._simulation
         loads = simulation.wall_loads()
         nodal_loads = summed_loads(simulation.system, self._bodies)
-        wear = wear_depths(simulation.system)
-        on_each_rank(simulation.system.exchange, lambda: self._append(loads, nodal_loads, wear))
+        own = facet_values(simulation.system)
+        on_each_rank(simulation.system.exchange, lambda: self._append(loads, nodal_loads, own))
 
-    def _append(self, loads: Mapping[str, Any], nodal_loads: Any, wear: Any) -> None:
+    def _append(self, loads: Mapping[str, Any], nodal_loads: Any, own: Mapping[str, Any]) -> None:
         """Append the walls with what acts on them, if this rank has the file."""
         simulation = self._simulation
         walls = simulation.system.moving_walls
@@ -90,7 +91,7 @@ class WallFiles:
             {
                 "force": nodal_loads.facet_force, "pressure": nodal_loads.pressure,
                 "sliding_power": nodal_loads.sliding_power,
-                **({} if wear is None else {WEAR_FIELD.name: wear}),
+                **own,
                 **({PRESENT.name: walls.present[walls.facet_wall]} if self._change else {}),
             },
         )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 import pdem
 from cases import GRAIN, RIGID, USUAL, Grains, make_case, simulate
 from pdem.containers.mesh import Mesh
-from pdem.engine.collision_energies import read_collisions
+from pdem.features.collisions.counted import read_collisions
 from pdem.foundation.errors import CaseError, CheckpointError, InputError
 from pdem.foundation.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, narrow_values
 

@@ -1,4 +1,4 @@
-"""Numbers of collisions by the energy they lose, of all ranks: while a case runs, in checkpoints, and in a file."""
+"""Numbers of collisions by the energy they have lost, and the file that has them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.collisions import LOSSES, CollisionCounts, kinds_of
-from pdem.engine.named_events import name_key
+from pdem.contact.collisions import LOSSES
 from pdem.foundation.errors import CheckpointError, InputError, name_hint
 from pdem.foundation.files import write_file
-from pdem.foundation.sums import NARROW_LIMBS, narrow_values, normalise
 from pdem.output.saving import writing
 
 if TYPE_CHECKING:
@@ -24,14 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.schema import CaseData
-    from pdem.engine.system import System
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
     Columns = Mapping[str, NDArray[Any]]
-
-COLLISIONS = "collision_energies"
-"""Name of the group of a checkpoint: a row for each group of collisions and loss."""
 
 _HEAD = ("group", "loss", "lower [J]", "upper [J]", "count", "energy [J]")
 _REMEDY = "the run goes on from its last checkpoint once there is room"
@@ -135,83 +129,12 @@ def groups_of(case: CaseData, sizes: Sequence[float]) -> tuple[list[str], Intege
     return names, groups
 
 
-def collision_counts_of(system: System) -> CollisionCounts | None:
-    """Return the counts of a rank at time 0, None if the case does not ask for any."""
-    case, law = system.case, system.constants.law
-    wanted = case.output.collision_energies
-    if wanted is None:
-        return None
-    _, groups = groups_of(case, wanted.sizes)
-    materials = [case.material_index(wall.material) for wall in case.walls]
-    return CollisionCounts(law, kinds_of(law, groups, wanted.sizes, edges_of(case)), materials)
-
-
 def edges_of(case: CaseData) -> Floats:
     """Return the energies between the bins of a case, rising [J]."""
     wanted = case.output.collision_energies
     assert wanted is not None
     count = int(np.ceil(np.log10(wanted.highest / wanted.lowest) * wanted.per_decade - 1e-9))
     return np.array([wanted.lowest * 10.0 ** (k / wanted.per_decade) for k in range(count + 1)])
-
-
-def collision_group(counts: CollisionCounts | None) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the part of this rank of the group of a checkpoint."""
-    if counts is None:
-        return {}
-    counts.normalise()
-    return {COLLISIONS: {"counts": counts.counts.copy(), "sums": counts.limbs.copy()}}
-
-
-def joined_collisions(system: System, local: Columns) -> dict[str, NDArray[Any]]:
-    """Return the group of a checkpoint from the parts of all ranks. Collective."""
-    wanted = system.case.output.collision_energies
-    assert wanted is not None
-    keys = [name_key(name) for name in groups_of(system.case, wanted.sizes)[0]]
-    return {"key": np.array(keys, np.int64), **_totals(system, local)}
-
-
-def _totals(system: System, local: Columns) -> dict[str, NDArray[Any]]:
-    """Return the counts and sums of all ranks. Collective."""
-    counts, limbs = (system.exchange.add(local[name]) for name in ("counts", "sums"))
-    normalise(limbs.reshape(-1, NARROW_LIMBS))
-    return {"counts": counts, "sums": limbs}
-
-
-def load_collisions(system: System, groups: Mapping[str, Columns]) -> None:
-    """Go on with the counts of a checkpoint, by groups; with other bins they begin anew. For the first rank."""
-    counts, stored = system.collisions, groups.get(COLLISIONS)
-    wanted = system.case.output.collision_energies
-    if (
-        counts is None
-        or stored is None
-        or wanted is None
-        or stored["counts"].shape[1:] != counts.counts.shape[1:]
-    ):
-        return
-    rows = {int(key): row for row, key in enumerate(stored["key"])}
-    for group, name in enumerate(groups_of(system.case, wanted.sizes)[0]):
-        if (row := rows.get(name_key(name))) is not None:
-            counts.counts[group], counts.limbs[group] = stored["counts"][row], stored["sums"][row]
-
-
-def collisions_of(system: System) -> CollisionEnergies:
-    """Return the collisions of all ranks until now, those groups that have some. Collective.
-
-    Raises
-    ------
-    InputError
-        On all ranks, if the case does not count them.
-    """
-    wanted = system.case.output.collision_energies
-    if system.collisions is None or wanted is None:
-        raise InputError("the case does not count collisions; give it output.collision_energies = {}")
-    joined = _totals(system, collision_group(system.collisions)[COLLISIONS])
-    some = np.flatnonzero(joined["counts"].any(axis=(1, 2)))
-    names, _ = groups_of(system.case, wanted.sizes)
-    edges = np.concatenate(([0.0], edges_of(system.case), [np.inf]))
-    counts = joined["counts"][some]
-    energies = narrow_values(joined["sums"][some].reshape(-1, NARROW_LIMBS)).reshape(counts.shape)
-    return CollisionEnergies(system.time, tuple(names[one] for one in some), edges, counts, energies)
 
 
 def write_collisions(path: Path, found: CollisionEnergies) -> None:

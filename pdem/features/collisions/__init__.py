@@ -1,0 +1,1 @@
+"""Collisions that have ended, counted by the energy that they have lost."""

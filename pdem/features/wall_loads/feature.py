@@ -1,0 +1,153 @@
+"""Mean and largest loads of walls over the steps since the last line of the series that was due.
+
+Intervals are those of the case, whatever lines are written besides: so a run that is continued, or of which a part is
+computed again, has the same numbers in the lines that are due.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from pdem.case.mean_loads import columns_of_wall, mean_load_columns, walls_with_means
+from pdem.contact.walls.evaluate import LOADS
+from pdem.contact.walls.step_loads import LoadsSoFar, StepLoads
+from pdem.engine.feature import Feature
+from pdem.engine.feature_set import StateTable, Turn
+from pdem.engine.named_events import NEVER, name_key
+from pdem.engine.schedule import series_steps
+from pdem.foundation.sums import NARROW_LIMBS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.pair_table import ContactParameters
+    from pdem.contact.walls.storage import Evaluated
+    from pdem.engine.feature import Columns, Groups, SeriesLine
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+
+LOAD_MEANS = "wall_load_means"
+"""Name of the group of a checkpoint: a row for each wall whose mean loads are asked for."""
+
+
+class WallLoads(Feature):
+    """Mean and largest loads of the walls of a case.
+
+    Attributes
+    ----------
+    steps : StepLoads or None
+        Loads step by step, None if the case does not ask for them.
+    """
+
+    name, turn, needs_forces = "wall_loads", Turn.COLLECT, False
+    tables = (StateTable(LOAD_MEANS, observes=True),)
+
+    def __init__(self, steps: StepLoads | None = None) -> None:
+        self.steps = steps
+        self.plan()
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the loads of walls step by step at time 0."""
+        case, measured = system.case, walls_with_means(system.case)
+        if not measured or system.moving_walls is None:
+            return cls()
+        return cls(StepLoads(measured, len(case.walls), series_steps(case.output, system.constants.step)))
+
+    def plan(self) -> None:
+        """Find the step at which ranks add up their loads next."""
+        self.next_step = NEVER if self.steps is None else self.steps.next_step
+
+    @property
+    def watches_walls(self) -> bool:
+        """Whether the case asks for mean loads."""
+        return self.steps is not None
+
+    def after_walls(self, system: System, evaluated: Evaluated, parameters: ContactParameters) -> None:
+        """Add the loads of a step."""
+        if self.steps is not None and system.wall_contacts is not None:
+            self.steps.add(system.wall_contacts, system.step)
+
+    def act(self, system: System, phases: Phases) -> None:
+        """Add up the loads of all ranks in the steps until now. Collective."""
+        if self.steps is not None:
+            self.steps.join(system.step, system.exchange.add)
+        self.plan()
+
+    def columns(self, system: System) -> list[tuple[str, ...]]:
+        """Return names, units and types of the columns of mean and largest loads."""
+        return list(mean_load_columns(system.case))
+
+    def values(self, system: System, line: SeriesLine) -> dict[str, float]:
+        """Return the values of these columns, the same on all ranks. Collective.
+
+        Where there are no steps to take means of, at the beginning of a run, loads of the present step stand in place
+        of these.
+        """
+        if self.steps is None:
+            return {}
+        self.steps.join(system.step, system.exchange.add)
+        self.plan()
+        so_far, found = self.steps.so_far, dict[str, float]()
+        means = so_far.means(system.step)
+        for row, number in enumerate(walls_with_means(system.case)):
+            name = system.case.walls[number].name
+            values = [*means[row], *so_far.largest[row]]
+            if so_far.begin[row] == system.step:
+                force, torque = (np.asarray(line.loads[name][one], np.float64) for one in ("force", "torque"))
+                values = [*force, *torque, line.loads[name]["power"], *map(_size, (force, torque))]
+            names = (column for column, *_ in columns_of_wall(name))
+            found.update(zip(names, map(float, values), strict=True))
+        return found
+
+    def groups(self, system: System) -> Groups:
+        """Return this rank's part of the group of a checkpoint, with loads that ranks have yet to add up."""
+        if self.steps is None:
+            return {}
+        so_far, walls = self.steps.so_far, system.case.walls
+        keys = np.array([name_key(walls[number].name) for number in walls_with_means(system.case)], np.int64)
+        return {
+            LOAD_MEANS: {
+                "wall": keys, "begin": so_far.begin, "total": so_far.total.reshape(len(keys), -1),
+                "largest": so_far.largest, "not_joined": self.steps.not_joined(system.step).copy(),
+            }
+        }  # fmt: skip
+
+    def totals(self, system: System, local: Groups) -> Groups:
+        """Return the group of a checkpoint from the parts of all ranks. Collective."""
+        if LOAD_MEANS not in local or self.steps is None:
+            return {}
+        own, step = local[LOAD_MEANS]["not_joined"], int(local["counters"]["step"])
+        columns = {name: column for name, column in local[LOAD_MEANS].items() if name != "not_joined"}
+        if not len(own):
+            return {LOAD_MEANS: columns}
+        so_far = LoadsSoFar(columns["begin"], columns["total"].reshape(-1, NARROW_LIMBS), columns["largest"])
+        found = so_far.followed_by(system.exchange.add(own), step, self.steps.interval)
+        total = found.total.reshape(len(found.begin), -1)
+        return {LOAD_MEANS: {**columns, **found._asdict(), "total": total}}
+
+    def load(self, system: System, groups: Mapping[str, Columns]) -> None:
+        """Go on with the loads of a checkpoint, by wall; those that it lacks begin now."""
+        if self.steps is None:
+            return
+        measured = walls_with_means(system.case)
+        begun = LoadsSoFar.none(len(measured), system.step)
+        stored = groups.get(LOAD_MEANS)
+        rows = {} if stored is None else {key: row for row, key in enumerate(stored["wall"].tolist())}
+        for own, number in enumerate(measured):
+            row = rows.get(name_key(system.case.walls[number].name))
+            if row is not None and stored is not None:
+                begun.begin[own], begun.largest[own] = stored["begin"][row], stored["largest"][row]
+                total = stored["total"][row].reshape(LOADS, NARROW_LIMBS)
+                begun.total[own * LOADS : (own + 1) * LOADS] = total
+        self.steps.begin_at(system.step, begun)
+        self.plan()
+
+
+def _size(vector: NDArray[np.float64]) -> float:
+    squared = vector**2
+    return float(np.sqrt(squared[0] + squared[1] + squared[2]))
