@@ -11,8 +11,8 @@ from pdem.case.flat_keys import flat_keys
 from pdem.case.inlets import face_of, interval_of
 from pdem.case.input_files import contents_of, files_in
 from pdem.case.motions import MOTION_KEYS
-from pdem.case.sensor_preflight import sensor_interval
 from pdem.case.stage_cases import sensor_acts, walls_present
+from pdem.features.sensors.preflight import sensor_interval
 
 if TYPE_CHECKING:
     from pdem.case.model import Case

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.deformation_rules import deformation_problems
 from pdem.case.driven_wall_checks import driven_problems
-from pdem.case.field_rules import field_problems
 from pdem.case.fixed_groups import fixed_problems
 from pdem.case.force_rules import force_problems
-from pdem.case.insertion_rules import insertion_problems
 from pdem.case.laws import interaction_problems, liquid_problems
 from pdem.case.magnitude_rules import magnitude_problems
 from pdem.case.materials import split_pair
-from pdem.case.mean_loads import mean_load_problems
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.motions import RotationKind
 from pdem.case.particle_sources import largest_given_radius, particle_materials
@@ -23,14 +20,15 @@ from pdem.case.particles import FillKeys, ParticleGroup
 from pdem.case.path_rules import path_problems
 from pdem.case.placement_rules import placement_problems
 from pdem.case.region_checks import region_problems
-from pdem.case.sensor_rules import sensor_problems
 from pdem.case.shape_rules import shape_problems, shape_use_problems
 from pdem.case.size_sections import sizes_of
 from pdem.case.stage_rules import stage_problems
 from pdem.case.surface_sections import surface_problems
 from pdem.case.value_rules import direction_problems, table_problems
 from pdem.case.wall_shapes import ShapeWall
-from pdem.case.wear_rules import collision_problems, wear_problems
+from pdem.features.insertions.rules import insertion_problems
+from pdem.features.rules import RULES
+from pdem.features.wear.rules import wear_problems
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
@@ -59,11 +57,8 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _walls,
         placement_problems,
         _insertions,
-        sensor_problems,
+        *RULES,
         fixed_problems,
-        field_problems,
-        collision_problems,
-        mean_load_problems,
         force_problems,
         _motions,
         _detection,

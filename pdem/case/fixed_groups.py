@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.case.balance_columns import LEFT
+from pdem.case.column_names import column_name_problems
 from pdem.case.deformation import deforms
-from pdem.case.insertion_rules import column_name_problems
 from pdem.case.messages import Problem
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from pdem.case.size_sections import sizes_of
 from pdem.containers.sizes import Constant
 
 if TYPE_CHECKING:
-    from pdem.case.insertion_sections import Insertion
     from pdem.case.particles import ParticleGroup
     from pdem.case.schema import CaseData
     from pdem.containers.sizes import SizeDistribution
+    from pdem.features.insertions.section import Insertion
 
     Group = ParticleGroup | Insertion
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.insertion_sections import Insertion
     from pdem.case.model import Case
     from pdem.case.particles import ParticleGroup
     from pdem.containers.exchange import Exchange
+    from pdem.features.insertions.section import Insertion
     from pdem.particles.filling import PlacedGroup
 
     Table = dict[str, NDArray[Any]]

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.face_sections import DiscFace, MeshFace, PolygonFace, WallFace
 from pdem.case.gravity import largest_gravity
 from pdem.case.group_sizes import insertion_sizes, reach_of
-from pdem.case.insertion_sections import DiscFace, MeshFace, PolygonFace, RateTable, WallFace
 from pdem.case.messages import shown_key
 from pdem.case.missing_file import missing_file_error
 from pdem.case.time_tables import read_table
+from pdem.features.insertions.section import RateTable
 from pdem.foundation.errors import CaseError, InputError, MeshError
 from pdem.particles import regions
 from pdem.particles.faces import Face, disc, face_of_mesh, polygon
@@ -22,8 +23,8 @@ from pdem.particles.rates import Rate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.case.insertion_sections import Insertion
     from pdem.case.schema import CaseData
+    from pdem.features.insertions.section import Insertion
     from pdem.particles.inlets import Inlet
 
 LAYER_DEPTH = 4.0

@@ -18,16 +18,13 @@ from pdem.case.estimates.lengths import length_findings
 from pdem.case.estimates.stiffness import stiffness_findings
 from pdem.case.estimates.stillness import stillness_findings
 from pdem.case.far_places import place_findings
-from pdem.case.field_preflight import field_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
 from pdem.case.group_sizes import largest_cluster_reach, sphere_limits
-from pdem.case.insertion_preflight import inserted_number, insertion_findings
 from pdem.case.open_sides import falling_findings, falling_inlet_findings, fixed_particles
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
-from pdem.case.sensor_preflight import sensor_findings
 from pdem.case.shape_preflight import shape_findings
 from pdem.case.stage_cases import walls_present
 from pdem.case.stage_preflight import stage_findings
@@ -40,6 +37,8 @@ from pdem.case.wall_shapes import ShapeWall
 from pdem.case.wall_speeds import speed_findings, turning_findings
 from pdem.containers.exchange import Alone
 from pdem.containers.group import on_first_rank
+from pdem.features.insertions.preflight import inserted_number
+from pdem.features.preflight import feature_findings
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 from pdem.foundation.memory import (
     BYTES_PER_FACET,
@@ -127,10 +126,8 @@ def preflight(
             *place_findings(case, population),
             *length_findings(case, population, radii_of(case, population), step),
             *of_particles,
-            *insertion_findings(case, step),
+            *feature_findings(case, step, float(population.radii.min(initial=np.inf))),
             *falling_inlet_findings(case, meshes, ground),
-            *sensor_findings(case, step),
-            *field_findings(case, step, float(population.radii.min(initial=np.inf))),
             *stage_findings(case, step, population.count),
             *of_box,
             *force_findings(case, step),

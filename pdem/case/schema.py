@@ -9,10 +9,8 @@ import tomli_w
 from pydantic import Field, PrivateAttr, model_validator
 
 from pdem.case.base import Section
-from pdem.case.field_sections import GridFields, with_defaults
 from pdem.case.force_sections import Force
 from pdem.case.given_walls import GivenWall
-from pdem.case.insertion_sections import Insertion
 from pdem.case.materials import Interaction, Material, split_pair
 from pdem.case.mixing import with_all_pairs
 from pdem.case.motions import MovingFrame
@@ -27,9 +25,11 @@ from pdem.case.sections import (
     Perturbation,
     Time,
 )
-from pdem.case.sensor_sections import Sensor
 from pdem.case.shape_sections import Shape
 from pdem.case.stage_sections import Stage
+from pdem.features.fields.section import GridFields, with_defaults
+from pdem.features.insertions.section import Insertion
+from pdem.features.sensors.section import Sensor
 
 TEXT_SOURCE = "case"
 """Name in messages of a case without a file."""

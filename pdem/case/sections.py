@@ -20,8 +20,8 @@ from pdem.case.base import (
 )
 from pdem.case.deformation_sections import Deformation
 from pdem.case.gravity_section import GravityTable
-from pdem.case.wear_sections import CollisionEnergies
 from pdem.containers.exchange import PartitionMethod
+from pdem.features.collisions.section import CollisionEnergies
 
 
 class Time(Section):

@@ -11,10 +11,10 @@ from pdem.foundation.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.case.insertion_sections import Insertion
     from pdem.case.particles import ParticleGroup
     from pdem.case.schema import CaseData
     from pdem.case.shape_sections import Shape
+    from pdem.features.insertions.section import Insertion
 
     Location = tuple[str | int, ...]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import CaseError, InputError, MeshError
 
 if TYPE_CHECKING:
-    from pdem.case.insertion_sections import Insertion
     from pdem.case.particles import ParticleGroup
     from pdem.case.schema import CaseData
     from pdem.containers.solid import Solid
+    from pdem.features.insertions.section import Insertion
     from pdem.particles.shapes import ClusterShape
 
 

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.case.schema import CaseData
-    from pdem.case.sensor_sections import Sensor
     from pdem.case.stage_sections import Stage
     from pdem.containers.mesh import Mesh
+    from pdem.features.sensors.section import Sensor
 
 
 def changed_interaction(interaction: Interaction, changes: dict[str, Any]) -> Interaction:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdem.case.findings import Finding
 from pdem.case.gravity import gravity_tables, table_values
-from pdem.case.insertion_preflight import expected_mass, expected_number, largest_mass
+from pdem.features.insertions.preflight import expected_mass, expected_number, largest_mass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

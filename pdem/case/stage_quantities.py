@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from pdem.case.balance_columns import balance_columns
 from pdem.case.box_columns import box_columns
 from pdem.case.fixed_groups import fixed_columns
-from pdem.case.sensor_columns import AXES, columns_of_sensor
 from pdem.case.stress_columns import stress_columns, writes_stress
+from pdem.features.sensors.columns import AXES, columns_of_sensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

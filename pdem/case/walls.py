@@ -18,7 +18,7 @@ from pdem.case.messages import shown_value
 from pdem.case.motions import MovingFrame
 from pdem.case.placed_meshes import PlacedMesh
 from pdem.case.surface_sections import Surface
-from pdem.case.wear_sections import Wear
+from pdem.features.wear.section import Wear
 
 
 class Wall(MovingFrame):

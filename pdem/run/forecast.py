@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.case.findings import Finding
-from pdem.case.insertion_preflight import inserted_number
 from pdem.case.laws import law_of
-from pdem.case.mean_loads import mean_load_columns
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.energy import terms_of
+from pdem.features.insertions.preflight import inserted_number
+from pdem.features.wall_loads.columns import mean_load_columns
 from pdem.foundation.cache import cache_directory, stored
 from pdem.foundation.fields import state_fields
 from pdem.foundation.files import write_file

@@ -34,11 +34,9 @@ from pdem.engine.stages import Stages
 from pdem.engine.state import initial_groups, load_state, spread_state
 from pdem.engine.system import System
 from pdem.engine.wall_output import loads_of_walls, measured_walls
-from pdem.features.insertions.control import InsertionControl
 from pdem.features.insertions.feature import Insertions
 from pdem.features.registry import FEATURES, ROW_KEYS
 from pdem.features.sensors.feature import Sensors
-from pdem.features.sensors.report import reported
 from pdem.foundation.arguments import instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError, PdemWarning
 from pdem.foundation.fields import FIELDS
@@ -60,6 +58,7 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
     from pdem.engine.observer import Observer
     from pdem.engine.state import StatePart
+    from pdem.features.insertions.control import InsertionControl
 
 
 class Simulation(Scripting):
@@ -386,12 +385,11 @@ class Simulation(Scripting):
     @property
     def insertions(self) -> dict[str, InsertionControl]:
         """What comes in while the case runs, by the name of the insertion; the same on every rank."""
-        insertions = self.system.features.get(Insertions)
-        return {one.name: InsertionControl(insertions, one) for one in insertions.sources}
+        return self.system.features.get(Insertions).controls
 
     def sensors(self) -> dict[str, dict[str, float]]:
         """Return what each sensor counts now: the values of its columns without its name. Collective."""
-        return reported(self.system, self.system.features.get(Sensors).places)
+        return self.system.features.get(Sensors).reported(self.system)
 
     def driven_walls(self) -> dict[str, dict[str, float]]:
         """Return the motion of each wall that particles drive, the same on every rank.

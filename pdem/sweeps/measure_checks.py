@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.sensor_columns import counts_passage
+from pdem.features.sensors.columns import counts_passage
 from pdem.foundation.errors import CaseError, name_hint
 from pdem.sweeps.measure_sections import (
     DischargeRate,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.case.fixed_groups import fixed_groups
-from pdem.case.sensor_columns import classes_of
+from pdem.features.sensors.columns import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

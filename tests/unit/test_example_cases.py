@@ -17,11 +17,11 @@ from pdem.case.example_cases import (
     write_example,
 )
 from pdem.case.initial import initial_particles
-from pdem.case.insertion_preflight import inserted_number
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
 from pdem.case.walls import MeshWall
+from pdem.features.insertions.preflight import inserted_number
 from pdem.foundation.errors import CaseError, MeshError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pdem
-from pdem.case.field_preflight import field_findings
+from pdem.features.fields.preflight import field_findings
 from pdem.foundation.errors import CaseError, CheckpointError, InputError
 from pdem.foundation.fields import Field
 from pdem.output.image_series import ImageSeries, Lattice, field_file, read_image, read_image_times

@@ -7,9 +7,9 @@ import pytest
 from inlets import BOX, DISC, case_of, inlet
 
 from pdem.case.initial import initial_particles
-from pdem.case.insertion_preflight import expected_number, insertion_findings
 from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh
+from pdem.features.insertions.preflight import expected_number, insertion_findings
 from pdem.foundation.errors import CaseError
 
 SQUARE = [[-0.03, -0.03, 0.05], [0.03, -0.03, 0.05], [0.03, 0.03, 0.05], [-0.03, 0.03, 0.05]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pdem.case.box_columns import columns_of_whole
-from pdem.case.mean_loads import columns_of_wall
 from pdem.case.model import Case
-from pdem.case.sensor_columns import columns_of_sensor
 from pdem.case.stress_columns import stress_columns
 from pdem.engine.energy import TERMS
+from pdem.features.sensors.columns import columns_of_sensor
+from pdem.features.wall_loads.columns import columns_of_wall
 from pdem.run.outputs import _FIRST_COLUMNS, _LAST_COLUMNS
 from pdem.run.wall_columns import load_columns
 from pdem.watch.columns import CONTACTS, ENERGIES, OTHERS, RUN, STRESS, first_column, groups_of, texts_of

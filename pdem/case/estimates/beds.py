@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.case.group_sizes import insertion_sizes, mass_shares, mean_room
-from pdem.case.insertion_preflight import expected_number
 from pdem.containers.primitives.frames import frame_of
+from pdem.features.insertions.preflight import expected_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

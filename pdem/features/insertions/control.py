@@ -8,7 +8,8 @@ from pdem.engine.named_events import NEVER
 from pdem.output.summary import counted
 
 if TYPE_CHECKING:
-    from pdem.features.insertions.feature import Insertions
+    from collections.abc import Callable
+
     from pdem.features.insertions.source import InsertionSource
 
 
@@ -17,14 +18,14 @@ class InsertionControl:
 
     Parameters
     ----------
-    insertions : Insertions
-        All insertions of a simulation.
     source : InsertionSource
-        This one.
+        The insertion.
+    plan : callable
+        Finds the step of the next event of all insertions; called when this one is stopped.
     """
 
-    def __init__(self, insertions: Insertions, source: InsertionSource) -> None:
-        self._insertions, self._source = insertions, source
+    def __init__(self, source: InsertionSource, plan: Callable[[], None]) -> None:
+        self._source, self._plan = source, plan
 
     @property
     def count(self) -> int:
@@ -49,7 +50,7 @@ class InsertionControl:
     def stop(self) -> None:
         """Let nothing more come in, also not after a restart. Call it on all ranks, between steps."""
         self._source.state.stopped = True
-        self._insertions.plan()
+        self._plan()
 
     def __repr__(self) -> str:
         """Return its name, and what has come in."""

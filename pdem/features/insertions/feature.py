@@ -8,6 +8,7 @@ from pdem.containers.group import on_first_rank
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import Turn
 from pdem.engine.named_events import NEVER
+from pdem.features.insertions.control import InsertionControl
 from pdem.features.insertions.events import act_insertions
 from pdem.features.insertions.source import InsertionSource
 from pdem.features.insertions.state import TABLES, insertion_groups, load_insertions
@@ -64,6 +65,11 @@ class Insertions(Feature):
     def plan(self) -> None:
         """Find the step of the next event."""
         self.next_step = min((one.next_step for one in self.sources), default=NEVER)
+
+    @property
+    def controls(self) -> dict[str, InsertionControl]:
+        """What scripts see of each insertion, by its name."""
+        return {one.name: InsertionControl(one, self.plan) for one in self.sources}
 
     def act(self, system: System, phases: Phases) -> None:
         """Let in what is due at the present step. Collective."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.insertion_sections import Insertion
     from pdem.case.model import Case
+    from pdem.features.insertions.section import Insertion
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]

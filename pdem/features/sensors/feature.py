@@ -88,6 +88,10 @@ class Sensors(Feature):
         load_sensors(system, self.places, groups)
         self.plan()
 
+    def reported(self, system: System) -> dict[str, dict[str, float]]:
+        """Return the values of all sensors, by name and by column without the name. Collective."""
+        return report.reported(system, self.places)
+
     def quantity(self, system: System, owner: str, name: str) -> float:
         """Return the present value of a column of one sensor. Collective."""
         place = next(one for one in self.places if one.name == owner)

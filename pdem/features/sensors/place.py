@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.inlets import face_at
-from pdem.case.sensor_columns import classes_of, columns_of_sensor, counts_passage
-from pdem.case.sensor_preflight import sensor_interval
-from pdem.case.sensor_sections import SizeClasses
 from pdem.case.stage_cases import sensor_acts
 from pdem.engine.named_events import NEVER, name_key
+from pdem.features.sensors.columns import classes_of, columns_of_sensor, counts_passage
+from pdem.features.sensors.preflight import sensor_interval
+from pdem.features.sensors.section import SizeClasses
 from pdem.foundation.sums import ExactSums
 from pdem.particles import regions
 from pdem.particles.regions import along

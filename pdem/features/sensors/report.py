@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.sensor_columns import AXES
 from pdem.containers.group import on_first_rank
 from pdem.engine.bodies import bodies_of
 from pdem.engine.feature import SeriesLine
 from pdem.engine.stress import stress_of
+from pdem.features.sensors.columns import AXES
 from pdem.features.sensors.events import add_by_class
 from pdem.foundation.sums import ExactSums
 from pdem.output.saving import save_file

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from pdem.case.mean_loads import columns_of_wall, mean_load_columns, walls_with_means
 from pdem.contact.walls.evaluate import LOADS
 from pdem.contact.walls.step_loads import LoadsSoFar, StepLoads
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER, name_key
 from pdem.engine.schedule import series_steps
+from pdem.features.wall_loads.columns import columns_of_wall, mean_load_columns, walls_with_means
 from pdem.foundation.sums import NARROW_LIMBS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.case.model import Case
-    from pdem.case.sensor_sections import Sensor
+    from pdem.features.sensors.section import Sensor
 
 SAMPLED = 1000
 """Events of a run whose particles have no expected speed."""

@@ -10,7 +10,6 @@ import numpy as np
 from pdem.case.findings import Finding
 from pdem.case.group_sizes import insertion_sizes, mean_room, sphere_limits
 from pdem.case.inlets import face_of, inlet_of, interval_of, largest_insertion_speed, rate_of
-from pdem.case.insertion_rules import geometry_problems
 from pdem.case.messages import shown_key
 from pdem.case.particle_checks import (
     PARTICLE_DISPLACEMENT_ERROR,
@@ -20,13 +19,14 @@ from pdem.case.particle_checks import (
 )
 from pdem.case.shapes import member_count
 from pdem.case.unit_checks import radius_unit_warnings
+from pdem.features.insertions.rules import geometry_problems
 from pdem.particles.fill_limits import CLOSEST_FRACTION, USUAL_FRACTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.case.insertion_sections import Insertion
     from pdem.case.model import Case
+    from pdem.features.insertions.section import Insertion
     from pdem.particles.faces import Face
 
 

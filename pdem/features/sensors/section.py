@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from pdem.case.base import BRANCH, Name, Positive, Section, Vector
-from pdem.case.insertion_sections import GivenFace
+from pdem.case.face_sections import GivenFace
 from pdem.case.particles import Region
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    from pdem.case.field_sections import GridFields
     from pdem.case.schema import CaseData
+    from pdem.features.fields.section import GridFields
 
     Location: TypeAlias = tuple[str | int, ...]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
 from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
-from pdem.case.particles import Points, Region
-from pdem.case.placed_meshes import PlacedMesh
+from pdem.case.face_sections import GivenFace
+from pdem.case.particles import Region
 from pdem.case.shape_sections import Orientation
 from pdem.case.size_sections import Numbers, Radius
 from pdem.case.unit_sections import AngularVelocity
@@ -40,55 +40,6 @@ def _rate_branch(value: Any) -> str:
 GivenRate = Annotated[
     Annotated[Positive, Tag(f"{BRANCH}number")] | Annotated[RateTable, Tag(RateTable.branch)],
     Discriminator(_rate_branch),
-]
-
-
-class PolygonFace(Section):
-    """A flat polygon with `corners` (m) one after the other; the right hand rule gives its normal."""
-
-    branch: ClassVar[str] = f"{BRANCH}polygon"
-    shape: Literal["polygon"] = "polygon"
-    corners: Annotated[Points, Field(min_length=3)]
-
-
-class DiscFace(Section):
-    """A disc about `centre` (m) of `radius` (m), normal to `normal`."""
-
-    branch: ClassVar[str] = f"{BRANCH}disc"
-    shape: Literal["disc"]
-    centre: Vector
-    normal: Vector
-    radius: Positive
-
-
-class MeshFace(PlacedMesh):
-    """A flat mesh in a file, which particles do not touch."""
-
-    branch: ClassVar[str] = f"{BRANCH}mesh"
-    shape: Literal["mesh"]
-
-
-class WallFace(Section):
-    """A flat `wall` of the case that rests, by its name. For sensors: particles pass where a stage has removed it."""
-
-    branch: ClassVar[str] = f"{BRANCH}wall"
-    wall: Name
-
-
-def _face_branch(value: Any) -> str:
-    if isinstance(value, Section):
-        return value.branch
-    if isinstance(value, dict) and "wall" in value:
-        return WallFace.branch
-    return f"{BRANCH}{value.get('shape', 'polygon')}" if isinstance(value, dict) else PolygonFace.branch
-
-
-GivenFace = Annotated[
-    Annotated[PolygonFace, Tag(PolygonFace.branch)]
-    | Annotated[DiscFace, Tag(DiscFace.branch)]
-    | Annotated[MeshFace, Tag(MeshFace.branch)]
-    | Annotated[WallFace, Tag(WallFace.branch)],
-    Discriminator(_face_branch),
 ]
 
 

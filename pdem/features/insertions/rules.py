@@ -8,38 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.balance_columns import LEFT
+from pdem.case.column_names import column_name_problems
+from pdem.case.face_sections import DiscFace, MeshFace, WallFace
 from pdem.case.group_sizes import sphere_limits
 from pdem.case.inlets import face_of, interval_of, mean_velocity
-from pdem.case.insertion_sections import DiscFace, MeshFace, RateTable, WallFace
 from pdem.case.messages import Problem
 from pdem.case.region_checks import region_problems
 from pdem.case.shape_rules import shape_use_problems
 from pdem.case.shapes import is_in_file
 from pdem.case.size_sections import sizes_of
 from pdem.case.value_rules import direction_problems, table_problems
+from pdem.features.insertions.section import RateTable
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles import regions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import TypeAlias
 
-    from pdem.case.insertion_sections import Insertion
     from pdem.case.schema import CaseData
+    from pdem.features.insertions.section import Insertion
     from pdem.particles.faces import Face
 
     Location: TypeAlias = tuple[str | int, ...]
-
-NO_NAME = frozenset(',"\n[]')
-"""Letters that names of columns cannot hold."""
-
-
-def column_name_problems(name: str, where: Location, taken: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield the problems of a name that begins columns of the series; `taken` are other names, and whose they are."""
-    if name in taken:
-        yield Problem((*where, "name"), f"({name!r}) is taken by {taken[name]}; give each its own name")
-    if set(name) & NO_NAME:
-        yield Problem((*where, "name"), "names columns of the series; leave out commas, quotes and brackets")
 
 
 def insertion_problems(case: CaseData) -> Iterator[Problem]:

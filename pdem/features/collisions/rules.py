@@ -1,4 +1,4 @@
-"""Rules of the case file on wear of walls and on the counting of collisions."""
+"""Rules of the case file on the counting of collisions."""
 
 from __future__ import annotations
 
@@ -10,27 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.case.schema import CaseData
-    from pdem.case.value_rules import Location
-    from pdem.case.walls import Wall
 
 MOST_GROUPS = 1000
 """Groups of collisions of a case."""
-
-
-def wear_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Problem]:
-    """Yield what is wrong with the wear of a wall."""
-    if wall.wear is None or wall.wear.model != "archard":
-        return
-    if not case.output.energies:
-        text = "needs the energy that contacts lose by sliding, which output.energies = false leaves out; set it true"
-        yield Problem((*where, "wear", "model"), text)
-    found = [case.interaction(name, wall.material) for name in case.materials]
-    frictions = [one.friction for one in found if one is not None]
-    if frictions and not any(frictions):
-        text = (
-            f"follows from the work of friction, and nothing has friction with {wall.material}; give it some"
-        )
-        yield Problem((*where, "wear", "model"), text)
 
 
 def collision_problems(case: CaseData) -> Iterator[Problem]:

@@ -1,29 +1,12 @@
-"""``[walls.wear]`` and ``[output.collision_energies]``: what collisions do to walls, and what they lose."""
+"""``[output.collision_energies]``: what collisions lose."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from pdem.case.base import Positive, Section
-
-
-class Wear(Section):
-    """``wear``: depth of wear of each facet, in ``walls.vtkhdf``. The mesh keeps its shape.
-
-    Attributes
-    ----------
-    model : {"archard", "finnie"}
-        Model of wear. By sliding: ``coefficient * normal force * sliding distance``; or by impacts:
-        ``coefficient * m v**2 * f(angle)``, with Finnie's function of the angle.
-    coefficient : float
-        Coefficient in 1/Pa. Archard: the wear coefficient over the hardness of the wall, K / H. Finnie: the
-        fraction of the particles that cut, over four times the plastic flow pressure, c / (4 p).
-    """
-
-    model: Literal["archard", "finnie"]
-    coefficient: Positive
 
 
 class CollisionEnergies(Section):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pdem.case.sensor_sections import SizeClasses
 from pdem.case.stress_columns import stress_columns
+from pdem.features.sensors.section import SizeClasses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pdem.case.sensor_sections import Sensor
+    from pdem.features.sensors.section import Sensor
 
     Column = tuple[str, str, str]
 

@@ -1,0 +1,32 @@
+"""Findings of the checks before a run on features, in the order in which they are shown: a line for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.features.fields.preflight import field_findings
+from pdem.features.insertions.preflight import insertion_findings
+from pdem.features.sensors.preflight import sensor_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.findings import Finding
+    from pdem.case.model import Case
+
+
+def feature_findings(case: Case, step: float, smallest: float) -> Iterator[Finding]:
+    """Yield the findings on the features of a case.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    step : float
+        Time step [s].
+    smallest : float
+        Smallest radius of the particles at time 0 [m], infinite without any.
+    """
+    yield from insertion_findings(case, step)
+    yield from sensor_findings(case, step)
+    yield from field_findings(case, step, smallest)
