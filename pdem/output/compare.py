@@ -29,7 +29,7 @@ _KEYS = (
     ("number",),
 )  # fmt: skip
 _MENTIONED_ROWS = 3
-_LONGEST_VALUE = 40
+_LONGEST_VALUE, _SAME_BEFORE = 40, 12
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def _compare_attributes(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return lines on the state attributes that differ, and on the others."""
     lines = {
-        name: f"{name}: {_shortened(a.get(name))} in A, {_shortened(b.get(name))} in B"
+        name: f"{name}: {' in A, '.join(_shortened(a.get(name), b.get(name)))} in B"
         for name in sorted(a.keys() | b.keys())
         if repr(a.get(name)) != repr(b.get(name))
     }
@@ -339,8 +339,17 @@ def _compare_attributes(
     return counted, tuple(line for name, line in lines.items() if name not in STATE_ATTRIBUTES)
 
 
-def _shortened(value: Attribute | None) -> str:
-    if value is None:
-        return "absent"
-    text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+def _shortened(one: Attribute | None, other: Attribute | None) -> tuple[str, str]:
+    """Return two values that differ as texts, of long ones a part from a little before the first difference."""
+    texts = ["absent" if value is None else repr(value) for value in (one, other)]
+    same = next((n for n, (x, y) in enumerate(zip(*texts, strict=False)) if x != y), min(map(len, texts)))
+    begin = max(0, same - _SAME_BEFORE) if max(map(len, texts)) > _LONGEST_VALUE else 0
+    first, second = (_part(text, begin) for text in texts)
+    return first, second
+
+
+def _part(text: str, begin: int) -> str:
+    """Return a part of a text with dots in place of what is left out before and behind."""
+    before, rest = "..." if begin else "", text[begin:]
+    room = _LONGEST_VALUE - len(before)
+    return before + (rest if len(rest) <= room else f"{rest[: room - 3]}...")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -270,8 +270,19 @@ class Results:
     def __len__(self) -> int:
         return len(self.times)
 
-    def __getitem__(self, index: int) -> Snapshot:
+    @overload
+    def __getitem__(self, index: int) -> Snapshot: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Snapshot]: ...
+    def __getitem__(self, index: int | slice) -> Snapshot | list[Snapshot]:
         count = len(self)
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(count))]
+        if not isinstance(index, int | np.integer):
+            raise TypeError(
+                f"snapshots have numbers, results[0], and ranges, results[2:5], not {index!r}; results.at(time) gives "
+                "the one nearest to a time in s"
+            )
         if not -count <= index < count:
             raise IndexError(f"{self.folder} has {count} snapshots, there is no number {index}")
         return Snapshot(self, index % count)

@@ -172,6 +172,19 @@ def test_time_and_step_count_and_other_attributes_do_not(tmp_path: Path) -> None
     assert "time: 0.5 in A, 0.6 in B" in str(later)
 
 
+@pytest.mark.parametrize(("length", "place"), [(30, 3), (200, 150), (200, 5), (60, 59)])
+def test_long_texts_are_shown_where_they_begin_to_differ(tmp_path: Path, length: int, place: int) -> None:
+    text = ("abc" * length)[:length]
+    for name, case in (("a.h5", text), ("b.h5", f"{text[:place]}Z{text[place + 1 :]}")):
+        write_checkpoint(tmp_path / name, state(), {"step": 5, "time": 0.5, "case": case})
+    found = str(compare(tmp_path / "a.h5", tmp_path / "b.h5"))
+    line = next(line for line in found.splitlines() if "case: " in line)
+    first, _, second = line.partition("case: ")[2].partition(" in A, ")
+    assert "Z" not in first
+    assert "Z" in second
+    assert len(line) < 120
+
+
 def snapshot(path: Path, shift: float = 0.0) -> Path:
     series = ParticleSnapshots(path)
     for index in range(3):

@@ -104,6 +104,9 @@ def test_snapshots_by_time(run):
     assert len(last) == 30
     with pytest.raises(IndexError):
         results[5]
+    assert [one.time for one in results[-2:]] == [one.time for one in results][-2:]
+    with pytest.raises(TypeError, match=r"have numbers, results\[0\], .* not 0\.01; results\.at\(time\)"):
+        results[0.01]
     with pytest.raises(AttributeError, match="no field 'positon'"):
         _ = last.positon
     with pytest.raises(InputError, match="no field 'positon'; did you mean 'position'"):

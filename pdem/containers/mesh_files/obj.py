@@ -89,11 +89,16 @@ def read_obj(path: Path) -> RawSurface:
     index = _indices(text, found.corners)
     start = np.concatenate((np.zeros(1, np.int64), np.cumsum(found.sizes, dtype=np.int64)))
     back = np.repeat(np.array(found.known, np.int64), found.sizes) + index
+    loops = np.where(index < 0, back, index - 1)
+    wrong = np.flatnonzero((loops < 0) | (loops >= len(found.places)))
+    if len(wrong):
+        face = int(np.searchsorted(start, wrong[0], side="right")) - 1
+        raise ValueError(_no_such_vertex(text, found, face, int(index[wrong[0]])))
     parts = found.parts["g"] or found.parts["o"]
     first = np.array([begin for begin, _ in parts], np.int64)
     part = np.searchsorted(first, np.arange(len(found.sizes)), side="right") - 1
     return RawSurface(
-        vertices, start, np.where(index < 0, back, index - 1), groups_of([name for _, name in parts], part),
+        vertices, start, loops, groups_of([name for _, name in parts], part),
         passed_over=tuple((_CELLS[kind], found.others[kind]) for kind in _CELLS if found.others[kind]),
         notes=_notes(found),
     )  # fmt: skip
@@ -168,6 +173,15 @@ def _indices(text: str, corners: Sequence[str]) -> NDArray[np.int64]:
                     f"line {number}: vertex 0 of {shown_text('f ' + rest)}; OBJ counts vertices from 1"
                 )
     raise ValueError("a face has numbers of vertices that are too large")
+
+
+def _no_such_vertex(text: str, found: _Statements, face: int, index: int) -> str:
+    """Return what is wrong with a face, by its number from 0 on, that has a vertex which is not there."""
+    number, rest = [(number, rest) for number, kind, rest in _statements(text) if kind == "f"][face]
+    there = f"the file has {len(found.places):,} vertices"
+    if index < 0:
+        there += f", {found.known[face]:,} of them before this line, from which negative numbers count"
+    return f"line {number}: vertex {index} of {shown_text('f ' + rest)}; {there}"
 
 
 def _notes(found: _Statements) -> tuple[str, ...]:
