@@ -12,6 +12,7 @@ from pdem.contact.pairs import history_storage
 from pdem.contact.pairs.runs import BEGIN, END, RUN, take_part
 from pdem.containers.exchange import FAILURE, Alone, calls_without
 from pdem.engine import contact_forces, same_lists
+from pdem.features.wear.feature import Wear
 from pdem.foundation.errors import BlowUpError
 from pdem.foundation.kernel_calls import PythonCall, ask_python, call_kernel, call_of
 from pdem.foundation.kernels import kernel, prange, uncounted_kernel, uncounted_serial_kernel
@@ -178,7 +179,7 @@ def test_an_error_within_a_step_ends_the_kernel_after_it(tmp_path, monkeypatch):
     def fail(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(contact_forces, "note_wall_contacts", fail)
+    monkeypatch.setattr(Wear, "after_walls", fail)
     with pytest.raises(KeyboardInterrupt):
         simulation.advance(400)
     assert simulation.step < 13
