@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         MeshError,
         ObserverError,
         PdemError,
+        PdemWarning,
         WriteError,
     )
     from pdem.replays.attestation import Attestation, attest
@@ -82,6 +83,7 @@ _HOMES = {
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
+    "PdemWarning": "pdem.foundation.errors",
     "Replayed": "pdem.replays.replay",
     "Results": "pdem.run.results",
     "Simulation": "pdem.run.simulation",
@@ -133,6 +135,7 @@ __all__ = [
     "PairSearch",
     "Particles",
     "PdemError",
+    "PdemWarning",
     "Replayed",
     "Results",
     "Simulation",

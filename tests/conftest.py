@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 import signal
 
-# Programs that tests start end with their terminal, also where nohup lets the tests outlive theirs.
-if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
 # Before numba is imported: a pool of two threads, so that tests can compare one thread with two, and one
 # thread by default, because the ranks of a test share the cores.
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
@@ -21,6 +17,12 @@ from planted import plant_measurements, shuffle
 from decomposition.launch import launched_ranks
 from pdem.engine import thread_tuner
 from rank_harness import BESIDE_VARIABLE, RANKS_VARIABLE
+
+# Programs that tests start end by Ctrl-C and with their terminal, also where nohup, or a script that runs the tests in the
+# background, has these signals ignored.
+for _number, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 plant_measurements()
 
