@@ -18,8 +18,8 @@ from decomposition.launch import launched_ranks
 from pdem.engine import thread_tuner
 from rank_harness import BESIDE_VARIABLE, RANKS_VARIABLE
 
-# Programs that tests start end by Ctrl-C and with their terminal, also where nohup, or a script that runs the tests in the
-# background, has these signals ignored.
+# Programs that tests start end by Ctrl-C and with their terminal, also where nohup or a script that runs the tests in
+# the background has these signals ignored.
 for _number, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _usual)
