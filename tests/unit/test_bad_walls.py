@@ -63,7 +63,7 @@ def warnings_of(case: Case, meshes: list[Mesh] | None = None) -> list[str]:
             ["all 1 facets are degenerate", "no area", "check its export"],
         ),
         ("v 0 0 0\nv 1 0 0\nv 0 nan 0\nf 1 2 3\n", ["vertex 2 of facet 0", "nan", "repair the file"]),
-        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", ["facet 0 (of 1", "names vertex 8", "0 to 2"]),
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", ["line 4: vertex 9", "the file has 3 vertices"]),
     ],
 )
 def test_a_bad_facet_is_refused_by_wall_facet_and_numbers(
