@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
@@ -16,12 +18,17 @@ PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 _WITH_PREFIX = ("m", "N", "Pa", "W", "J", "s", "N m", "m/s")
 _LEAST, _MOST = 0.1, 1e4  # numbers that need no prefix
 _TICKS = 5
+_PATCH = 0.05  # largest height of the patch of a class
 _NEAR_AN_END = 0.07  # share of the scale within which a tick would touch the number at the end
 _LINE_COLOUR = "#2b3440"
 _LEFT, _WIDTH = 0.89, 0.016
 _PLACES = {1: ((0.25, 0.46),), 2: ((0.58, 0.3), (0.14, 0.3))}
 """Left edge and width of bars as shares of the width of the picture; lower ends and heights of one, or of two."""
 _STRIPS = 256
+_OF_CLASSES = (
+    "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7733", "#999999",
+)  # fmt: skip
+"""Colours of classes, told apart by most eyes; further classes begin again."""
 
 
 class Scale(NamedTuple):
@@ -38,7 +45,9 @@ class Scale(NamedTuple):
     factor : float
         From values to the numbers that are shown.
     ticks : tuple of float
-        Numbers that are shown; the first and the last are those of the ends.
+        Numbers that are shown; the first and the last are those of the ends. Of classes those that are shown.
+    names : tuple of str
+        Of classes, whose numbers from 0 on are the values; none for other values.
     """
 
     label: str
@@ -47,14 +56,27 @@ class Scale(NamedTuple):
     high: float
     factor: float
     ticks: tuple[float, ...]
+    names: tuple[str, ...] = ()
 
     def colours(self, values: NDArray[np.float64]) -> NDArray[np.uint8]:
         """Return the colours (n, 3) of values (n,)."""
         from matplotlib import colormaps
+        from matplotlib.colors import to_rgba_array
 
+        if self.names:
+            palette = (255.0 * to_rgba_array(_OF_CLASSES)[:, :3]).round().astype(np.uint8)
+            classes: NDArray[np.uint8] = palette[np.rint(values).astype(np.int64) % len(palette)]
+            return classes
         shares = np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
         found: NDArray[np.uint8] = colormaps[self.colour_map](shares, bytes=True)[:, :3]
         return found
+
+
+def class_scale(name: str, names: Sequence[str], present: Sequence[float]) -> Scale:
+    """Return the scale of a field whose values are numbers of classes with names; the `present` ones are shown."""
+    return Scale(
+        name.replace("_", " "), "", 0.0, max(len(names) - 1.0, 0.0), 1.0, tuple(present), tuple(names)
+    )
 
 
 def scale_of(
@@ -109,29 +131,45 @@ def _ticks(low: float, high: float, *, exact: bool, whole: bool) -> list[float]:
 def add_bars(plotter: Any, scales: list[Scale], points: float) -> None:
     """Add the bars of one scale, or of two, at the right edge; `points` are pixels per pixel of a usual picture."""
     for scale, (begin, height) in zip(scales, _PLACES.get(len(scales), ()), strict=False):
-        low, high = scale.ticks[0], scale.ticks[-1]
-        _add_strips(plotter, scale, (begin, height))
-        for tick in scale.ticks:
-            at = begin + height * (tick - low) / (high - low)
-            _add_words(plotter, f"{tick:.4g}", (_LEFT + 1.6 * _WIDTH, at), 17 * points, centred=False)
+        (_add_classes if scale.names else _add_numbers)(plotter, scale, (begin, height), points)
         _add_words(
-            plotter, scale.label, (_LEFT + 0.5 * _WIDTH, begin + height + 0.045), 20 * points, centred=True
+            plotter, scale.label, (_LEFT + 0.5 * _WIDTH, begin + height + 0.045), 20 * points, to="middle"
         )
 
 
-def _add_strips(plotter: Any, scale: Scale, place: tuple[float, float]) -> None:
-    """Add a bar of strips of the colours of a scale, from its lower end (share of the height) on, and as high."""
+def _add_numbers(plotter: Any, scale: Scale, place: tuple[float, float], points: float) -> None:
+    """Add the bar of a scale with its numbers on the right."""
+    low, high = scale.ticks[0], scale.ticks[-1]
+    _add_strips(plotter, scale.colours(np.linspace(scale.low, scale.high, _STRIPS)), place)
+    for tick in scale.ticks:
+        at = place[0] + place[1] * (tick - low) / (high - low)
+        _add_words(plotter, f"{tick:.4g}", (_LEFT + 1.6 * _WIDTH, at), 17 * points)
+
+
+def _add_classes(plotter: Any, scale: Scale, place: tuple[float, float], points: float) -> None:
+    """Add a patch for each class, the first one on top, with its name on the left, where there is room."""
+    count = len(scale.ticks)
+    each = min(place[1] / count, _PATCH)
+    begin = place[0] + place[1] - count * each
+    _add_strips(plotter, scale.colours(np.array(scale.ticks[::-1])), (begin, count * each))
+    for row, number in enumerate(scale.ticks):
+        at = begin + each * (count - row - 0.5)
+        _add_words(plotter, scale.names[int(number)], (_LEFT - 0.6 * _WIDTH, at), 17 * points, to="right")
+
+
+def _add_strips(plotter: Any, colours: NDArray[np.uint8], place: tuple[float, float]) -> None:
+    """Add a bar of strips of some colours (n, 3), from its lower end (share of the height) on, and as high."""
     from pyvista import PolyData
     from vtkmodules.vtkRenderingCore import vtkActor2D, vtkCoordinate, vtkPolyDataMapper2D
 
-    edges = place[0] + place[1] * np.linspace(0.0, 1.0, _STRIPS + 1)
+    edges = place[0] + place[1] * np.linspace(0.0, 1.0, len(colours) + 1)
     corners = np.array([[x, y, 0.0] for y in edges for x in (_LEFT, _LEFT + _WIDTH)])
-    first = 2 * np.arange(_STRIPS)
+    first = 2 * np.arange(len(colours))
     strips = PolyData(
-        corners, faces=np.column_stack((np.full(_STRIPS, 4), first, first + 1, first + 3, first + 2)).ravel()
+        corners,
+        faces=np.column_stack((np.full(len(colours), 4), first, first + 1, first + 3, first + 2)).ravel(),
     )
-    values = np.linspace(scale.low, scale.high, _STRIPS)
-    strips.cell_data["colour"] = scale.colours(values)
+    strips.cell_data["colour"] = colours
     strips.set_active_scalars("colour", preference="cell")
     coordinate, mapper, actor = vtkCoordinate(), vtkPolyDataMapper2D(), vtkActor2D()
     coordinate.SetCoordinateSystemToNormalizedViewport()
@@ -142,11 +180,20 @@ def _add_strips(plotter: Any, scale: Scale, place: tuple[float, float]) -> None:
     plotter.add_actor(actor)
 
 
-def _add_words(plotter: Any, text: str, place: tuple[float, float], size: float, *, centred: bool) -> None:
-    """Add words at a place (shares of width and height) that is their middle, or the middle of their left end."""
+def _add_words(
+    plotter: Any,
+    text: str,
+    place: tuple[float, float],
+    size: float,
+    *,
+    to: Literal["left", "middle", "right"] = "left",
+) -> None:
+    """Add words at a place (shares of width and height) that is their middle, or the middle of one of their ends."""
     actor = plotter.add_text(text, position=place, viewport=True, font_size=round(size), color=_LINE_COLOUR)
     style = actor.GetTextProperty()
     style.SetFontSize(round(size))
     style.SetVerticalJustificationToCentered()
-    if centred:
+    if to == "middle":
         style.SetJustificationToCentered()
+    elif to == "right":
+        style.SetJustificationToRight()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.output.colour_scale import Scale, scale_of
+from pdem.output.colour_scale import Scale, class_scale, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +63,7 @@ def assigned(frame: Frame, particles: Choice, walls: Choice) -> tuple[Choice, Ch
 def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> Coloured | None:
     """Return how particles are coloured, or contacts if these are drawn; None for one colour.
 
-    Scales end at a percentile, so that a few fast particles do not darken all.
+    Scales end at a percentile, so that a few fast particles do not darken all. Materials have a colour each.
 
     Raises
     ------
@@ -74,6 +74,10 @@ def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> 
         return None
     frames = list(_sampled(scene, indices))
     found = [one.values(choice.field) for one in frames]
+    names = frames[0].names.get(choice.field, ())
+    if names and choice.limits is None:
+        present = np.unique(np.concatenate(found)).tolist()
+        return Coloured(choice.field, class_scale(choice.field, names, present))
     limits = choice.limits or _limits(found, _UPPER_PERCENTILE, choice.field not in _NOT_FROM_ZERO)
     if choice.limits is None and choice.field == "speed":
         limits = limits[0], max(limits[1], *(_noise_of(one) for one in frames))

@@ -250,10 +250,21 @@ def _opacity(look: Look, coloured: bool, inner: bool) -> float:
 
 
 def _add_edges(plotter: Any, surface: Any, look: Look) -> None:
-    edges = surface.clean().extract_feature_edges(feature_angle=_SHARP_EDGE, non_manifold_edges=False)
+    edges = sharp_edges(surface)
     if edges.n_points:
         width = 1.2 * look.scale
         plotter.add_mesh(edges, color=_LINE_COLOUR, opacity=_EDGE_OPACITY, line_width=width, lighting=False)
+
+
+def sharp_edges(surface: Any) -> Any:
+    """Return the sharp edges and borders of a surface.
+
+    Facets of walls have no side of their own, and neighbours may go round the other way: they are turned first.
+    """
+    turned = surface.clean().compute_normals(
+        point_normals=False, split_vertices=False, consistent_normals=True, non_manifold_traversal=False
+    )
+    return turned.extract_feature_edges(feature_angle=_SHARP_EDGE, non_manifold_edges=False)
 
 
 def _add_outline(plotter: Any, camera: Camera, look: Look) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,13 +20,14 @@ from pdem.output.contact_table import UNITS
 from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
 _SPEED = "speed"
 _POLYGONS = "Polygons"
 _TITLE = "title"
+_OF_MATERIALS = ("material", "first_material", "second_material")
 _NO_FIELDS = WALL_INDEX.name, PRESENT.name
 
 
@@ -94,6 +96,8 @@ class Frame:
         Contacts, as `pdem.output.contact_snapshots.read_contacts` returns them, if these are to be drawn.
     units : dict of str to str
         SI units of the fields of particles, or of contacts if these are drawn.
+    names : dict of str to tuple of str
+        Names of the classes of those fields that are numbers of some: of materials.
     """
 
     time: float
@@ -102,6 +106,7 @@ class Frame:
     walls: Walls | None
     contacts: dict[str, NDArray[Any]] | None = None
     units: dict[str, str] = field(default_factory=dict)
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Tell whether particles, or contacts if these are drawn, have a field of this name."""
@@ -233,7 +238,7 @@ class SnapshotScene:
         if self._contacts is not None:
             contacts, units = _contacts_at(self._contacts, step.time), UNITS
         title, walls = str(step.attributes.get(_TITLE, "")), walls_at(self._walls, step.time)
-        return Frame(step.time, title, columns, walls, contacts, units)
+        return Frame(step.time, title, columns, walls, contacts, units, _names_of_classes(step.attributes))
 
 
 class CheckpointScene:
@@ -247,8 +252,21 @@ class CheckpointScene:
     def frame(self, index: int) -> Frame:
         """Return the only frame."""
         time = self.times[index]
-        title = str(self._checkpoint.attributes.get(_TITLE, ""))
-        return Frame(time, title, self._checkpoint.groups["particles"], walls_at(self._walls, time))
+        title, names = (
+            str(self._checkpoint.attributes.get(_TITLE, "")),
+            _names_of_classes(self._checkpoint.attributes),
+        )
+        columns, walls = self._checkpoint.groups["particles"], walls_at(self._walls, time)
+        return Frame(time, title, columns, walls, names=names)
+
+
+def _names_of_classes(attributes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the materials, which fields hold as numbers, from the case that a file has."""
+    try:
+        materials = tuple(tomllib.loads(str(attributes.get("case", "")))["materials"])
+    except (tomllib.TOMLDecodeError, KeyError):
+        return {}
+    return dict.fromkeys(_OF_MATERIALS, materials)
 
 
 def _contacts_at(path: Path, time: float) -> dict[str, NDArray[Any]]:

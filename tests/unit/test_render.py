@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pdem.output import scene
 from pdem.output.checkpoint import write_checkpoint
 from pdem.output.colour_scale import prefixed, scale_of
 from pdem.output.colours import Choice, coloured_particles, coloured_walls
+from pdem.output.picture import sharp_edges
 from pdem.output.render import render
 from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
 
@@ -115,6 +117,47 @@ def test_walls_are_coloured_by_their_fields(folder: Path, tmp_path: Path, option
     assert levels[0] + 30 < levels[1] < levels[2] - 30
     assert shares[0] > 0.9, "nothing is seen through it; it moves on, and later there are spheres before it"
     assert shares[3] < 0.5, "the wall behind lets spheres be seen"
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_materials_have_names_and_a_colour_each(tmp_path: Path) -> None:
+    """The colours of classes are in the picture, in patches beside their names and on the spheres."""
+    case = '[materials.coal]\ndensity = 1.0\n[materials.unused]\ndensity = 1.0\n[materials."iron ore"]\ndensity = 2.0\n'
+    series = ParticleSnapshots(tmp_path / PARTICLE_FILE, attributes={"case": case})
+    columns = particles(20)
+    columns["material"] = 2 * (np.arange(20, dtype=np.int32) % 2)
+    series.write(0.0, 0, columns)
+    opened = scene.open_scene(tmp_path)
+    shown = coloured_particles(opened, [0], Choice("material", "viridis"))
+    assert shown is not None
+    assert (shown.scale.label, shown.scale.names) == ("material", ("coal", "unused", "iron ore"))
+    wanted = shown.scale.colours(np.array([0.0, 2.0]))
+    assert shown.scale.ticks == (0.0, 2.0)
+    assert abs(wanted[0].astype(int) - wanted[1]).max() > 100
+    pytest.importorskip("pyvista")
+    (path,) = render(tmp_path, tmp_path / "m.png", size=(640, 480), colour_by="material")
+    bar = pixels(path)[:, 565:585].reshape(-1, 3)
+    for colour in wanted:
+        assert np.count_nonzero(np.abs(bar - colour).max(axis=1) < 3) > 50
+    given = coloured_particles(opened, [0], Choice("material", "viridis", (0.0, 1.0)))
+    assert given is not None
+    assert given.scale.names == ()
+
+
+@given(seed=st.integers(0, 1000))
+def test_only_sharp_edges_are_drawn_whichever_way_facets_go_round(seed: int) -> None:
+    """A cube of four squares a side: its 12 edges, and not those between squares."""
+    pyvista = pytest.importorskip("pyvista")
+    random, faces, points = np.random.default_rng(seed), list[int](), list[np.ndarray]()
+    for axis, side, x, y in product(range(3), (0.0, 1.0), (0.0, 0.5), (0.0, 0.5)):
+        corners = np.array([[side, x, y], [side, x + 0.5, y], [side, x + 0.5, y + 0.5], [side, x, y + 0.5]])
+        corners = np.roll(corners, axis, axis=1)
+        faces += [4, *range(len(points), len(points) + 4)]
+        points += list(corners[::-1] if random.random() < 0.5 else corners)
+    edges = sharp_edges(pyvista.PolyData(np.array(points), faces=faces))
+    ends = edges.points[edges.lines.reshape(-1, 3)[:, 1:]]
+    assert np.isin(ends, (0.0, 1.0)).all(axis=1).sum(axis=1).min() >= 2, "on an edge of the cube"
+    assert np.linalg.norm(np.diff(ends, axis=1), axis=2).sum() == pytest.approx(12.0)
 
 
 @pytest.mark.usefixtures("pyvista")
