@@ -14,7 +14,7 @@ from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -58,15 +58,12 @@ class Feature:
         Whether its events ask for the forces of contacts, which are kept in their steps.
     tables : tuple of StateTable
         Its groups of a checkpoint.
-    next_step : int
-        Step of its next event, `NEVER` if there is none.
     """
 
     name: ClassVar[str]
     turn: ClassVar[Turn]
     needs_forces: ClassVar[bool] = True
     tables: ClassVar[tuple[StateTable, ...]] = ()
-    next_step: int = NEVER
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -78,6 +75,11 @@ class Feature:
             On all ranks, if a file that the case names cannot be used.
         """
         raise NotImplementedError(f"{cls.__name__} does not say how it is made from a case")
+
+    @property
+    def next_step(self) -> int:
+        """Step of its next event, `NEVER` if there is none."""
+        return NEVER
 
     def act(self, system: System, phases: Phases) -> None:
         """Let the event of the present step happen. Collective, with columns of particles that are up to date."""
@@ -157,3 +159,8 @@ class Feature:
 def features_of(system: System) -> Iterator[Feature]:
     """Yield the features of a system, in the order of the registry."""
     yield from system.features
+
+
+def first_event(parts: Iterable[Any]) -> int:
+    """Return the step of the next event of any of some parts of a feature, which have a `next_step` each."""
+    return min((one.next_step for one in parts), default=NEVER)

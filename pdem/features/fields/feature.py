@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from pdem.continuum.sums import Rooms
-from pdem.engine.feature import Feature
+from pdem.engine.feature import Feature, first_event
 from pdem.engine.feature_set import Turn
-from pdem.engine.named_events import NEVER
 from pdem.features.fields.averages import FieldAverage
 from pdem.features.fields.sampling import take_samples
 from pdem.features.fields.state import TABLES, average_groups, load_averages
@@ -29,8 +28,6 @@ class Fields(Feature):
     ----------
     averages : list of FieldAverage
         In the order of the case.
-    next_step : int
-        Step of the next sample of any, `NEVER` if there is none.
     rooms : Rooms
         Arrays that all of them write in.
     """
@@ -39,7 +36,6 @@ class Fields(Feature):
 
     def __init__(self, averages: Sequence[FieldAverage] = ()) -> None:
         self.averages, self.rooms = list(averages), Rooms()
-        self.plan()
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -47,14 +43,14 @@ class Fields(Feature):
         case, step = system.case, system.constants.step
         return cls([FieldAverage(case, index, step) for index in range(len(case.fields))])
 
-    def plan(self) -> None:
-        """Find the step of the next sample."""
-        self.next_step = min((one.next_step for one in self.averages), default=NEVER)
+    @property
+    def next_step(self) -> int:
+        """Step of the next event of any, `NEVER` if there is none."""
+        return first_event(self.averages)
 
     def act(self, system: System, phases: Phases) -> None:
         """Take the samples that are due at the present step. Collective."""
         take_samples(system, [one for one in self.averages if one.next_step <= system.step], self.rooms)
-        self.plan()
         phases.lap("fields")
 
     def groups(self, system: System) -> Groups:
@@ -64,7 +60,6 @@ class Fields(Feature):
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
         """Go on from the groups of a checkpoint; averages that it lacks, or of other cells, begin now."""
         load_averages(self.averages, system.step, groups)
-        self.plan()
 
     @property
     def output_intervals(self) -> list[int]:

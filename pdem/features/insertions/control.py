@@ -8,8 +8,6 @@ from pdem.engine.named_events import NEVER
 from pdem.output.summary import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pdem.features.insertions.source import InsertionSource
 
 
@@ -20,12 +18,10 @@ class InsertionControl:
     ----------
     source : InsertionSource
         The insertion.
-    plan : callable
-        Finds the step of the next event of all insertions; called when this one is stopped.
     """
 
-    def __init__(self, source: InsertionSource, plan: Callable[[], None]) -> None:
-        self._source, self._plan = source, plan
+    def __init__(self, source: InsertionSource) -> None:
+        self._source = source
 
     @property
     def count(self) -> int:
@@ -50,7 +46,6 @@ class InsertionControl:
     def stop(self) -> None:
         """Let nothing more come in, also not after a restart. Call it on all ranks, between steps."""
         self._source.state.stopped = True
-        self._plan()
 
     def __repr__(self) -> str:
         """Return its name, and what has come in."""

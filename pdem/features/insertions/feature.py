@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from pdem.containers.group import on_first_rank
-from pdem.engine.feature import Feature
+from pdem.engine.feature import Feature, first_event
 from pdem.engine.feature_set import Turn
-from pdem.engine.named_events import NEVER
 from pdem.features.insertions.control import InsertionControl
 from pdem.features.insertions.events import act_insertions
 from pdem.features.insertions.source import InsertionSource
@@ -32,15 +31,12 @@ class Insertions(Feature):
     ----------
     sources : list of InsertionSource
         In the order of the case.
-    next_step : int
-        Step of the next event of any, `NEVER` if there is none.
     """
 
     name, turn, tables = "insertions", Turn.INSERT, TABLES
 
     def __init__(self, sources: Sequence[InsertionSource] = ()) -> None:
         self.sources = list(sources)
-        self.plan()
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -62,30 +58,25 @@ class Insertions(Feature):
             one.follow(clocks)  # a copy from the first rank has a clock of its own
         return cls(sources)
 
-    def plan(self) -> None:
-        """Find the step of the next event."""
-        self.next_step = min((one.next_step for one in self.sources), default=NEVER)
+    @property
+    def next_step(self) -> int:
+        """Step of the next event of any, `NEVER` if there is none."""
+        return first_event(self.sources)
 
     @property
     def controls(self) -> dict[str, InsertionControl]:
         """What scripts see of each insertion, by its name."""
-        return {one.name: InsertionControl(one, self.plan) for one in self.sources}
+        return {one.name: InsertionControl(one) for one in self.sources}
 
     def act(self, system: System, phases: Phases) -> None:
         """Let in what is due at the present step. Collective."""
         act_insertions(system, self.sources, phases)
-        self.plan()
-
-    def enter_stage(self, system: System) -> None:
-        """Be in the present stage of a state that has been loaded, which may have changed their clocks."""
-        self.plan()
 
     def begin_stage(self, system: System) -> None:
         """Let the insertions that count from the present stage begin."""
         for source in self.sources:
             if source.stage == system.stages.section.name:
                 source.begin_at(system.step)
-        self.plan()
 
     def groups(self, system: System) -> Groups:
         """Return the groups of a checkpoint, the same on every rank."""
@@ -94,7 +85,6 @@ class Insertions(Feature):
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
         """Go on from the groups of a checkpoint; insertions that it lacks begin at the present step."""
         load_insertions(self.sources, system.step, groups)
-        self.plan()
 
     @property
     def largest_radius(self) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from pdem.containers.group import on_first_rank
-from pdem.engine.feature import Feature
+from pdem.engine.feature import Feature, first_event
 from pdem.engine.feature_set import Turn
-from pdem.engine.named_events import NEVER
 from pdem.features.sensors import report
 from pdem.features.sensors.events import act_sensors
 from pdem.features.sensors.place import SensorPlace
@@ -31,15 +30,12 @@ class Sensors(Feature):
     ----------
     places : list of SensorPlace
         In the order of the case.
-    next_step : int
-        Step of the next event of any, `NEVER` if there is none.
     """
 
     name, turn, tables = "sensors", Turn.COUNT, TABLES
 
     def __init__(self, places: Sequence[SensorPlace] = ()) -> None:
         self.places = list(places)
-        self.plan()
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -58,26 +54,24 @@ class Sensors(Feature):
             on_first_rank(system.exchange, lambda: [SensorPlace(case, index, step) for index in numbers])
         )
 
-    def plan(self) -> None:
-        """Find the step of the next event."""
-        self.next_step = min((one.next_step for one in self.places), default=NEVER)
+    @property
+    def next_step(self) -> int:
+        """Step of the next event of any, `NEVER` if there is none."""
+        return first_event(self.places)
 
     def act(self, system: System, phases: Phases) -> None:
         """Let all sensors look that are due at the present step. Collective."""
         act_sensors(system, self.places, phases)
-        self.plan()
 
     def enter_stage(self, system: System) -> None:
         """Be in the present stage of a state that has been loaded."""
         for one in self.places:
             one.enter(system.stages.present)
-        self.plan()
 
     def begin_stage(self, system: System) -> None:
         """Begin the present stage at the present step."""
         for one in self.places:
             one.begin(system.stages.present, system.step)
-        self.plan()
 
     def groups(self, system: System) -> Groups:
         """Return this rank's part of the groups of a checkpoint."""
@@ -86,7 +80,6 @@ class Sensors(Feature):
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
         """Go on from the groups of a checkpoint; sensors that it lacks begin at the present step. Collective."""
         load_sensors(system, self.places, groups)
-        self.plan()
 
     def reported(self, system: System) -> dict[str, dict[str, float]]:
         """Return the values of all sensors, by name and by column without the name. Collective."""

@@ -48,7 +48,6 @@ class WallLoads(Feature):
 
     def __init__(self, steps: StepLoads | None = None) -> None:
         self.steps = steps
-        self.plan()
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -58,9 +57,10 @@ class WallLoads(Feature):
             return cls()
         return cls(StepLoads(measured, len(case.walls), series_steps(case.output, system.constants.step)))
 
-    def plan(self) -> None:
-        """Find the step at which ranks add up their loads next."""
-        self.next_step = NEVER if self.steps is None else self.steps.next_step
+    @property
+    def next_step(self) -> int:
+        """Step at which ranks add up their loads next, `NEVER` if there are none."""
+        return NEVER if self.steps is None else self.steps.next_step
 
     @property
     def watches_walls(self) -> bool:
@@ -76,7 +76,6 @@ class WallLoads(Feature):
         """Add up the loads of all ranks in the steps until now. Collective."""
         if self.steps is not None:
             self.steps.join(system.step, system.exchange.add)
-        self.plan()
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
         """Return names, units and types of the columns of mean and largest loads."""
@@ -91,7 +90,6 @@ class WallLoads(Feature):
         if self.steps is None:
             return {}
         self.steps.join(system.step, system.exchange.add)
-        self.plan()
         so_far, found = self.steps.so_far, dict[str, float]()
         means = so_far.means(system.step)
         for row, number in enumerate(walls_with_means(system.case)):
@@ -145,7 +143,6 @@ class WallLoads(Feature):
                 total = stored["total"][row].reshape(LOADS, NARROW_LIMBS)
                 begun.total[own * LOADS : (own + 1) * LOADS] = total
         self.steps.begin_at(system.step, begun)
-        self.plan()
 
 
 def _size(vector: NDArray[np.float64]) -> float:
