@@ -18,7 +18,7 @@ import numpy as np
 
 from decomposition.cuts import DEEPEST, Cuts, side_of
 from pdem.containers.group import OneRank
-from pdem.foundation.kernels import kernel
+from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,16 +12,16 @@ import numpy as np
 
 from decomposition.mpi import load_mpi
 from pdem.containers.exchange import AGREED, FAILURE, MINE, ExchangeCalls
-from pdem.foundation.c_calls import address_in, address_of, call_c
-from pdem.foundation.kernel_calls import call_kernel, call_of
-from pdem.foundation.kernels import prange, threaded_kernel, uncounted_serial_kernel
+from pdem.numerics.c_calls import address_in, address_of, call_c
+from pdem.numerics.kernel_calls import call_kernel, call_of
+from pdem.numerics.kernels import prange, threaded_kernel, uncounted_serial_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from pdem.foundation.kernel_calls import Call
+    from pdem.numerics.kernel_calls import Call
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from decomposition.repeats import squared_gap
-from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
+from pdem.numerics.kernels import inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

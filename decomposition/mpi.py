@@ -325,7 +325,7 @@ def warm_up(
     bool
         Whether anything had to be compiled.
     """
-    from pdem.foundation.cache import is_marked, mark
+    from pdem.numerics.cache import is_marked, mark
 
     warm = is_marked(tag)
     if communicator is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.box_shape import BoxShape
-from pdem.foundation.kernels import inlined
+from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

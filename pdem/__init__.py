@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pdem.foundation.garbage import no_search_for_garbage
 from pdem.foundation.version import VERSION
+from pdem.numerics.garbage import no_search_for_garbage
 
 if TYPE_CHECKING:
     from pdem.case.model import Case

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "foundation",
-    "simd",
+    "numerics",
     "containers",
     "motion",
     "detection",
@@ -41,13 +41,13 @@ NOT_INSTALLED = ("benchmarks", "validation")
 NEED_SOURCES = ("pdem.cli.bench", "pdem.cli.scaling", "pdem.cli.scaling_options", "pdem.cli.verify")
 # The one door from the engine to the ranks; both agree on the protocol in pdem.containers.exchange.
 DOOR = "pdem.engine.ranks"
-OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers")
+OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.numerics", "pdem.containers")
 REGISTRIES = ("pdem.features.registry", "pdem.features.rules", "pdem.features.preflight")
 # What the case file has of a feature: on the floor of the case, which names these modules.
 OF_CASE = ("section", "rules", "preflight", "columns")
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
-NUMBA_DOORS = "pdem.foundation.numba_private", "pdem.foundation.cache"
+NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache"
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60

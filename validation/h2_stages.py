@@ -15,8 +15,8 @@ from pdem.contact.geometry.double_hierarchy import resolve_h2
 from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.sphere_facet import sphere_touches_facet
 from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
-from pdem.foundation.kernels import inlined, prange, threaded_kernel
-from pdem.foundation.thread_pool import set_threads
+from pdem.numerics.kernels import inlined, prange, threaded_kernel
+from pdem.numerics.thread_pool import set_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

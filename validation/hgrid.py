@@ -14,7 +14,7 @@ import numpy as np
 from pdem.containers.sizes import PowerLaw
 from pdem.detection.cell_sizes import cell_sizes
 from pdem.detection.overhead import search_times
-from pdem.foundation.random import keyed_uniform, keyed_vectors
+from pdem.numerics.random import keyed_uniform, keyed_vectors
 from pdem.verification.study import Finding, Table, plain_numbers
 from validation.cooling import cooling, packing
 from validation.parts import in_parts

@@ -24,8 +24,8 @@ from pdem.detection.cell_sizes import automatic_cell_sizes
 from pdem.detection.id_table import indexed
 from pdem.detection.overhead import search_times, uncorrelated_spheres
 from pdem.detection.searches import make_search
-from pdem.foundation.sums import ExactSums
-from pdem.foundation.thread_pool import set_threads
+from pdem.numerics.sums import ExactSums
+from pdem.numerics.thread_pool import set_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.engine.phases import Phases, parts_of
-from pdem.foundation.loop_calls import LoopTicks, has_clock, read_loop_ticks
+from pdem.numerics.loop_calls import LoopTicks, has_clock, read_loop_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from pdem.case.findings import Finding
 from pdem.case.group_sizes import largest_cluster_reach
 from pdem.case.shapes import has_clusters
 from pdem.case.timestep import contact_force, spring_of
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,8 +12,6 @@ from pdem.case.messages import nearest_key_hint
 from pdem.case.particles import BoxRegion, CylinderRegion
 from pdem.case.python_files import FROM_FILE, variables_of
 from pdem.foundation.errors import CaseError, InputError
-from pdem.foundation.function_digest import digest_of
-from pdem.foundation.function_trials import check_compiles, check_values, place_of
 from pdem.motion.own_forces import (
     BALL,
     BOX,
@@ -26,6 +24,8 @@ from pdem.motion.own_forces import (
     drag_by_speed,
     drag_of_fluid,
 )
+from pdem.numerics.function_digest import digest_of
+from pdem.numerics.function_trials import check_compiles, check_values, place_of
 from pdem.particles.regions import bounds
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Initial particles of a case.
 
 They depend on the case alone: random sizes, positions and velocities are keyed by particle id
-(`pdem.foundation.random`). Ids run from 0, one group after the other.
+(`pdem.numerics.random`). Ids run from 0, one group after the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pdem.containers.global_order import part_of
 from pdem.containers.group import on_each_rank
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
-from pdem.foundation.random import keyed_vectors
+from pdem.numerics.random import keyed_vectors
 from pdem.particles.clearance import coincident_pair
 from pdem.particles.dense_filling import pack_together, pack_until_jammed
 from pdem.particles.filling import (

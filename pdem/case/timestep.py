@@ -23,7 +23,7 @@ from pdem.case.stage_cases import cases_of_stages
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
 from pdem.foundation.errors import CaseError
-from pdem.foundation.geometry_kernels import SPHERE_INERTIA
+from pdem.numerics.geometry_kernels import SPHERE_INERTIA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -31,12 +31,12 @@ from pdem.cli.slurm import slurm
 from pdem.cli.sweep import sweep
 from pdem.cli.verify import run_variants, verify
 from pdem.cli.watch import watch
-from pdem.foundation.cache_places import CacheWarning
 from pdem.foundation.errors import PdemWarning
 from pdem.foundation.files import NO_ROOM
-from pdem.foundation.garbage import search_rarely
 from pdem.foundation.terminal import ERRORS, end_quietly, open_closed_streams
 from pdem.foundation.version import VERSION
+from pdem.numerics.cache_places import CacheWarning
+from pdem.numerics.garbage import search_rarely
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

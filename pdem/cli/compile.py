@@ -21,7 +21,7 @@ def compile_kernels(case: str | None, threads: int | None) -> int:
 
 
 def _compile(communicator: Any, threads: int, path: str | None) -> None:
-    from pdem.foundation.cache import cache_directory
+    from pdem.numerics.cache import cache_directory
 
     case = None if path is None else read_case(path, ())
     compiled = load_kernels(communicator, case, threads)

@@ -322,7 +322,7 @@ def _plan(
 
 def _load_start(case: str, settings: Sequence[str], threads: int, weak: bool) -> Start:
     from pdem.benchmark.launch import require_no_launcher
-    from pdem.foundation.thread_pool import set_threads
+    from pdem.numerics.thread_pool import set_threads
     from pdem.scaling.starts import load_start, require_size, settings_for_one_rank
 
     require_no_launcher()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.contact.pairs.runs import ENDED
-from pdem.foundation.kernels import inlined, kernel
-from pdem.foundation.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, normalise
 from pdem.motion.integration import MATERIAL, PACKED, SIZE
+from pdem.numerics.kernels import inlined, kernel
+from pdem.numerics.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

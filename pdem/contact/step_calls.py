@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.foundation.kernel_calls import Call
+    from pdem.numerics.kernel_calls import Call
 
 
 class Between(NamedTuple):
-    """What Python does besides, by addresses of `pdem.foundation.kernel_calls.PythonCall`; 0 for nothing.
+    """What Python does besides, by addresses of `pdem.numerics.kernel_calls.PythonCall`; 0 for nothing.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class WallCalls(NamedTuple):
     acts : bool
         Whether there are any facets near particles.
     find, evaluate : calls
-        Of kernels of `pdem.contact.walls`, by `pdem.foundation.kernel_calls.call_of`.
+        Of kernels of `pdem.contact.walls`, by `pdem.numerics.kernel_calls.call_of`.
     given : tuple
         Fields of `WallArguments`.
     keeps_account : bool
@@ -71,7 +71,7 @@ class PairCalls(NamedTuple):
     Attributes
     ----------
     evaluate, sum_forces : calls
-        Of kernels of `pdem.contact.pairs`, by `pdem.foundation.kernel_calls.call_of`.
+        Of kernels of `pdem.contact.pairs`, by `pdem.numerics.kernel_calls.call_of`.
     evaluated, summed : tuple
         Arguments of these; runs are written.
     late : tuple

@@ -18,10 +18,10 @@ from pdem.contact.walls.due_facets import OF_WALLS, count_wall_step
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
 from pdem.contact.walls.search import seen_by_all
 from pdem.containers.exchange import AGREED, ERRORS, FAILURE, LISTS, MINE, SIGNAL, ExchangeCalls
-from pdem.foundation.kernel_calls import ask_python, call_kernel, processor_clock
-from pdem.foundation.kernels import inlined, uncounted_serial_kernel
 from pdem.motion.integration import FINE, LOST, STALE
 from pdem.motion.planned_walls import Poses, largest_step
+from pdem.numerics.kernel_calls import ask_python, call_kernel, processor_clock
+from pdem.numerics.kernels import inlined, uncounted_serial_kernel
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.foundation.kernels import inlined
+from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
     import numpy as np

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
-    from pdem.foundation.kernel_calls import Call
+    from pdem.numerics.kernel_calls import Call
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
@@ -76,7 +76,7 @@ LISTS, SIGNAL, ERRORS = range(3)
 
 
 class ExchangeCalls(NamedTuple):
-    """What ranks do in steps with the same lists, for kernels: see `pdem.foundation.kernel_calls.call_of`.
+    """What ranks do in steps with the same lists, for kernels: see `pdem.numerics.kernel_calls.call_of`.
 
     Attributes
     ----------

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.containers.box_tree import BoxTree, pairs_within
-from pdem.foundation.components import components
 from pdem.foundation.errors import MeshError
+from pdem.numerics.components import components
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.arrays import room_for
 from pdem.foundation.fields import FIELDS
+from pdem.numerics.arrays import room_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """Distributions of particle radii, sampled through their inverse cumulative distribution.
 
 A distribution turns uniform numbers into radii, so numbers keyed by particle id
-(`pdem.foundation.random`) give radii that do not depend on how many particles there are.
+(`pdem.numerics.random`) give radii that do not depend on how many particles there are.
 All fractions are by number of particles unless stated; `pdem.containers.size_laws` has further distributions.
 """
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from pdem.containers.disc_union import slice_moments
 from pdem.containers.solid import Solid
-from pdem.foundation.kernels import inlined, kernel
+from pdem.numerics.kernels import inlined, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

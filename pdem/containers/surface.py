@@ -15,7 +15,7 @@ import numpy as np
 from pdem.containers import mesh_topology as topology
 from pdem.containers.hanging_nodes import hanging_nodes
 from pdem.containers.mesh import Mesh, mesh_of_loops
-from pdem.foundation.components import components
+from pdem.numerics.components import components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from pdem.continuum.gaussian import Lengths
 from pdem.continuum.grid import GAUSSIAN, LUCY, Grid, cells_across, images_along, points_per_cell
 from pdem.continuum.layout import NODE, NODES, PART, ROW, Cells
 from pdem.continuum.lucy import Lattice
-from pdem.simd.transposition import LANES
+from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

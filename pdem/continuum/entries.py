@@ -19,11 +19,11 @@ from pdem.continuum.layout import (
     SHARE,
     WALL_SIZE,
 )
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.foundation.kernels import inlined
-from pdem.simd.prefetch import fetch
-from pdem.simd.shares import PLACED as ROWS
-from pdem.simd.transposition import LANES
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.prefetch import fetch
+from pdem.numerics.simd.shares import PLACED as ROWS
+from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pdem.continuum.items import Actions, Matter
     from pdem.continuum.layout import Cells, Work
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

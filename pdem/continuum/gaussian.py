@@ -14,9 +14,9 @@ import numpy as np
 from pdem.continuum.grid import GAUSSIAN, REACH
 from pdem.continuum.layout import NODE, NODES, WEIGHTS
 from pdem.continuum.spreading import spreading_kernel
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.simd.shares import PLACED, box_writer, share_writer
-from pdem.simd.transposition import LANES
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.simd.shares import PLACED, box_writer, share_writer
+from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class Lengths(NamedTuple):
 
 
 def _integral() -> list[float]:
-    """Return the coefficients for `pdem.simd.shares.share_writer`: by interpolation at the places of Chebyshev."""
+    """Return the coefficients for `simd.shares.share_writer`, interpolated at the points of Chebyshev."""
     reach = REACH[GAUSSIAN]
     variable = np.polynomial.chebyshev.chebpts1(TERMS)
     place = reach * np.sqrt(0.5 * (1.0 + variable))

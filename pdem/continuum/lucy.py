@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.continuum.layout import NODE, NODES, WEIGHTS
 from pdem.continuum.spreading import spreading_kernel
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.foundation.kernels import inlined
-from pdem.simd.shares import PLACED
-from pdem.simd.transposition import LANES
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.shares import PLACED
+from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
     import numpy as np

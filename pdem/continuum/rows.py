@@ -13,8 +13,8 @@ import numpy as np
 
 from pdem.continuum.items import Actions, Matter
 from pdem.continuum.layout import BRANCH_SIZE, ROW, WALL_SIZE
-from pdem.foundation.kernels import inlined, prange, uncounted_kernel
-from pdem.foundation.workers import share_of
+from pdem.numerics.kernels import inlined, prange, uncounted_kernel
+from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

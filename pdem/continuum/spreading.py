@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from pdem.continuum.entries import begin_keys, entry_visitor, entry_writer, sort_entries
 from pdem.continuum.items import Actions, Matter
 from pdem.continuum.layout import BRANCHES, ROW, Cells, Work
-from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
-from pdem.foundation.kernels import inlined, prange
-from pdem.foundation.workers import share_of
-from pdem.simd.shares import AT_ONCE, box_adder
-from pdem.simd.shares import PLACED as ROWS
+from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
+from pdem.numerics.kernels import inlined, prange
+from pdem.numerics.simd.shares import AT_ONCE, box_adder
+from pdem.numerics.simd.shares import PLACED as ROWS
+from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +123,7 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
         1 for `Matter`, `NODES` for `Actions`.
     write_boxes : function
         Writes the shares of boxes: of how many entries, the cells, the grid, a room, where rows of the places of
-        entries begin in it (see `pdem.simd.shares.share_writer`), where the shares of the first cell, how far those of
+        entries begin in it (see `simd.shares.share_writer`), where the shares of the first cell, how far those of
         the next one are behind, and where it may write in it.
     """
     visit_item, spread_sorted = entry_visitor(nodes), sorted_spreader(nodes, write_boxes)

@@ -30,11 +30,11 @@ from pdem.continuum.rows import (
     note_points,
     write_units,
 )
-from pdem.foundation.arrays import LINE_BYTES, line_zeros, room_for
-from pdem.foundation.thread_pool import threads
-from pdem.simd.shares import LARGEST
-from pdem.simd.shares import PLACED as PLACED_ROWS
-from pdem.simd.transposition import LANES
+from pdem.numerics.arrays import LINE_BYTES, line_zeros, room_for
+from pdem.numerics.simd.shares import LARGEST
+from pdem.numerics.simd.shares import PLACED as PLACED_ROWS
+from pdem.numerics.simd.transposition import LANES
+from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

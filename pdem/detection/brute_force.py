@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection.cell_grid import Spheres, touches
-from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.numerics.kernels import prange, threaded_kernel
 
 if TYPE_CHECKING:
     from pdem.detection.cell_grid import Floats, Integers, Search

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,8 +21,8 @@ from pdem.detection.sphere_cell_kernels import (
     first_of,
     row_bucket,
 )
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
-from pdem.foundation.kernels import kernel, prange, threaded_kernel
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

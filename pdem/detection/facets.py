@@ -11,7 +11,7 @@ from pdem.detection import facet_visits as visits
 from pdem.detection.facet_tree import FacetTree
 from pdem.detection.sphere_cell_kernels import CHUNKS
 from pdem.detection.sphere_cells import SphereCells
-from pdem.foundation.arrays import room_for
+from pdem.numerics.arrays import room_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

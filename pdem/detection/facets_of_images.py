@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.kernels import kernel
+from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

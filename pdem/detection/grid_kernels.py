@@ -13,15 +13,15 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.detection.grid_levels import Levels
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import prange, threaded_kernel
-from pdem.simd.near_lanes import COORDINATES
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import prange, threaded_kernel
+from pdem.numerics.simd.near_lanes import COORDINATES
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 
 class Centres(NamedTuple):
@@ -50,7 +50,7 @@ class SortedSpheres(NamedTuple):
     ----------
     spheres : array
         Flat: columns of the centres, in the order of the cells' axes, and of reaches [m], by slot; as long each, with
-        room for `pdem.simd.transposition.LANES` behind the last slot.
+        room for `pdem.numerics.simd.transposition.LANES` behind the last slot.
     start : int32 array
         First slot of each bucket.
     order : int32 array

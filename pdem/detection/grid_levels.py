@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.detection.neighbours import SEGMENTS
-from pdem.foundation.kernels import kernel, prange, threaded_kernel
+from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     import numpy as np

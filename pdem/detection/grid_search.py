@@ -1,4 +1,4 @@
-"""The search of the hierarchical grid: along rows of cells, several spheres at a time (`pdem.simd.near_lanes`)."""
+"""The search of the hierarchical grid: along rows of cells, several spheres at a time (`simd.near_lanes`)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from pdem.detection.grid_kernels import SortedSpheres, cell_along, centre_of, reach_of, row_bucket
 from pdem.detection.grid_levels import Levels
 from pdem.detection.neighbours import SEGMENTS
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import prange, threaded_kernel
-from pdem.simd.near_lanes import append_lanes, bit_count, near_lanes
-from pdem.simd.transposition import LANES
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import prange, threaded_kernel
+from pdem.numerics.simd.near_lanes import append_lanes, bit_count, near_lanes
+from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -221,7 +221,7 @@ def search(
 ) -> None:
     """Find every pair once; chunk c writes its ``found[c]`` ones from ``room[c]`` on.
 
-    Those for which there are no `pdem.simd.transposition.LANES` places before ``room[c + 1]`` are only counted.
+    Those for which there are no `simd.transposition.LANES` places before ``room[c + 1]`` are only counted.
     `period` is in the order of the cells' axes; if `lean` is a `Lean` and not None, 0 across the layers. `written` are
     the pairs, how many each chunk has found, and its distance tests and visited rows. `particles` and pairs are plain
     tuples of their fields.

@@ -18,11 +18,11 @@ from pdem.detection import grid_levels, grid_search
 from pdem.detection.cell_grid import Spheres, touches
 from pdem.detection.grid_levels import Lean
 from pdem.detection.neighbours import SEGMENTS, NearPairs
-from pdem.foundation.arrays import room_for, with_spare
-from pdem.foundation.kernels import kernel
-from pdem.foundation.thread_pool import threads
-from pdem.simd.near_lanes import COORDINATES
-from pdem.simd.transposition import LANES
+from pdem.numerics.arrays import room_for, with_spare
+from pdem.numerics.kernels import kernel
+from pdem.numerics.simd.near_lanes import COORDINATES
+from pdem.numerics.simd.transposition import LANES
+from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

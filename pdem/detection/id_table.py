@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.foundation.kernels import inlined, kernel
+from pdem.numerics.kernels import inlined, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,7 @@ from pdem.detection.cell_grid import (
     store,
     touches,
 )
-from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.numerics.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
     from pdem.detection.cell_grid import Floats, Integers, Search

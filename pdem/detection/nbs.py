@@ -26,7 +26,7 @@ from pdem.detection.cell_grid import (
     store,
     touches,
 )
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
-from pdem.simd.places import ROW
+from pdem.numerics.kernels import inlined, kernel, prange, threaded_kernel
+from pdem.numerics.simd.places import ROW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,9 +20,9 @@ import numpy as np
 from pdem.containers.sizes import PowerLaw
 from pdem.detection.cell_sizes import OVERHEAD, cell_sizes
 from pdem.detection.hgrid import HierarchicalGrid
-from pdem.foundation.cache import cache_directory, stored
 from pdem.foundation.files import write_file
-from pdem.foundation.random import keyed_uniform, keyed_vectors
+from pdem.numerics.cache import cache_directory, stored
+from pdem.numerics.random import keyed_uniform, keyed_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.numerics.kernels import prange, threaded_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection.cell_grid import Spheres, cell_grid, collect, half_mask, in_cell, store, touches
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     from pdem.detection.cell_grid import Floats, Integers, Search

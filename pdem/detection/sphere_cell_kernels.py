@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.detection.grid_kernels import hash_of_row
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
-from pdem.foundation.kernels import kernel, prange, threaded_kernel
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection import sphere_cell_kernels as kernels
-from pdem.foundation.arrays import room_for, with_spare
+from pdem.numerics.arrays import room_for, with_spare
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,10 +10,10 @@ from pdem.contact.pairs.box_sums import BOX_SUMS, NO_LIMBS, BoxSums
 from pdem.engine.bodies import bodies_of, sizes_of
 from pdem.engine.stress import added
 from pdem.engine.wall_output import measured_walls
-from pdem.foundation.sums import LIMBS, ExactSums, normalise
 from pdem.motion.box_kicks import write_kinetic
 from pdem.motion.box_servo import GAS, Measured
 from pdem.motion.moving_box import EVERY
+from pdem.numerics.sums import LIMBS, ExactSums, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from pdem.contact.pairs.carried_liquid import Formed, ask_pairs, count_new_pairs
 from pdem.contact.walls.carried_liquid import ask_walls, count_new_walls, form_walls, wall_liquid
 from pdem.engine.feature import features_of
 from pdem.foundation.fields import PACKED
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -42,9 +42,9 @@ from pdem.engine.carried_particles import finish_carried
 from pdem.engine.cluster_steps import contact_parameters, place_ghost_members
 from pdem.engine.driven_walls import finish_driven
 from pdem.engine.own_force_kicks import kick_own
-from pdem.foundation.kernel_calls import PythonCall, call_of
 from pdem.motion.integration import FINE
 from pdem.motion.planned_walls import NO_PLAN, place_walls
+from pdem.numerics.kernel_calls import PythonCall, call_of
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.balance_columns import LEFT, SIDES
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The energy ledger: stored energies, losses, work and outflow.
 
-Every sum over particles and contacts is exact (`pdem.foundation.sums`), so the ledger has the same bits for
+Every sum over particles and contacts is exact (`pdem.numerics.sums`), so the ledger has the same bits for
 any number of ranks and threads. A contact between ranks is counted by the owner of its lower particle.
 """
 
@@ -16,9 +16,9 @@ from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.bodies import count_of_bodies, sphere_masses
 from pdem.engine.cluster_energy import cluster_energies
-from pdem.foundation.geometry_kernels import SPHERE_INERTIA
-from pdem.foundation.kernels import kernel
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.geometry_kernels import SPHERE_INERTIA
+from pdem.numerics.kernels import kernel
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,8 @@ import numpy as np
 
 from pdem.engine.cluster_energy import cluster_gravity_energies
 from pdem.engine.energy import gravity_energies
-from pdem.foundation.sums import ExactSums
 from pdem.motion.bodies import FreeBody
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.case.balance_columns import LEFT, SIDES, balance_columns
 from pdem.engine.bodies import bodies_of
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 from pdem.output.summary import counted
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 from pdem.case.forces import forces_of
 from pdem.containers.particles import Particles
 from pdem.engine.blow_up import OWN_FORCE
-from pdem.foundation.kernels import plain
-from pdem.foundation.thread_pool import threads
 from pdem.motion.box_kicks import kick_with_box
 from pdem.motion.own_forces import NONE_BAD, ForceConstants, ForcedColumns, OwnForces, new_limbs
+from pdem.numerics.kernels import plain
+from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

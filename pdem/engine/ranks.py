@@ -86,7 +86,7 @@ def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
 
 def start_threads(communicator: Any = None, threads: int | None = None) -> int:
     """Start the threads of this rank and return their number, by default its share of the node. Collective."""
-    from pdem.foundation.thread_pool import set_threads
+    from pdem.numerics.thread_pool import set_threads
 
     world = _world_of(communicator, threads)
     set_threads(world.threads, crowded=world.crowded)

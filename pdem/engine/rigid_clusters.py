@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.pairs.cluster_sums import advance_clusters
-from pdem.foundation.arrays import line_zeros, room_for
-from pdem.foundation.kernels import plain
-from pdem.foundation.thread_pool import threads
 from pdem.motion.cluster_blocks import COLUMNS, ClusterArrays, Members
 from pdem.motion.integration import StepColumns
 from pdem.motion.inverse_masses import TENSOR
@@ -24,6 +21,9 @@ from pdem.motion.rigid_clusters import (
     write_sphere_tensors,
     write_tensors,
 )
+from pdem.numerics.arrays import line_zeros, room_for
+from pdem.numerics.kernels import plain
+from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,8 +26,8 @@ from pdem.engine.step import (
     tune_threads,
     update_ghosts,
 )
-from pdem.foundation.kernel_calls import PythonCall
 from pdem.motion.integration import FINE
+from pdem.numerics.kernel_calls import PythonCall
 
 if TYPE_CHECKING:
     import numpy as np

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Records
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
-    from pdem.foundation.sums import ExactSums
+    from pdem.numerics.sums import ExactSums
 
 
 def act_stages(system: System) -> None:

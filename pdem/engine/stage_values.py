@@ -17,7 +17,7 @@ from pdem.engine.fixed_loads import fixed_values
 from pdem.engine.mass_balance import balance_values
 from pdem.engine.stress import stress_of
 from pdem.engine.wall_output import loads_of_walls
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from pdem.engine.system import System

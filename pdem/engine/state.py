@@ -18,7 +18,7 @@ from pdem.engine.feature import features_of
 from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.engine.stage_state import load_stages, stage_groups
 from pdem.foundation.fields import state_fields
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 from pdem.output import parallel_hdf5 as parts
 from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table

@@ -19,9 +19,9 @@ from pdem.engine.driven_walls import move_walls, record_fast_walls
 from pdem.engine.own_force_kicks import kick_own
 from pdem.engine.population import renew_levels_if_due
 from pdem.engine.skin_tuner import Lists, Window
-from pdem.foundation.kernels import plain
-from pdem.foundation.thread_pool import run_on, set_threads, threads
 from pdem.motion.integration import LOST, STALE, StepColumns, drift, drift_rows
+from pdem.numerics.kernels import plain
+from pdem.numerics.thread_pool import run_on, set_threads, threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

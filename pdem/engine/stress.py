@@ -19,7 +19,7 @@ from pdem.case.stress_columns import COMPONENTS
 from pdem.engine.acting_contacts import acting_contacts
 from pdem.engine.bodies import bodies_of
 from pdem.engine.contact_numbers import contact_numbers, rows_of_bodies, without_rattlers
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 from pdem.particles import regions
 
 if TYPE_CHECKING:

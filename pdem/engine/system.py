@@ -33,10 +33,10 @@ from pdem.engine.skin_tuner import SkinTuner
 from pdem.engine.stages import Stages
 from pdem.engine.thread_tuner import ThreadTuner
 from pdem.engine.wall_margin import WallMargin
-from pdem.foundation.arrays import room_for
-from pdem.foundation.sums import ExactSums
-from pdem.foundation.thread_pool import threads
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
+from pdem.numerics.arrays import room_for
+from pdem.numerics.sums import ExactSums
+from pdem.numerics.thread_pool import threads
 from pdem.particles.shapes import shape_arrays
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import kernel, prange, threaded_kernel
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     import numpy as np

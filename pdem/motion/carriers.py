@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from pdem.foundation.box_images import images_in
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import plain, prange, threaded_kernel
 from pdem.motion.displacement import drifted, went_too_far
 from pdem.motion.integration import (
     FINE,
@@ -23,6 +20,9 @@ from pdem.motion.integration import (
     StepColumns,
     pack_particle,
 )
+from pdem.numerics.box_images import images_in
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import plain, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,8 +1,8 @@
 """The motion of rigid clusters for a block of them at a time, as columns: vector code.
 
-A cluster needs much arithmetic, one operation after the other, for each of its turns. As columns of a block of clusters
-(`pdem.simd`) several are under way at once. Everything is compiled without contraction: numbers are the same for any
-block that a cluster stands in, on whichever rank.
+A cluster needs much arithmetic, one operation after the other, for each of its turns. As columns of a block of
+clusters (`numerics.simd`) several are under way at once. Everything is compiled without contraction: numbers are the
+same for any block that a cluster stands in, on whichever rank.
 
 `at` is where the columns of a worker begin (see `Block`), `c` the number of a cluster in its block.
 """
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.clusters import STATE, ShapeArrays
-from pdem.foundation.box_images import images_in
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.vectors import get3, put3
 from pdem.motion.displacement import drifted
 from pdem.motion.integration import Motion, half_kick
 from pdem.motion.rigid_rotation import angular_velocity_by, matrix_of, turned
-from pdem.simd.columns import column_reader, column_writer
-from pdem.simd.places import ROW, offset
-from pdem.simd.prefetch import LINE, fetch
-from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
+from pdem.numerics.box_images import images_in
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.simd.columns import column_reader, column_writer
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.prefetch import LINE, fetch
+from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
+from pdem.numerics.vectors import get3, put3
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

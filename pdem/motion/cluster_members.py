@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.box_images import images_in, in_frame, power
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.vectors import exact_cross3, exact_plus3, get3
 from pdem.motion.cluster_blocks import (
     CX,
     INVERSE_MASS,
@@ -27,14 +24,17 @@ from pdem.motion.displacement import box_work_of, drifted
 from pdem.motion.inverse_masses import write_tensor
 from pdem.motion.member_blocks import SPHERE, lane_of, row_of
 from pdem.motion.rigid_rotation import to_space_by
-from pdem.simd.places import ROW, offset
+from pdem.numerics.box_images import images_in, in_frame, power
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.vectors import exact_cross3, exact_plus3, get3
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
     from pdem.motion.cluster_blocks import Block, ClusterArrays, Members
     from pdem.motion.integration import StepColumns
+    from pdem.numerics.vectors import Vector
 
     Floats = NDArray[np.float64]
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.box_images import in_frame, own_velocity, power, squared_from_reference, wrapped
-from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image
+from pdem.numerics.box_images import in_frame, own_velocity, power, squared_from_reference, wrapped
+from pdem.numerics.geometry_kernels import inlined_geometry, nearest_image
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.foundation.box_images import Frame
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.box_images import Frame
+    from pdem.numerics.vectors import Vector
 
 LOWER, PERIOD, FREQUENCY = range(3)
 """Rows of the sides of a box, shape (3, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
@@ -44,7 +44,7 @@ def drifted(
 
     Returns its new place, its velocity, which another image of a box that deforms may have, the numbers of lengths that
     were taken off, and the square of its distance from the reference. `box` are the
-    `pdem.foundation.box_images.Images` of one that deforms, else None.
+    `pdem.numerics.box_images.Images` of one that deforms, else None.
     """
     if box is None:
         x, tx, dx = move_along(0, way[0], place[0], reference[0], sides)

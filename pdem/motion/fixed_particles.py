@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.foundation.fields import PACKED
-from pdem.foundation.kernels import prange, threaded_kernel
 from pdem.motion.integration import INVERSE_MASS, MATERIAL, PLACE, SIZE, SPEED, SPIN
-from pdem.simd.places import ROW
+from pdem.numerics.kernels import prange, threaded_kernel
+from pdem.numerics.simd.places import ROW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.box_images import images_in
 from pdem.foundation.fields import PACKED as PACKED
-from pdem.foundation.geometry_kernels import (
+from pdem.motion.displacement import box_work_of, drifted, went_too_far
+from pdem.numerics.box_images import images_in
+from pdem.numerics.geometry_kernels import (
     inlined_geometry,
     sphere_inverse_inertia,
     sphere_mass,
 )
-from pdem.foundation.kernels import inlined, prange, threaded_kernel
-from pdem.motion.displacement import box_work_of, drifted, went_too_far
-from pdem.simd.places import ROW
-from pdem.simd.prefetch import LINE, fetch
+from pdem.numerics.kernels import inlined, prange, threaded_kernel
+from pdem.numerics.simd.places import ROW
+from pdem.numerics.simd.prefetch import LINE, fetch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class Motion(NamedTuple):
     sides : (3, 3) array
         Of the box, see `pdem.motion.displacement.LOWER`; of one that deforms as it is at the end of the drift.
     box : (ROWS, 3) array or None
-        How a box that deforms does so, see `pdem.foundation.box_images`; then periods are those of this.
+        How a box that deforms does so, see `pdem.numerics.box_images`; then periods are those of this.
     """
 
     gravity: NDArray[np.float64]
@@ -331,7 +331,7 @@ def drift(
     owned, dt
         Number of particles, time step [s].
     motion, fixed, columns
-        See `Motion`, `FixedColumns` and `StepColumns`; plain tuples of their fields (`pdem.foundation.kernels.plain`).
+        See `Motion`, `FixedColumns` and `StepColumns`; plain tuples of their fields (`pdem.numerics.kernels.plain`).
     density : (M,) array
         By material [kg/m^3].
     packed

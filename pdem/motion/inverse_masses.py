@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.vectors import exact_dot3
-from pdem.simd.places import ROW
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.simd.places import ROW
+from pdem.numerics.vectors import exact_dot3
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
     Floats = NDArray[np.float64]
     Tensor = tuple[float, float, float, float, float, float]

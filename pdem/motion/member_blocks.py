@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.foundation.box_images import images_in
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.vectors import exact_cross3, exact_plus3, get3, put3
 from pdem.motion.cluster_blocks import (
     BLOCK,
     CX,
@@ -47,16 +44,19 @@ from pdem.motion.integration import (
 from pdem.motion.integration import SPIN as ROW_SPIN
 from pdem.motion.inverse_masses import TENSOR, tensor_of
 from pdem.motion.rigid_rotation import to_space_by
-from pdem.simd.columns import column_writer
-from pdem.simd.places import ROW, offset
-from pdem.simd.prefetch import fetch
-from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes, whole_rows
+from pdem.numerics.box_images import images_in
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.simd.columns import column_writer
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.prefetch import fetch
+from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes, whole_rows
+from pdem.numerics.vectors import exact_cross3, exact_plus3, get3, put3
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
     from pdem.motion.cluster_blocks import Block, ClusterArrays, Members
+    from pdem.numerics.vectors import Vector
 
     Floats = NDArray[np.float64]
 

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.box_images import frame3, images_in, squared_from_reference, wrapped
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.vectors import exact_dot3, get3, put3, row3
 from pdem.motion.displacement import FREQUENCY, LOWER, box_work_in_frame, drifted, went_too_far
 from pdem.motion.integration import FINE, LOST, PACKED, STALE, Motion, Travel, half_kick
-from pdem.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
-from pdem.simd.places import ROW, offset
-from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
+from pdem.numerics.box_images import frame3, images_in, squared_from_reference, wrapped
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
+from pdem.numerics.vectors import exact_dot3, get3, put3, row3
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.foundation.box_images import Images
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.box_images import Images
+    from pdem.numerics.vectors import Vector
 
 BLOCK = 32
 """Particles that are moved at a time."""

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.box_shape import UPRIGHT, BoxShape
-from pdem.foundation import box_images as rows
-from pdem.foundation.geometry_kernels import geometry_kernel
 from pdem.motion.displacement import FREQUENCY, LOWER, PERIOD
+from pdem.numerics import box_images as rows
+from pdem.numerics.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -220,7 +220,7 @@ class MovingBox:
         return self.gradient_at(step) - before
 
     def images(self, step: int) -> Floats:
-        """Return the rows of `pdem.foundation.box_images` at a step; those of the last two steps stay valid."""
+        """Return the rows of `pdem.numerics.box_images` at a step; those of the last two steps stay valid."""
         return self._filled(step).images
 
     def sides(self, step: int) -> Floats:
@@ -265,7 +265,7 @@ def write_images(
     lists : (4,) array
         Lengths and offset when lists were made.
     images, sides : (`ROWS`, 3) and (3, 3) arrays
-        Written, see `pdem.foundation.box_images`, `pdem.motion.displacement.LOWER`.
+        Written, see `pdem.numerics.box_images`, `pdem.motion.displacement.LOWER`.
     """
     speeds, centre, periodic = numbers[3:6], numbers[8:11], numbers[11:14]
     offset, offset_speed = numbers[6] + time * numbers[7], numbers[7]

@@ -7,7 +7,7 @@ midpoint rule, and the sequence of kicks is its own mirror image: of second orde
 Anal. 5 (1968) 506). A drag of coefficient c stays stable up to c dt / m = 4, and is accurate well below 1.
 
 A force is a function of one particle, so that neither order nor ranks matter. The kernels are made for the forces of a
-case (`pdem.foundation.kernel_factory`); without any there is nothing.
+case (`pdem.numerics.kernel_factory`); without any there is nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.geometry_kernels import sphere_mass
-from pdem.foundation.kernel_factory import inlined_exactly, versioned_kernel
-from pdem.foundation.kernels import inlined, prange
-from pdem.foundation.sums import LIMBS, add_exactly
-from pdem.foundation.user_functions import compiled
-from pdem.foundation.workers import share_of
+from pdem.numerics.geometry_kernels import sphere_mass
+from pdem.numerics.kernel_factory import inlined_exactly, versioned_kernel
+from pdem.numerics.kernels import inlined, prange
+from pdem.numerics.sums import LIMBS, add_exactly
+from pdem.numerics.user_functions import compiled
+from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 MATERIAL, START, END, SHAPE, REGION, MIDDLE, OWN = 0, 1, 2, 3, 4, 12, 13
 """Where parts of a row of parameters begin: material it acts on or -1; times between which it acts [s]; shape of the

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 from pdem.motion.poses import ORIGIN_VELOCITY, ROTATION, SPIN, TRANSLATION, product, rotated
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
-from pdem.foundation.kernel_calls import call_of
 from pdem.motion.placing import (
     CORNERS,
     ROWS,
@@ -23,6 +21,8 @@ from pdem.motion.placing import (
     write_state,
 )
 from pdem.motion.poses import NUMBERS
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.kernel_calls import call_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from pdem.foundation.fused import fused
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.fused import fused
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

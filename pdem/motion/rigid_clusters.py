@@ -18,9 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.clusters import SHAPE, ShapeArrays
-from pdem.foundation.arrays import line_zeros
-from pdem.foundation.geometry_kernels import inlined_geometry, sphere_mass
-from pdem.foundation.kernels import plain, prange, uncounted_kernel
 from pdem.motion.cluster_blocks import (
     BLOCK,
     COLUMNS,
@@ -47,6 +44,9 @@ from pdem.motion.cluster_members import (
 from pdem.motion.integration import FINE, FixedColumns, Motion, StepColumns
 from pdem.motion.inverse_masses import write_sphere_tensor
 from pdem.motion.member_blocks import place_copies, place_members, sum_loads
+from pdem.numerics.arrays import line_zeros
+from pdem.numerics.geometry_kernels import inlined_geometry, sphere_mass
+from pdem.numerics.kernels import plain, prange, uncounted_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
     Quaternion = tuple[float, float, float, float]
     Matrix = tuple[float, float, float, float, float, float, float, float, float]

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pdem.foundation.cache_places import user_name
 from pdem.foundation.processes import ENDED, boot, namespace, state_of
+from pdem.numerics.cache_places import user_name
 
 _PROC = Path("/proc")
 LOCK_FILE = "run.lock"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from pdem.foundation.numba_private import cpu_target
 from pdem.foundation.version import VERSION
+from pdem.numerics.numba_private import cpu_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

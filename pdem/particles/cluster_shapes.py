@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.containers.principal_axes import principal_axes
 from pdem.containers.solid import Solid
-from pdem.foundation.components import components
+from pdem.numerics.components import components
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from pdem.foundation.components import components
 from pdem.foundation.errors import CaseError
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
-from pdem.foundation.vectors import exact_cross3, exact_dot3
+from pdem.numerics.components import components
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.vectors import exact_cross3, exact_dot3
 from pdem.particles import regions
 from pdem.particles.soft_contacts import nearest_on_triangle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]

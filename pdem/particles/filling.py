@@ -12,7 +12,7 @@ from pdem.containers.mesh import Mesh, join_meshes
 from pdem.containers.mesh_splitting import triangle_fans
 from pdem.foundation.errors import CaseError
 from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
-from pdem.foundation.random import keyed_uniform
+from pdem.numerics.random import keyed_uniform
 from pdem.particles import regions
 from pdem.particles.clearance import touching_walls
 

@@ -20,7 +20,7 @@ from pdem.containers.mesh_splitting import triangle_fans
 from pdem.containers.solid import Solid, solid_of
 from pdem.containers.sphere_union import union_of_spheres
 from pdem.foundation.errors import InputError, MeshError
-from pdem.foundation.kernels import kernel
+from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Where particles come in while a case runs: random places in a region, or in the layer behind a face.
 
-A place is keyed by the number of the particle and that of the attempt (`pdem.foundation.random`), so it does not depend
+A place is keyed by the number of the particle and that of the attempt (`pdem.numerics.random`), so it does not depend
 on how many others there are.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pdem.foundation.random import keyed_vectors
+from pdem.numerics.random import keyed_vectors
 from pdem.particles import regions
 from pdem.particles.random_places import PLACE_STREAM, random_places
 from pdem.particles.regions import wrap_positions

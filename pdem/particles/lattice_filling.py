@@ -10,7 +10,7 @@ from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.group import on_each_rank
 from pdem.foundation.errors import CaseError
-from pdem.foundation.random import keyed_vectors
+from pdem.numerics.random import keyed_vectors
 from pdem.particles import regions
 from pdem.particles.clearance import overlapping_pairs
 from pdem.particles.filling import PlacedGroup, fill_count, reaches, require_memory

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pdem.foundation.random import keyed_vectors
+from pdem.numerics.random import keyed_vectors
 from pdem.particles.regions import wrap_positions
 
 REACHES = (1.0, 0.5, 0.25)

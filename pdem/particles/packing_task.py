@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import CaseError
-from pdem.foundation.random import keyed_vectors
+from pdem.numerics.random import keyed_vectors
 from pdem.particles import regions, soft_spheres
 from pdem.particles.clearance import near_triangles, triangle_distance
 from pdem.particles.filling import particle_volumes, reaches

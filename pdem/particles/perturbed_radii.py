@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.random import keyed_uniform
+from pdem.numerics.random import keyed_uniform
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.foundation.random import keyed_vectors
+from pdem.numerics.random import keyed_vectors
 from pdem.particles import regions
 
 if TYPE_CHECKING:

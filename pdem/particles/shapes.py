@@ -11,7 +11,7 @@ import numpy as np
 from pdem.containers.clusters import ShapeArrays
 from pdem.containers.principal_axes import principal_axes
 from pdem.containers.sphere_union import slice_area
-from pdem.foundation.random import keyed_vectors
+from pdem.numerics.random import keyed_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

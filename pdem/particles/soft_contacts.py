@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image
-from pdem.foundation.vectors import exact_dot3
+from pdem.numerics.geometry_kernels import inlined_geometry, nearest_image
+from pdem.numerics.vectors import exact_dot3
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]

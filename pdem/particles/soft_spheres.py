@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
-from pdem.foundation.vectors import exact_dot3
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.vectors import exact_dot3
 from pdem.particles.soft_contacts import DOWNHILL, FORCES, LARGEST, MIXING, TIME_STEP, push_all
 
 if TYPE_CHECKING:

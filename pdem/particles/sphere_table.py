@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.kernels import inlined, kernel
+from pdem.numerics.kernels import inlined, kernel
 from pdem.particles.clearance import octaves
 
 if TYPE_CHECKING:

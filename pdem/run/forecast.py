@@ -17,9 +17,9 @@ from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.energy import terms_of
 from pdem.features.insertions.preflight import inserted_number
 from pdem.features.wall_loads.columns import mean_load_columns
-from pdem.foundation.cache import cache_directory, stored
 from pdem.foundation.fields import state_fields
 from pdem.foundation.files import write_file
+from pdem.numerics.cache import cache_directory, stored
 from pdem.output.contact_snapshots import contact_fields
 from pdem.output.summary import counted, duration, quantity
 from pdem.run.particle_output import snapshot_fields

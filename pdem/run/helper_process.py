@@ -123,7 +123,7 @@ def _exit_with_parent() -> None:
 def helper_environment() -> dict[str, str]:
     """Return the environment of a process that has the modules and the kernel cache of this one, and is no rank."""
     from pdem.engine.ranks import without_launcher
-    from pdem.foundation.cache import cache_environment
+    from pdem.numerics.cache import cache_environment
 
     modules = os.pathsep.join(path or os.getcwd() for path in sys.path)
     return {**without_launcher(os.environ), **cache_environment(), "PYTHONPATH": modules}

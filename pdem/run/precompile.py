@@ -32,9 +32,9 @@ from pdem.engine.state import gather_groups, initial_groups, load_state, local_g
 from pdem.engine.step import SORT_EVERY, list_facets
 from pdem.engine.system import System
 from pdem.engine.wall_output import bodies_of, summed_loads
-from pdem.foundation.cache import is_marked, mark
-from pdem.foundation.thread_pool import set_threads
 from pdem.motion.planned_walls import compile_plan_kernels
+from pdem.numerics.cache import is_marked, mark
+from pdem.numerics.thread_pool import set_threads
 from pdem.run.helper_process import HelperProcess
 from pdem.run.inputs import alone_on_purpose
 

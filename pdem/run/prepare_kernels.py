@@ -11,11 +11,11 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from pdem.engine.ranks import warm_up
-from pdem.foundation.cache import cache_directory
 from pdem.foundation.errors import PdemWarning
-from pdem.foundation.numba_private import warning_of_misfit
 from pdem.foundation.signals import SignalFlag
 from pdem.foundation.terminal import ERRORS
+from pdem.numerics.cache import cache_directory
+from pdem.numerics.numba_private import warning_of_misfit
 from pdem.output.summary import counted
 from pdem.run import precompile
 

@@ -16,7 +16,7 @@ from pdem.features.fields.feature import Fields
 from pdem.features.fields.sampling import present_frame, present_sums
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError
-from pdem.foundation.sums import LIMBS, add_rows, exact_values, normalise
+from pdem.numerics.sums import LIMBS, add_rows, exact_values, normalise
 from pdem.run.coarse_graining import checked_grid
 from pdem.run.contact_columns import gathered_contacts
 

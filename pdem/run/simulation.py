@@ -40,7 +40,7 @@ from pdem.features.sensors.feature import Sensors
 from pdem.foundation.arguments import instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError, PdemWarning
 from pdem.foundation.fields import FIELDS
-from pdem.foundation.thread_pool import set_threads
+from pdem.numerics.thread_pool import set_threads
 from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
 from pdem.run.folder_use import FolderUse

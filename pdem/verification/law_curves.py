@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.foundation.function_trials import place_of
+from pdem.numerics.function_trials import place_of
 from pdem.verification.law_limits import DEEPEST, POINTS, SOFTER, TOUCH, UNLIKE
 from pdem.verification.law_memory import remembering_proofs
 from pdem.verification.law_proof import Proof, functions_of, place_of_part

@@ -13,9 +13,9 @@ from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
-from pdem.foundation.sums import ExactSums
-from pdem.foundation.thread_pool import divided_for
 from pdem.motion.integration import FixedColumns, Motion
+from pdem.numerics.sums import ExactSums
+from pdem.numerics.thread_pool import divided_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pdem.foundation.function_digest import function_within
-from pdem.foundation.function_trials import place_of
+from pdem.numerics.function_digest import function_within
+from pdem.numerics.function_trials import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

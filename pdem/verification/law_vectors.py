@@ -11,10 +11,10 @@ import numpy as np
 
 from pdem.contact.law.check import STEP
 from pdem.contact.law.parts import AdhesionPart, Contact, Load, NormalPart, tuple_type
-from pdem.foundation.function_trials import place_of
-from pdem.foundation.user_functions import compiled
-from pdem.simd.columns import column_reader, column_writer
-from pdem.simd.places import offset
+from pdem.numerics.function_trials import place_of
+from pdem.numerics.simd.columns import column_reader, column_writer
+from pdem.numerics.simd.places import offset
+from pdem.numerics.user_functions import compiled
 from pdem.verification.law_proof import Proof, functions_of
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ import json, sys
 from numba.core.dispatcher import Dispatcher
 from pdem.case.model import Case
 from pdem.cli import main
-from pdem.foundation.kernel_factory import made
+from pdem.numerics.kernel_factory import made
 from pdem.run.precompile import _Laws
 from pdem.run.simulation import Simulation
 from pdem.run import precompile

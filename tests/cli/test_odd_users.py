@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from folders import CASE, PLATE
 
-from pdem.foundation.cache import cache_directory
+from pdem.numerics.cache import cache_directory
 
 pytestmark = pytest.mark.compiles
 

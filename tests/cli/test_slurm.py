@@ -41,7 +41,7 @@ if "PRINT_CORES" in os.environ:
     print("cores", sorted(os.sched_getaffinity(0)), flush=True)
     sys.exit()
 from pdem.cli import main
-from pdem.foundation import cache
+from pdem.numerics import cache
 from pdem.run import precompile
 from pdem.run.simulation import Simulation
 

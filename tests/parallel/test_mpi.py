@@ -66,7 +66,7 @@ def test_node_first_lets_others_wait(communicator, shared_path):
 
 
 def test_warm_up_is_announced_once_then_marked(communicator, shared_path, monkeypatch):
-    monkeypatch.setattr("pdem.foundation.cache.cache_directory", lambda: shared_path)
+    monkeypatch.setattr("pdem.numerics.cache.cache_directory", lambda: shared_path)
     calls, announcements = [], []
     for expected in (True, False):
         cold = warm_up(communicator, lambda: calls.append(1), "a", lambda: announcements.append(1))
@@ -79,7 +79,7 @@ def test_warm_up_is_announced_once_then_marked(communicator, shared_path, monkey
 
 def test_a_warm_up_that_is_stopped_is_not_marked(communicator, shared_path, ranks, monkeypatch):
     """One rank is told to stop while the first of the node compiles; those that wait do not begin."""
-    monkeypatch.setattr("pdem.foundation.cache.cache_directory", lambda: shared_path)
+    monkeypatch.setattr("pdem.numerics.cache.cache_directory", lambda: shared_path)
     calls, flag = [], SignalFlag()
 
     def compile_until_stopped():

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ellipj, ellipk
 
-from pdem.foundation.kernels import kernel
 from pdem.motion.rigid_rotation import angular_velocity, to_body, to_space, turned
+from pdem.numerics.kernels import kernel
 
 AXES = (1.0, 0.0, 0.0, 0.0)
 TOP = (1.0, 1.0 / 2.0, 1.0 / 3.0)  # one over the moments 1, 2, 3

@@ -13,7 +13,7 @@ from cases import GRAIN, RIGID, USUAL, Grains, make_case, simulate
 from pdem.containers.mesh import Mesh
 from pdem.features.collisions.counted import read_collisions
 from pdem.foundation.errors import CaseError, CheckpointError, InputError
-from pdem.foundation.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, narrow_values
+from pdem.numerics.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, narrow_values
 
 R, FRICTION, COEFFICIENT = 0.01, 0.5, 2e-9
 MASS = 1000.0 * 4.0 / 3.0 * math.pi * R**3

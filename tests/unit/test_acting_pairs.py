@@ -8,8 +8,8 @@ import pytest
 from pdem.contact.pairs.acting import PairGeometry, PairSources, gather_forces, write_pairs
 from pdem.contact.pairs.layout import FORCE_ROW
 from pdem.containers.box_shape import BoxShape
-from pdem.foundation import box_images as rows
 from pdem.motion.integration import PACKED, PLACE
+from pdem.numerics import box_images as rows
 
 UPRIGHT = BoxShape.upright(np.zeros(3), np.array([1.0, 1.0, 0.0]))
 LEANING = BoxShape(np.zeros(3), np.ones(3), 1, 0, np.array([0.3, 1.0, 0.0]))

@@ -7,8 +7,8 @@ import ctypes.util
 import numpy as np
 import pytest
 
-from pdem.foundation.c_calls import address_in, address_of, call_c
-from pdem.foundation.kernels import uncounted_serial_kernel
+from pdem.numerics.c_calls import address_in, address_of, call_c
+from pdem.numerics.kernels import uncounted_serial_kernel
 
 LIBRARY = ctypes.util.find_library("c")
 

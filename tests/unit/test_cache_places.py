@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from small_disks import largest_file
 
-from pdem.foundation import cache, cache_places
-from pdem.foundation.cache_places import READ_VARIABLE, CacheWarning, choose
-from pdem.foundation.kernel_cache import KernelCache, KernelFiles
+from pdem.numerics import cache, cache_places
+from pdem.numerics.cache_places import READ_VARIABLE, CacheWarning, choose
+from pdem.numerics.kernel_cache import KernelCache, KernelFiles
 
 KEY = "cpu-python3-numba0-llvmlite0-abc"
 ME = 4000

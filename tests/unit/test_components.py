@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from pdem.containers.mesh_topology import _closer_than
-from pdem.foundation.components import components
+from pdem.numerics.components import components
 from pdem.particles.clearance import near_triangles, triangle_distance
 
 

@@ -14,7 +14,7 @@ from pdem.continuum.grid import GAUSSIAN, LUCY, REACH, grid_of
 from pdem.continuum.items import Actions, Matter
 from pdem.continuum.layout import ROW, SUMS
 from pdem.continuum.sums import CONTACT, MASS, MOMENTUM, MOVING, WALL, field_sums
-from pdem.foundation.thread_pool import divided_for
+from pdem.numerics.thread_pool import divided_for
 
 GRIDS = {
     "cells": ((4, 5, 6), 0.1, 3, (1, 1, 1)),

@@ -17,7 +17,7 @@ from pdem.case.wall_motions import motion_of
 from pdem.containers.mesh import Mesh
 from pdem.containers.solid import solid_of
 from pdem.foundation.errors import CaseError
-from pdem.foundation.sums import LIMBS, ExactSums, exact_values
+from pdem.numerics.sums import LIMBS, ExactSums, exact_values
 
 CASE = """
 [time]

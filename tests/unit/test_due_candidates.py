@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pdem.contact.pairs.due_candidates import OWNED, STEP, largest_coordinate, longest_step, take_longest
 from pdem.contact.pairs.layout import WORK
 from pdem.engine import contact_forces
-from pdem.foundation.kernels import _OPTIONS
 from pdem.motion.integration import PACKED, SIZE
 from pdem.motion.moving_blocks import BLOCK, LONGEST
-from pdem.simd.due_lanes import DUE_LANES, _plain_append, append_due
+from pdem.numerics.kernels import _OPTIONS
+from pdem.numerics.simd.due_lanes import DUE_LANES, _plain_append, append_due
 
 SEEDS = st.integers(0, 2**32 - 1)
 

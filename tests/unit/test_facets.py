@@ -216,7 +216,7 @@ import sys
 import numpy as np
 from pdem.containers.mesh import Mesh
 from pdem.detection.facets import FacetSearch
-from pdem.foundation.thread_pool import set_threads, threads
+from pdem.numerics.thread_pool import set_threads, threads
 set_threads(int(sys.argv[1]))
 assert threads() == int(sys.argv[1])
 generator = np.random.default_rng(13)

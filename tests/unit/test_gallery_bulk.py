@@ -11,7 +11,7 @@ import pytest
 from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.foundation.errors import InputError
-from pdem.foundation.random import keyed_uniform, keyed_vectors
+from pdem.numerics.random import keyed_uniform, keyed_vectors
 from pdem.verification.study import Notebook
 from validation.gallery import (
     beverloo,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pdem.foundation.garbage import no_search_for_garbage
+from pdem.numerics.garbage import no_search_for_garbage
 
 ROOT = Path(__file__).resolve().parents[2]
 

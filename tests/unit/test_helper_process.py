@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pdem.foundation.cache import cache_directory
 from pdem.foundation.signals import SignalFlag
+from pdem.numerics.cache import cache_directory
 from pdem.run import helper_process
 from pdem.run.helper_process import HelperProcess
 

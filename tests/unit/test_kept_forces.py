@@ -11,7 +11,7 @@ from pdem.contact.pairs import contacts, history_storage
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.kept_forces import keep_forces, kept_forces, present_forces
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 ROWS, GHOSTS = 1500, 100
 

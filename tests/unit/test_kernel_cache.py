@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from pdem.foundation import cache, kernel_cache
-from pdem.foundation.cache_places import choose
-from pdem.foundation.kernel_cache import KernelFiles
 from pdem.foundation.machine import has_openmp
+from pdem.numerics import cache, kernel_cache
+from pdem.numerics.cache_places import choose
+from pdem.numerics.kernel_cache import KernelFiles
 
 ROOT = Path(__file__).resolve().parents[2]
-SHOW = "from pdem.foundation.cache import cache_directory; print(cache_directory())"
+SHOW = "from pdem.numerics.cache import cache_directory; print(cache_directory())"
 CHOICES = ("NUMBA_CACHE_DIR", "PDEM_CACHE_DIR", "XDG_CACHE_HOME", "NUMBA_NUM_THREADS", "PYTHONWARNINGS")
 
 
@@ -54,8 +54,8 @@ def test_a_home_that_cannot_be_written_is_replaced_with_a_warning(tmp_path):
 
 SUBFOLDERS = """
 import sys
-import pdem.foundation.kernels, pdem.contact
-from pdem.foundation.kernel_cache import KernelFolder
+import pdem.numerics.kernels, pdem.contact
+from pdem.numerics.kernel_cache import KernelFolder
 for path in (pdem.contact.__file__, sys.argv[0]):
     print(KernelFolder.get_suitable_cache_subpath(path))
 """
@@ -121,7 +121,7 @@ def test_marks_are_per_tag(tmp_path, monkeypatch):
 
 RACE = """
 import sys, time
-from pdem.foundation.kernel_cache import KernelFiles
+from pdem.numerics.kernel_cache import KernelFiles
 store = KernelFiles(sys.argv[1], "kernel", "stamp")
 unguarded_load = store._load_index
 def slow_load():
@@ -186,8 +186,8 @@ def test_machine_code_is_there_before_the_index_names_it(tmp_path, monkeypatch):
 THREADS = """
 import numpy as np
 from pdem.foundation.errors import LaunchError
-from pdem.foundation.kernels import prange, threaded_kernel
-from pdem.foundation.thread_pool import set_threads, threads
+from pdem.numerics.kernels import prange, threaded_kernel
+from pdem.numerics.thread_pool import set_threads, threads
 
 @threaded_kernel
 def doubled(values, result):
@@ -237,7 +237,7 @@ def test_threads_can_be_changed_up_to_the_pool(counts, given, pool, tmp_path):
 )
 def test_threads_wait_asleep_where_there_are_more_than_cores(crowded, given, asleep):
     script = (
-        "import os; from pdem.foundation.thread_pool import set_threads\n"
+        "import os; from pdem.numerics.thread_pool import set_threads\n"
         f"set_threads(2, crowded={crowded}); print(os.environ.get('OMP_WAIT_POLICY', ''))"
     )
     kept = {

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.foundation.kernels import _OPTIONS
-from pdem.simd.listed_rows import (
+from pdem.numerics.kernels import _OPTIONS
+from pdem.numerics.simd.listed_rows import (
     GROUP,
     columns_to_listed_rows,
     listed_rows_to_columns,
 )
-from pdem.simd.transposition import LANES, ROWS
+from pdem.numerics.simd.transposition import LANES, ROWS
 
 WIDTH, STRIDE, MANY = 15, 24, 40
 GROUPS = ROWS, LANES

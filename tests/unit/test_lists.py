@@ -18,7 +18,7 @@ from pdem.containers.records import PairRecords
 from pdem.detection import grid_kernels, neighbours
 from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import NearPairs
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 
 def pairs_of(rng: np.random.Generator, rows: int, share: float) -> NearPairs:

@@ -13,7 +13,7 @@ from pdem.contact.walls.evaluate import LOADS, NARROW
 from pdem.contact.walls.step_loads import LoadsSoFar, StepLoads
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
-from pdem.foundation.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window
+from pdem.numerics.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window
 
 R, STEP, EVERY = 0.01, 1e-5, 37
 MOTIONS = {

@@ -12,9 +12,9 @@ from pdem.contact.pairs.due_candidates import PATHS
 from pdem.contact.pairs.force_sums import order_row
 from pdem.contact.pairs.layout import FORCE_AND_RESISTANCE_ROW, FORCE_ROW
 from pdem.detection.neighbours import sort_row
-from pdem.foundation.kernels import _OPTIONS
-from pdem.simd.prefetch import fetch
-from pdem.simd.row_sums import sum_loads
+from pdem.numerics.kernels import _OPTIONS
+from pdem.numerics.simd.prefetch import fetch
+from pdem.numerics.simd.row_sums import sum_loads
 
 
 @numba.njit(**_OPTIONS)

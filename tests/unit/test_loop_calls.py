@@ -7,9 +7,9 @@ import sys
 
 SCRIPT = """
 import numpy as np
-from pdem.foundation.kernels import prange, threaded_kernel
-from pdem.foundation.thread_pool import set_threads
-from pdem.foundation.loop_calls import has_clock, read_loop_ticks
+from pdem.numerics.kernels import prange, threaded_kernel
+from pdem.numerics.thread_pool import set_threads
+from pdem.numerics.loop_calls import has_clock, read_loop_ticks
 
 set_threads(3)
 

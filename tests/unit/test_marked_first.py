@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.foundation.kernels import _OPTIONS
-from pdem.simd.marked_first import MOST, _plain, marked_first
+from pdem.numerics.kernels import _OPTIONS
+from pdem.numerics.simd.marked_first import MOST, _plain, marked_first
 
 
 @numba.njit(**_OPTIONS)

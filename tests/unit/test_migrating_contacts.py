@@ -15,7 +15,7 @@ from pdem.containers.records import PairRecords
 from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.id_sets import rows_among
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 RANKS = 3
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.foundation.kernels import kernel
 from pdem.motion import moving_blocks as blocks
 from pdem.motion.integration import FINE, LOST, PACKED, STALE, FixedColumns, Motion, Travel, move
 from pdem.motion.moving_box import MovingBox, Rates
+from pdem.numerics.kernels import kernel
 
 FREE = np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
 GRAVITY = np.array([0.1, 0.0, -9.81])

@@ -13,11 +13,11 @@ from decomposition.layers import extents_of_levels, may_meet, with_levels_below
 from decomposition.repeats import Repeats
 from pdem.containers.box_shape import BoxShape
 from pdem.detection.hgrid import HierarchicalGrid
-from pdem.foundation import box_images
-from pdem.foundation.kernels import kernel
-from pdem.foundation.vectors import exact_dot3, row3
 from pdem.motion.displacement import FREQUENCY, LOWER, PERIOD
 from pdem.motion.moving_box import EVERY, MovingBox, Rates
+from pdem.numerics import box_images
+from pdem.numerics.kernels import kernel
+from pdem.numerics.vectors import exact_dot3, row3
 
 RATES = Rates((-0.4, 0.3, 0.1), 1.5)
 AXES = [(v, g) for v in range(3) for g in range(3) if v != g]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pdem.foundation import numba_private
+from pdem.numerics import numba_private
 from pdem.run import prepare_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +21,7 @@ codegen.CodeLibraryOfLater = codegen.JITCodeLibrary
 del codegen.JITCodeLibrary
 """
 TRIED = """
-from pdem.foundation import numba_private, numba_trial
+from pdem.numerics import numba_private, numba_trial
 print(numba_private.misfit())
 print(numba_trial.try_kernels(False))
 """
@@ -126,9 +126,9 @@ def test_without_private_parts_the_bits_are_the_same():
 
 
 @pytest.mark.parametrize(
-    "first", ["pdem.output.provenance", "pdem.run.same_on_ranks", "pdem.foundation.kernels"]
+    "first", ["pdem.output.provenance", "pdem.run.same_on_ranks", "pdem.numerics.kernels"]
 )
 def test_the_processor_is_the_same_whatever_is_imported_first(first):
     """The compiler reads the features once, when it is made: a rank that asked too early compiled other kernels."""
     ask = "from pdem.output.provenance import provenance; print(provenance()['processor_features'])"
-    assert python(f"import {first}\n{ask}") == python(f"import pdem.foundation.kernels\n{ask}")
+    assert python(f"import {first}\n{ask}") == python(f"import pdem.numerics.kernels\n{ask}")

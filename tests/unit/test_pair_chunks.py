@@ -20,10 +20,10 @@ from pdem.contact.pairs.history_storage import HistoryStorage
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
-from pdem.foundation.kernels import plain
-from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FINE, PACKED, SIZE, Motion, StepColumns, drift
-from pdem.simd.due_lanes import ALWAYS, DUE_LANES
+from pdem.numerics.kernels import plain
+from pdem.numerics.simd.due_lanes import ALWAYS, DUE_LANES
+from pdem.numerics.sums import ExactSums
 
 
 def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None, size=CHUNK):

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cases import Grains, make_case
-from pdem.foundation import cache
+from pdem.numerics import cache
 from pdem.run import precompile, prepare_kernels
 from pdem.run.simulation import Simulation
 

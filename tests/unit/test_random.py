@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.foundation.random import keyed_bits, keyed_uniform, keyed_vectors
+from pdem.numerics.random import keyed_bits, keyed_uniform, keyed_vectors
 
 PINNED = [16660927147592978422, 17438876436730938857, 17105171168711934036]
 MANY = np.arange(200_000)

@@ -14,8 +14,8 @@ from pdem.containers.exchange import FAILURE, Alone, calls_without
 from pdem.engine import contact_forces, same_lists
 from pdem.features.wear.feature import Wear
 from pdem.foundation.errors import BlowUpError
-from pdem.foundation.kernel_calls import PythonCall, ask_python, call_kernel, call_of
-from pdem.foundation.kernels import kernel, prange, uncounted_kernel, uncounted_serial_kernel
+from pdem.numerics.kernel_calls import PythonCall, ask_python, call_kernel, call_of
+from pdem.numerics.kernels import kernel, prange, uncounted_kernel, uncounted_serial_kernel
 
 
 @pytest.fixture

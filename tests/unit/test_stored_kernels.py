@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 INNER = """
-from pdem.foundation.kernels import kernel
+from pdem.numerics.kernels import kernel
 
 @kernel
 def doubled(value):
@@ -21,7 +21,7 @@ def doubled(value):
 
 OUTER = """
 from inner import doubled
-from pdem.foundation.kernels import kernel
+from pdem.numerics.kernels import kernel
 
 @kernel
 def doubled_twice(value):
@@ -80,7 +80,7 @@ def test_a_stored_kernel_becomes_part_of_one_that_is_compiled_later(modules):
 
 SUMMED = """
 import numpy as np
-from pdem.foundation.kernels import kernel
+from pdem.numerics.kernels import kernel
 
 @kernel
 def mean(values):
@@ -99,7 +99,7 @@ def test_a_stored_kernel_needs_none_of_the_modules_whose_functions_became_part_o
 
 
 HASHED = """
-from pdem.foundation.kernels import kernel
+from pdem.numerics.kernels import kernel
 
 @kernel
 def hashed(text):

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pdem.foundation.sums import ExactSums, exact_values
+from pdem.numerics.sums import ExactSums, exact_values
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TIE = 2.0**53

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.foundation.kernels import _OPTIONS
-from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
+from pdem.numerics.kernels import _OPTIONS
+from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 
 LENGTH, STRIDE = 14, 9
 BRING = {count: rows_to_columns(count, STRIDE) for count in (2, 4, 12)}

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
-from pdem.foundation.random import keyed_vectors
+from pdem.numerics.random import keyed_vectors
 from pdem.run.simulation import Simulation
 from pdem.verification.study import Study, Table, at_most
 

@@ -52,8 +52,8 @@ from pdem.contact.geometry.scratch_columns import (
 )
 from pdem.contact.geometry.sphere_facet import nearest_within
 from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import inlined
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
     import numpy as np

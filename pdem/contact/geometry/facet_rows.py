@@ -16,7 +16,7 @@ from pdem.contact.geometry.scratch_columns import (
     ON_FACET,
     REAL_COLUMNS,
 )
-from pdem.foundation.kernels import inlined
+from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
     import numpy as np

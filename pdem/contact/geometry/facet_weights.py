@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.geometry.scratch_columns import ON_EDGE, ON_FACET
 from pdem.contact.geometry.sphere_facet import edge_side, nearest_on_outline
-from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.numerics.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
     import numpy as np

@@ -32,7 +32,7 @@ from pdem.contact.geometry.scratch_columns import (
 )
 from pdem.contact.geometry.solid_cells import edge_coefficient, faces, vertex_coefficient
 from pdem.contact.geometry.sphere_facet import from_edge, from_vertex
-from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np

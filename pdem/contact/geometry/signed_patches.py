@@ -12,7 +12,7 @@ from pdem.contact.geometry.signed_cells import count_cells, feature_of
 from pdem.contact.geometry.signed_pieces import REDUCED, STATE, drop_repeated_pieces, join_pieces
 from pdem.contact.geometry.solid_cells import side_of_body
 from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
-from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,7 @@ from pdem.contact.geometry.scratch_columns import (
 from pdem.contact.geometry.signed_cells import count_feature
 from pdem.contact.geometry.sphere_facet import from_edge, from_vertex, nearest_within
 from pdem.contact.geometry.surface_arrays import Sphere
-from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.geometry.double_hierarchy import OUTPUT_FULL, nominate, write_nominated
 from pdem.contact.geometry.signed_patches import sum_patches
-from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     from pdem.contact.geometry.signed_patches import Powers

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.geometry.scratch_columns import DISTANCE, FACET, FEATURE, KIND, ON_EDGE, ON_VERTEX
 from pdem.contact.geometry.sphere_facet import edge_side, from_vertex, plane_height
-from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np

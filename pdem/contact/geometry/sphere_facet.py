@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.geometry.scratch_columns import ON_EDGE, ON_FACET, ON_VERTEX
 from pdem.contact.geometry.surface_arrays import Sphere
-from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
-from pdem.foundation.arrays import line_zeros
+from pdem.numerics.arrays import line_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

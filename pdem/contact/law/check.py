@@ -14,8 +14,8 @@ from pdem.contact.law.parts import (
     fields_of,
     tuple_type,
 )
-from pdem.foundation.function_digest import function_within
-from pdem.foundation.function_trials import check_compiles, check_values
+from pdem.numerics.function_digest import function_within
+from pdem.numerics.function_trials import check_compiles, check_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable

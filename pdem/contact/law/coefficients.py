@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.parts import fields_of, tuple_type
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.simd.columns import column_reader
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.simd.columns import column_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

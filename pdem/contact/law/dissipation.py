@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
-    from pdem.foundation.sums import ExactSums
+    from pdem.numerics.sums import ExactSums
 
 
 ENDED = (

@@ -9,11 +9,11 @@ import numpy as np
 
 from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.contact_law import BASE, BLOCK, OVERLAP
-from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
-from pdem.foundation.kernels import inlined
-from pdem.foundation.user_functions import compiled
-from pdem.foundation.vectors import dot3
-from pdem.simd.columns import column_reader, column_writer
+from pdem.numerics.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.columns import column_reader, column_writer
+from pdem.numerics.user_functions import compiled
+from pdem.numerics.vectors import dot3
 
 if TYPE_CHECKING:
     from collections.abc import Callable

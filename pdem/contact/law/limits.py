@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.law.constant_torque import ROLLING_SHARE
 from pdem.contact.law.parts import TINY
-from pdem.foundation.kernels import inlined
-from pdem.foundation.vectors import square_root
+from pdem.numerics.kernels import inlined
+from pdem.numerics.vectors import square_root
 
 if TYPE_CHECKING:
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 
 @inlined

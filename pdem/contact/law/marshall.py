@@ -21,7 +21,7 @@ from pdem.contact.law.rotation import DAMPING_RATIO, resistance_energies, stable
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Pair, Step
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 
 def torque(

@@ -32,7 +32,7 @@ from pdem.contact.law.rolling_spring import ROLLING_SPRING
 from pdem.contact.law.rotation import resistance_energies
 from pdem.contact.law.spring_dashpot_slider import ROLLING_SDS, TWISTING_SDS
 from pdem.foundation.errors import InputError, name_hint
-from pdem.foundation.function_digest import digest_of
+from pdem.numerics.function_digest import digest_of
 
 if TYPE_CHECKING:
     from typing import Unpack

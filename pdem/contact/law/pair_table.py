@@ -39,7 +39,7 @@ class ContactParameters(NamedTuple):
     tensors : array
         Inverse mass tensors of particles by row, flat, see `pdem.motion.inverse_masses`; empty without clusters.
     images : (ROWS, 3) array or None
-        Of a box that deforms, at the end of the step; see `pdem.foundation.box_images`.
+        Of a box that deforms, at the end of the step; see `pdem.numerics.box_images`.
     sums : tuple of 2
         Fields of `pdem.contact.pairs.box_sums.BoxSums`, of a box that deforms.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.elastic import stiffness_of
-from pdem.foundation.kernel_factory import inlined_closure
+from pdem.numerics.kernel_factory import inlined_closure
 
 if TYPE_CHECKING:
     import numpy as np

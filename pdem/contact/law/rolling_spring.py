@@ -30,7 +30,7 @@ from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, tor
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Pair, Step
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 ROLLING_INERTIA = 3.5
 """Inertia of a sphere that rolls over that about its centre: 1.4 / 0.4."""

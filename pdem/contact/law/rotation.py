@@ -14,7 +14,7 @@ from pdem.contact.law.parts import WORST_ROTATION, Energy, Key
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Step
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 
 TORQUE_FRICTION = Key("friction", "", "Largest torque over normal force and effective radius.", at_least=0.0)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pdem.contact.law.parts import Contact, Load, Pair, Step
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 
 def limited_rolling(

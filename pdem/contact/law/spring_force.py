@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.contact.law.parts import TINY, WORST_ROTATION
-from pdem.foundation.kernels import inlined
-from pdem.foundation.vectors import square_root
+from pdem.numerics.kernels import inlined
+from pdem.numerics.vectors import square_root
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Step
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 
 class Spring(NamedTuple):

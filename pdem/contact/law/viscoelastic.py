@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.law.elastic import elastic_of, onset_of
 from pdem.contact.law.parts import TINY
-from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly
-from pdem.foundation.vectors import square_root
+from pdem.numerics.kernel_factory import inlined_closure, inlined_exactly
+from pdem.numerics.vectors import square_root
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.parts import Contact, Step
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 
 class Before(NamedTuple):

@@ -6,16 +6,16 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.pairs.stages import shortest_way
-from pdem.foundation.box_images import images_in
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import prange, uncounted_kernel
 from pdem.motion.integration import PACKED, PLACE
+from pdem.numerics.box_images import images_in
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import prange, uncounted_kernel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -58,7 +58,7 @@ class PairSources(NamedTuple):
     period, inverse : (3,) arrays
         Of the box, 0 of axes that are not periodic [m, 1/m].
     images : array or None
-        See `pdem.foundation.box_images`; None for a box that does not deform.
+        See `pdem.numerics.box_images`; None for a box that does not deform.
     """
 
     candidate: NDArray[np.int32]

@@ -179,7 +179,7 @@ class StepParameters(NamedTuple):
     period, frequency : (3,) arrays
         Length of periodic axes [m], 0 on open ones, and its inverse or 0.
     images : (ROWS, 3) array or None
-        In place of these if the box deforms, see `pdem.foundation.box_images`.
+        In place of these if the box deforms, see `pdem.numerics.box_images`.
     ways, limbs : arrays or None
         What is summed over contacts in a box that deforms, see `pdem.contact.pairs.box_sums.BoxSums`.
     """

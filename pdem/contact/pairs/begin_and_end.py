@@ -17,11 +17,11 @@ from pdem.contact.pairs.layout import BLOCK, STATE
 from pdem.contact.pairs.runs import FREE_FORCE, FREE_FORCE_END, FREE_HISTORY, FREE_HISTORY_END
 from pdem.contact.pairs.stages import APART, TOO_DEEP
 from pdem.contact.pairs.stretched import lasts_of
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.foundation.kernels import inlined
-from pdem.simd.due_lanes import ALWAYS, NEVER
-from pdem.simd.places import offset
-from pdem.simd.transposition import LANES, whole_lanes
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.due_lanes import ALWAYS, NEVER
+from pdem.numerics.simd.places import offset
+from pdem.numerics.simd.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
     import numpy as np

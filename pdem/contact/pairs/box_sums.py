@@ -24,10 +24,10 @@ from pdem.contact.pairs.layout import (
     STRIDE,
     history_column,
 )
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.foundation.sums import LIMBS, add_part
-from pdem.foundation.vectors import exact_dot3, get3
-from pdem.simd.places import ROW, offset
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.sums import LIMBS, add_part
+from pdem.numerics.vectors import exact_dot3, get3
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ from pdem.contact.law.carried_liquid import DRY, LEAST, given, limited, pair_sha
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK
-from pdem.foundation.geometry_kernels import geometry_kernel
-from pdem.foundation.kernels import plain
+from pdem.numerics.geometry_kernels import geometry_kernel
+from pdem.numerics.kernels import plain
 
 if TYPE_CHECKING:
     from typing import Any

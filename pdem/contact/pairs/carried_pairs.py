@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection import id_table, neighbours
-from pdem.foundation.arrays import lengthened, with_spare
 from pdem.foundation.id_sets import rows_among
+from pdem.numerics.arrays import lengthened, with_spare
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from pdem.contact.pairs.arguments import Candidates, Kick, Rows
 from pdem.contact.pairs.force_sums import total_force
 from pdem.containers.clusters import ShapeArrays
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.motion.cluster_blocks import ClusterArrays, Members
 from pdem.motion.integration import FINE, FixedColumns, Motion
 from pdem.motion.member_blocks import add_loads, clear_loads, put_load, row_of
 from pdem.motion.rigid_clusters import block_of, first_block, move_block, present_block
-from pdem.simd.transposition import whole_rows
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import inlined, prange, uncounted_kernel
+from pdem.numerics.simd.transposition import whole_rows
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,15 +19,15 @@ from pdem.contact.pairs.readings import PairReadings
 from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
-from pdem.foundation.arrays import line_zeros, room_for, with_spare
 from pdem.foundation.fields import Ghosted, ghosted_fields
-from pdem.foundation.kernels import plain
-from pdem.foundation.thread_pool import threads
 from pdem.motion.carriers import Loads
 from pdem.motion.fixed_particles import HeldRows
 from pdem.motion.integration import FINE, PACKED, pack, unpack
-from pdem.simd.marked_first import MOST
-from pdem.simd.transposition import LANES
+from pdem.numerics.arrays import line_zeros, room_for, with_spare
+from pdem.numerics.kernels import plain
+from pdem.numerics.simd.marked_first import MOST
+from pdem.numerics.simd.transposition import LANES
+from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Kick, StepParameters
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
-    from pdem.foundation.kernel_calls import Call
-    from pdem.foundation.sums import ExactSums
+    from pdem.numerics.kernel_calls import Call
+    from pdem.numerics.sums import ExactSums
 
 _MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
 

@@ -18,15 +18,15 @@ import numpy as np
 from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.contact.pairs.layout import BLOCK, RADIUS_I, RADIUS_J, WAIT, WORK, X_I, X_J
 from pdem.contact.pairs.stages import distance_vector, limits_of
-from pdem.foundation.arrays import with_spare
-from pdem.foundation.box_images import images_in
-from pdem.foundation.kernels import inlined, kernel
-from pdem.foundation.vectors import dot3, square_root
 from pdem.motion.integration import PACKED, PLACE, SPEED
 from pdem.motion.moving_blocks import LONGEST
-from pdem.simd.due_lanes import DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due, make_due
-from pdem.simd.listed_rows import GROUP, listed_rows_to_columns
-from pdem.simd.places import ROW, offset
+from pdem.numerics.arrays import with_spare
+from pdem.numerics.box_images import images_in
+from pdem.numerics.kernels import inlined, kernel
+from pdem.numerics.simd.due_lanes import DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due, make_due
+from pdem.numerics.simd.listed_rows import GROUP, listed_rows_to_columns
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.vectors import dot3, square_root
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -62,11 +62,11 @@ from pdem.contact.pairs.stages import (
     gather_particles,
     member_masses,
 )
-from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
-from pdem.foundation.kernels import inlined, prange
 from pdem.motion.integration import FINE, prefetch_row
-from pdem.simd.prefetch import LINE, fetch
-from pdem.simd.transposition import whole_lanes
+from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
+from pdem.numerics.kernels import inlined, prange
+from pdem.numerics.simd.prefetch import LINE, fetch
+from pdem.numerics.simd.transposition import whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -281,7 +281,7 @@ def pair_kernel(law: ContactLaw) -> Any:
     before a chunk for whose contacts it has no room.
 
     Its arguments are `runs`, shape (workers, RUN), see `RUN`; those of `pdem.contact.pairs.arguments` as plain tuples
-    of their fields (`pdem.foundation.kernels.plain`); and an array for the columns of `BLOCK` contacts of each worker
+    of their fields (`pdem.numerics.kernels.plain`); and an array for the columns of `BLOCK` contacts of each worker
     between two stages, or of particles that are advanced.
     """
     evaluate_chunks, width = chunks_of(law), law.columns

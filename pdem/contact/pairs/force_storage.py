@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdem.contact.pairs.layout import BLOCK
-from pdem.foundation.arrays import lengthened, line_zeros, with_spare
+from pdem.numerics.arrays import lengthened, line_zeros, with_spare
 
 
 class ForceStorage:

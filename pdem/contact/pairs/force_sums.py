@@ -10,19 +10,19 @@ from pdem.contact.pairs.arguments import Candidates, Kick, ParticleArrays, Rows
 from pdem.contact.pairs.history_kernels import UNORDERED
 from pdem.contact.pairs.layout import WORK
 from pdem.detection.neighbours import sort_row
-from pdem.foundation.kernels import inlined, prange, uncounted_kernel
-from pdem.foundation.vectors import put3
-from pdem.foundation.workers import share_of
 from pdem.motion.integration import FINE, FixedColumns, Motion, Travel, move, unpack_particle
 from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
-from pdem.simd.marked_first import MOST, marked_first
-from pdem.simd.places import ROW, offset
-from pdem.simd.row_sums import sum_loads
+from pdem.numerics.kernels import inlined, prange, uncounted_kernel
+from pdem.numerics.simd.marked_first import MOST, marked_first
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.row_sums import sum_loads
+from pdem.numerics.vectors import put3
+from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 _STRIDE = np.uint64(BLOCK)
 

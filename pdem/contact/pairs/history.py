@@ -8,8 +8,8 @@ import numpy as np
 
 from pdem.contact.law.contact_law import OVERLAP, UNKNOWN
 from pdem.contact.pairs.layout import BLOCK
-from pdem.foundation.kernels import inlined
-from pdem.simd.prefetch import LINE, fetch
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.prefetch import LINE, fetch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

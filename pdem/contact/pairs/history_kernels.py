@@ -12,10 +12,10 @@ import numpy as np
 
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK
-from pdem.foundation.kernels import inlined, prange, threaded_kernel
-from pdem.simd.due_lanes import ALWAYS, NEVER
-from pdem.simd.places import offset
-from pdem.simd.transposition import LANES, whole_lanes
+from pdem.numerics.kernels import inlined, prange, threaded_kernel
+from pdem.numerics.simd.due_lanes import ALWAYS, NEVER
+from pdem.numerics.simd.places import offset
+from pdem.numerics.simd.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,8 +13,8 @@ from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, SPARE
 from pdem.contact.pairs.layout import BLOCK, WORK, force_row_of
 from pdem.contact.pairs.runs import FREE_FORCE, FREE_HISTORY, RUN, plan_runs, resume_runs
-from pdem.foundation.arrays import lengthened, line_zeros, with_spare
-from pdem.simd.transposition import LANES
+from pdem.numerics.arrays import lengthened, line_zeros, with_spare
+from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

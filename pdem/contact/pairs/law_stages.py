@@ -47,19 +47,19 @@ from pdem.contact.pairs.layout import (
     history_column,
     history_place,
 )
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.foundation.kernels import inlined
-from pdem.foundation.user_functions import compiled
-from pdem.foundation.vectors import cross3, dot3, get3, put3, scale3
-from pdem.simd.columns import column_reader, column_writer
-from pdem.simd.places import offset
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.columns import column_reader, column_writer
+from pdem.numerics.simd.places import offset
+from pdem.numerics.user_functions import compiled
+from pdem.numerics.vectors import cross3, dot3, get3, put3, scale3
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.parts import ResistancePart, TangentialPart
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 H_OVERLAP, H_NORMAL, H_VELOCITY_X = history_place(OVERLAP), history_place(1), history_place(2)
 

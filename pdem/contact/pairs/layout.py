@@ -43,10 +43,10 @@ import numpy as np
 
 from pdem.contact.law.contact_law import BLOCK as BLOCK
 from pdem.contact.law.contact_law import MOST_COEFFICIENTS
-from pdem.foundation.kernels import inlined
 from pdem.motion.integration import PACKED
 from pdem.motion.moving_blocks import COLUMNS
-from pdem.simd.places import ROW, offset
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.places import ROW, offset
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw

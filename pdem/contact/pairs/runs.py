@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.kernels import inlined, kernel
-from pdem.foundation.sums import PART, add_part
-from pdem.foundation.workers import share_of
+from pdem.numerics.kernels import inlined, kernel
+from pdem.numerics.sums import PART, add_part
+from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
     import numpy as np

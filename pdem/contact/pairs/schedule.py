@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.pairs.history_kernels import chunk_of, chunk_range
-from pdem.foundation.kernels import kernel, prange, threaded_kernel
+from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

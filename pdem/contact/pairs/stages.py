@@ -54,22 +54,22 @@ from pdem.contact.pairs.layout import (
     X_J,
     force_row_of,
 )
-from pdem.foundation.box_images import frame3, images_in, nearest_in_frame, nearest_motion, nearest_way, power
-from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.foundation.kernels import inlined
-from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
 from pdem.motion.integration import PACKED
 from pdem.motion.inverse_masses import inverse_mass_along
-from pdem.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
-from pdem.simd.places import ROW, offset
+from pdem.numerics.box_images import frame3, images_in, nearest_in_frame, nearest_motion, nearest_way, power
+from pdem.numerics.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.vectors import cross3, dot3, get3, minus3, put3, square_root
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates, Contacts, StepParameters
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 APART, TOO_DEEP = 1.0, 2.0
 """In the column `STATE` of contacts that touch no more, and of those that overlap by more than the limit."""
@@ -83,7 +83,7 @@ def shortest_way(
 ) -> Vector:
     """Return the way from a centre to the nearest image of another, for that to any [m].
 
-    `images` are those of `pdem.foundation.box_images.images_in`.
+    `images` are those of `pdem.numerics.box_images.images_in`.
     """
     if images is not None:
         return nearest_way(d, images)

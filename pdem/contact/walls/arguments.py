@@ -60,7 +60,7 @@ class WallParameters(NamedTuple):
     tensors : array
         Inverse mass tensors of particles by row, flat; empty without clusters.
     images : (ROWS, 3) array or None
-        Of a box that deforms, see `pdem.foundation.box_images`.
+        Of a box that deforms, see `pdem.numerics.box_images`.
     """
 
     dt: float

@@ -9,8 +9,8 @@ import numpy as np
 from pdem.contact.law.carried_liquid import DRY, LEAST, WALL_SHARE, given, limited
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.pairs.carried_liquid import Formed
-from pdem.foundation.geometry_kernels import geometry_kernel
-from pdem.foundation.kernels import plain
+from pdem.numerics.geometry_kernels import geometry_kernel
+from pdem.numerics.kernels import plain
 
 if TYPE_CHECKING:
     from typing import Any

@@ -33,11 +33,11 @@ from pdem.detection import id_table
 from pdem.detection.facets import FacetSearch
 from pdem.detection.facets_of_images import join_lists
 from pdem.detection.neighbours import ALL_STAY
-from pdem.foundation.arrays import room_for, with_spare
-from pdem.foundation.kernels import plain
-from pdem.foundation.sums import ExactSums
-from pdem.foundation.thread_pool import threads
-from pdem.simd.due_lanes import DUE_LANES, make_due
+from pdem.numerics.arrays import room_for, with_spare
+from pdem.numerics.kernels import plain
+from pdem.numerics.simd.due_lanes import DUE_LANES, make_due
+from pdem.numerics.sums import ExactSums
+from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
     from pdem.detection.facet_tree import FacetTree
     from pdem.detection.facets_of_images import Images
-    from pdem.foundation.kernel_calls import Call
     from pdem.motion.walls import MovingWalls
+    from pdem.numerics.kernel_calls import Call
 
     Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 

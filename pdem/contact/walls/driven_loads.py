@@ -13,9 +13,9 @@ import numpy as np
 from pdem.contact.geometry.surface_arrays import POINT
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.resistance import against, resistance_of
-from pdem.foundation.geometry_kernels import sphere_mass
-from pdem.foundation.kernel_factory import versioned_kernel
-from pdem.foundation.sums import LIMBS, add_exactly, normalise
+from pdem.numerics.geometry_kernels import sphere_mass
+from pdem.numerics.kernel_factory import versioned_kernel
+from pdem.numerics.sums import LIMBS, add_exactly, normalise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

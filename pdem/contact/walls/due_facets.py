@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.pairs.due_candidates import MARGIN, ROUNDING, STEP
-from pdem.foundation.kernels import inlined
 from pdem.motion.integration import prefetch_row
-from pdem.simd.due_lanes import ALWAYS, DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due
-from pdem.simd.places import ROW, offset
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.due_lanes import ALWAYS, DUE_LANES, ROUNDED_DOWN, ROUNDED_UP, append_due
+from pdem.numerics.simd.places import ROW, offset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -33,12 +33,12 @@ from pdem.contact.walls.stages import (
     scatter_wall_forces,
     wall_member_masses,
 )
-from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
-from pdem.foundation.kernels import inlined, kernel, prange
-from pdem.foundation.sums import NARROW_BELOW, NARROW_LARGEST, WIDE_BELOW, add_in_window
-from pdem.foundation.workers import share_of
 from pdem.motion.surfaces import SPIN as SURFACE_SPIN
-from pdem.simd.transposition import whole_lanes
+from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
+from pdem.numerics.kernels import inlined, kernel, prange
+from pdem.numerics.simd.transposition import whole_lanes
+from pdem.numerics.sums import NARROW_BELOW, NARROW_LARGEST, WIDE_BELOW, add_in_window
+from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

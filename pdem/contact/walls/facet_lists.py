@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from pdem.contact.walls.arguments import NearFacets, WallWork
 from pdem.contact.walls.search import ENDED
-from pdem.foundation.kernels import kernel
-from pdem.foundation.sums import add_exactly
-from pdem.foundation.workers import share_of
-from pdem.simd.due_lanes import ALWAYS, NEVER
+from pdem.numerics.kernels import kernel
+from pdem.numerics.simd.due_lanes import ALWAYS, NEVER
+from pdem.numerics.sums import add_exactly
+from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
     from pdem.contact.walls.arguments import WallRecord

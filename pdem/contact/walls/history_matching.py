@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_OVERLAP
 from pdem.contact.law.contact_law import OVERLAP
-from pdem.foundation.kernels import inlined
+from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
     import numpy as np

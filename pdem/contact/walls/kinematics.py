@@ -18,12 +18,12 @@ from pdem.contact.walls.stages import (
     row3,
     wall_kinematics,
 )
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import inlined
-from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 from pdem.motion.surfaces import CENTRE, LEAST_TANGENT, VELOCITY
 from pdem.motion.surfaces import SPIN as SURFACE_SPIN
-from pdem.simd.places import offset
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.places import offset
+from pdem.numerics.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.geometry.surface_arrays import Found
     from pdem.contact.walls.arguments import WallMotion, WallParameters, WallWork
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 
 @inlined_geometry

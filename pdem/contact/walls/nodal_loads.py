@@ -16,7 +16,7 @@ from pdem.contact.geometry.facet_weights import facet_weights
 from pdem.contact.geometry.sphere_facet import nearest_feature
 from pdem.contact.geometry.surface_arrays import SurfaceArrays
 from pdem.containers.mesh_topology import pieces_of
-from pdem.foundation.kernels import kernel
+from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

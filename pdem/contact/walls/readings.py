@@ -14,7 +14,7 @@ from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls.arguments import NearFacets
 from pdem.contact.walls.driven_loads import sums_of_driven
 from pdem.contact.walls.storage import ActingOnWalls, Evaluated
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,12 +30,12 @@ from pdem.contact.walls.due_facets import TILE, list_active, list_due_facets, no
 from pdem.contact.walls.history_matching import match_features, match_patches
 from pdem.contact.walls.stages import fill_wall_lanes, list_contact, move_point
 from pdem.contact.walls.stretched import stretched_of
-from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
-from pdem.foundation.kernels import inlined, kernel, prange
-from pdem.foundation.workers import share_of
 from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE
-from pdem.simd.places import ROW, offset
-from pdem.simd.transposition import LANES, whole_lanes
+from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
+from pdem.numerics.kernels import inlined, kernel, prange
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.transposition import LANES, whole_lanes
+from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -44,15 +44,15 @@ from pdem.contact.pairs.layout import (
     columns,
     row_of,
 )
-from pdem.foundation.box_images import frame3, images_in, power
-from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry
-from pdem.foundation.kernel_factory import inlined_closure
-from pdem.foundation.kernels import inlined
-from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 from pdem.motion.integration import PACKED, PLACE
 from pdem.motion.inverse_masses import inverse_mass_along
-from pdem.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
-from pdem.simd.places import ROW, offset
+from pdem.numerics.box_images import frame3, images_in, power
+from pdem.numerics.geometry_kernels import SPHERE_INERTIA, inlined_geometry
+from pdem.numerics.kernel_factory import inlined_closure
+from pdem.numerics.kernels import inlined
+from pdem.numerics.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import Found
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.walls.arguments import WallMotion, WallParameters, WallRecord, WallWork
-    from pdem.foundation.vectors import Vector
+    from pdem.numerics.vectors import Vector
 
 WALL_EXTRA = 4
 """Columns of a wall contact's history behind those of the law: the normal (3), the work done by the wall [J]."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.contact.walls.evaluate import LOADS, NARROW
-from pdem.foundation.sums import NARROW_LIMBS, narrow_values, normalise
+from pdem.numerics.sums import NARROW_LIMBS, narrow_values, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,9 +15,9 @@ from pdem.contact.walls.arguments import WallRecord, WallWork
 from pdem.contact.walls.due_facets import TILE
 from pdem.contact.walls.search import SEEN
 from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, wall_columns_of
-from pdem.foundation.arrays import line_zeros, with_spare
-from pdem.simd.due_lanes import DUE_LANES
-from pdem.simd.transposition import LANES
+from pdem.numerics.arrays import line_zeros, with_spare
+from pdem.numerics.simd.due_lanes import DUE_LANES
+from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw

@@ -14,10 +14,10 @@ from pdem.contact.geometry.sphere_facet import nearest_feature
 from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.elastic import gap_of
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernel_factory import inlined_exactly
 from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE
-from pdem.simd.places import ROW
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernel_factory import inlined_exactly
+from pdem.numerics.simd.places import ROW
 
 if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import Found, SurfaceArrays

@@ -13,12 +13,12 @@ import numpy as np
 from pdem.contact.geometry.surface_arrays import NORMAL, POINT
 from pdem.contact.walls.kinematics import surface_velocity
 from pdem.contact.walls.stages import row3
-from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import kernel
-from pdem.foundation.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, narrow_values, normalise
-from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3
 from pdem.motion.integration import INVERSE_MASS, MATERIAL, PACKED, SPEED
 from pdem.motion.inverse_masses import inverse_mass_along
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import kernel
+from pdem.numerics.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, narrow_values, normalise
+from pdem.numerics.vectors import exact_cross3, exact_dot3, exact_minus3
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
-    from pdem.foundation.vectors import Vector
     from pdem.motion.surfaces import SurfaceMotion
     from pdem.motion.walls import MovingWalls
+    from pdem.numerics.vectors import Vector
 
     Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import name_key
 from pdem.features.collisions.counted import CollisionEnergies, edges_of, groups_of, write_collisions
 from pdem.foundation.errors import InputError
-from pdem.foundation.sums import NARROW_LIMBS, narrow_values, normalise
+from pdem.numerics.sums import NARROW_LIMBS, narrow_values, normalise
 from pdem.output.run_folder import COLLISION_FILE
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from pdem.case.inlets import face_of, inlet_of, interval_of, mean_velocity, rate
 from pdem.case.shapes import shapes_of
 from pdem.contact.law.carried_liquid import carried_by
 from pdem.engine.named_events import NEVER, name_key
-from pdem.foundation.random import keyed_bits, keyed_uniform, keyed_vectors
-from pdem.foundation.sums import ExactSums
 from pdem.motion.courses import Clock
+from pdem.numerics.random import keyed_bits, keyed_uniform, keyed_vectors
+from pdem.numerics.sums import ExactSums
 from pdem.particles.particle_spheres import SINGLE, ParticleShapes
 from pdem.particles.perturbed_radii import radius_factors
 

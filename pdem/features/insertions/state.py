@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.engine.feature_set import StateTable
 from pdem.features.insertions.source import InsertionState
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ from pdem.engine.population import remove_particles
 from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.engine.warn_once import note_once
 from pdem.features.sensors.place import remembering
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from pdem.engine.named_events import NEVER, name_key
 from pdem.features.sensors.columns import classes_of, columns_of_sensor, counts_passage
 from pdem.features.sensors.preflight import sensor_interval
 from pdem.features.sensors.section import SizeClasses
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 from pdem.particles import regions
 from pdem.particles.regions import along
 

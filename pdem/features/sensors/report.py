@@ -14,7 +14,7 @@ from pdem.engine.feature import SeriesLine
 from pdem.engine.stress import stress_of
 from pdem.features.sensors.columns import AXES
 from pdem.features.sensors.events import add_by_class
-from pdem.foundation.sums import ExactSums
+from pdem.numerics.sums import ExactSums
 from pdem.output.saving import save_file
 from pdem.output.summary import counted
 from pdem.particles import regions

@@ -17,7 +17,7 @@ from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER, name_key
 from pdem.engine.schedule import series_steps
 from pdem.features.wall_loads.columns import columns_of_wall, mean_load_columns, walls_with_means
-from pdem.foundation.sums import NARROW_LIMBS
+from pdem.numerics.sums import NARROW_LIMBS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

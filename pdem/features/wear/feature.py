@@ -12,7 +12,7 @@ from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import name_key
 from pdem.foundation.fields import Field
-from pdem.foundation.sums import normalise
+from pdem.numerics.sums import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

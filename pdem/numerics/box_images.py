@@ -1,0 +1,246 @@
+"""Images of a periodic box that deforms: where they are, how they move, and which is the nearest.
+
+The images of a particle lie at ``x + k H``, with whole numbers k and the three period vectors H of the box, and move
+with ``v + k dH/dt``. Two of the period vectors lie along axes. The third goes across the *gradient axis*, that of the
+shear, from one face of the box to the opposite one, and the shear makes it lean along another axis (Lees, Edwards, J.
+Phys. C 5 (1972) 1921). Particles stay in the box whose faces are at right angles: who crosses the gradient axis goes on
+beside where it has left, with the velocity of the image there.
+
+Kernels get all of this as the rows of one array, `ROWS` by 3, and take them out of it with `images_in` before their
+loops; boxes that do not deform have None in its place, for which kernels are compiled as if there were nothing of this.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.kernels import inlined
+from pdem.numerics.vectors import exact_dot3, exact_minus3, row3
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.numerics.vectors import Vector
+
+    Floats = NDArray[np.float64]
+
+(
+    ACROSS, ALONG, PERIOD, FREQUENCY, ACROSS_VELOCITY, VELOCITY, TURNS, CENTRE, RATE, _, _, STRETCH, _, _, AXES,
+) = range(15)  # fmt: skip
+"""Rows of the array:
+
+=================================  ===================================================================================
+`ACROSS`                           the period vector across the gradient axis [m]
+`ALONG`                            on the gradient axis one over its length [1/m], else 0
+`PERIOD`, `FREQUENCY`              of the other periodic axes: length [m] and one over it; 0 on all else
+`ACROSS_VELOCITY`, `VELOCITY`      how fast the period vectors change [m/s], in the order of `ACROSS` and `PERIOD`
+`TURNS`                            which lengths of the box are travelled by one crossing of the gradient axis
+`CENTRE`                           the point that stays where it is [m]
+`RATE` and two more                gradient of the velocity of the box, the velocity along the first axis first [1/s]
+`STRETCH` and two more             by what the box has been deformed since lists were made
+`AXES`                             numbers of the gradient axis, of that of the velocity, and of the third one
+=================================  ===================================================================================
+"""
+
+ROWS = 15
+"""Rows of the array."""
+
+
+class Frame(NamedTuple):
+    """A box with its axes in the order gradient, velocity, third one: like this much less of it is not 0.
+
+    Vectors in this order are called *in the frame*. Of columns it costs nothing to bring them into it.
+
+    Attributes
+    ----------
+    axes : tuple of 3 uint64
+        Numbers of the axes.
+    length, inverse : tuple of 3 float
+        Of periodic axes [m], and one over it; 0 on open ones.
+    lean : float
+        How far the period vector across the gradient axis leads along that of the velocity [m].
+    centre : tuple of 3 float
+        The point that stays where it is [m].
+    rates, shear : tuple of 3 float, float
+        Gradient of the velocity of the box: of each axis along itself, and of the shear [1/s].
+    stretches, stretch_lean : tuple of 3 float, float
+        By what the box has been deformed since lists were made, likewise.
+    """
+
+    axes: tuple[Any, Any, Any]
+    length: Vector
+    inverse: Vector
+    lean: float
+    centre: Vector
+    rates: Vector
+    shear: float
+    stretches: Vector
+    stretch_lean: float
+
+
+class Images(NamedTuple):
+    """The rows of the array as numbers.
+
+    Kernels take them out of the array before a loop: within one that writes other arrays they would be read again for
+    each particle, since nothing tells the compiler that these are others.
+
+    Attributes
+    ----------
+    across, along, period, frequency, across_velocity, velocity, turns : tuple of 3 float
+        Rows of the same name.
+    frame : Frame
+        The box in the order of its axes.
+    """
+
+    across: Vector
+    along: Vector
+    period: Vector
+    frequency: Vector
+    across_velocity: Vector
+    velocity: Vector
+    turns: Vector
+    frame: Frame
+
+
+@inlined_geometry
+def _frame(box: Floats) -> Frame:
+    g, v, o = int(box[AXES, 0]) & 3, int(box[AXES, 1]) & 3, int(box[AXES, 2]) & 3  # masked: not negative
+    return Frame(
+        (np.uint64(g), np.uint64(v), np.uint64(o)), (box[ACROSS, g], box[PERIOD, v], box[PERIOD, o]),
+        (box[ALONG, g], box[FREQUENCY, v], box[FREQUENCY, o]), box[ACROSS, v],
+        (box[CENTRE, g], box[CENTRE, v], box[CENTRE, o]),
+        (box[RATE + g, g], box[RATE + v, v], box[RATE + o, o]), box[RATE + v, g],
+        (box[STRETCH + g, g], box[STRETCH + v, v], box[STRETCH + o, o]), box[STRETCH + v, g],
+    )  # fmt: skip
+
+
+@inlined_geometry
+def images_in(box: Any) -> Any:
+    """Return the `Images` of an array of rows; None for None, which stands for a box that does not deform."""
+    if box is None:
+        return None
+    return Images(
+        row3(box, ACROSS), row3(box, ALONG), row3(box, PERIOD), row3(box, FREQUENCY), row3(box, ACROSS_VELOCITY),
+        row3(box, VELOCITY), row3(box, TURNS), _frame(box),
+    )  # fmt: skip
+
+
+@inlined
+def frame3(numbers: Floats, at: int, stride: int, frame: Frame) -> Vector:
+    """Return a vector in the frame from columns that are `stride` apart, the first of them at `at`."""
+    g, v, o = frame.axes
+    return numbers[at + g * stride], numbers[at + v * stride], numbers[at + o * stride]
+
+
+@inlined_geometry
+def _component(v: Vector, axis: int) -> float:
+    return v[0] if axis == 0 else (v[1] if axis == 1 else v[2])
+
+
+@inlined_geometry
+def in_frame(v: Vector, frame: Frame) -> Vector:
+    """Return a vector in the frame."""
+    g, u, o = frame.axes
+    return _component(v, g), _component(v, u), _component(v, o)
+
+
+@inlined
+def _less(v: Vector, across: float, turns: Vector, first: Vector, second: Vector) -> Vector:
+    """Return a vector without so many period vectors, or their velocities.
+
+    These numbers are 0, 1 or 2, and their products exact: contraction makes no difference.
+    """
+    return (
+        v[0] - across * first[0] - turns[0] * second[0],
+        v[1] - across * first[1] - turns[1] * second[1],
+        v[2] - across * first[2] - turns[2] * second[2],
+    )
+
+
+@inlined
+def _crossings(d: Vector, half: float, box: Images) -> tuple[float, Vector]:
+    """Return how many period vectors a way has: across the gradient axis, and then along the axes.
+
+    With a `half` of 0.5 those to the nearest image, with 0 those to the box whose corner the way leads from. Of each
+    sum one product at most is not 0: with a `half` of 0 contraction makes no difference, else only to ways to two
+    images that are as near.
+    """
+    g, first, f = box.along, box.across, box.frequency
+    across = np.floor(half + d[0] * g[0] + d[1] * g[1] + d[2] * g[2])
+    x, y, z = d[0] - across * first[0], d[1] - across * first[1], d[2] - across * first[2]
+    return across, (np.floor(half + x * f[0]), np.floor(half + y * f[1]), np.floor(half + z * f[2]))
+
+
+@inlined
+def nearest_way(d: Vector, box: Images) -> Vector:
+    """Return the way to the nearest image, for that to any."""
+    across, turns = _crossings(d, 0.5, box)
+    return _less(d, across, turns, box.across, box.period)
+
+
+@inlined
+def nearest_in_frame(d: Vector, frame: Frame) -> Vector:
+    """Return the way to the nearest image, for that to any, both in the frame."""
+    length, inverse = frame.length, frame.inverse
+    across = np.floor(0.5 + d[0] * inverse[0])
+    along = d[1] - across * frame.lean
+    return (
+        d[0] - across * length[0], along - np.floor(0.5 + along * inverse[1]) * length[1],
+        d[2] - np.floor(0.5 + d[2] * inverse[2]) * length[2],
+    )  # fmt: skip
+
+
+@inlined
+def nearest_motion(d: Vector, v: Vector, box: Images) -> tuple[Vector, Vector]:
+    """Return way and relative velocity to the nearest image, for those to any."""
+    across, turns = _crossings(d, 0.5, box)
+    return _less(d, across, turns, box.across, box.period), _less(
+        v, across, turns, box.across_velocity, box.velocity
+    )
+
+
+@inlined_geometry
+def wrapped(x: Vector, v: Vector, lower: Vector, box: Images) -> tuple[Vector, Vector, Vector]:
+    """Return place and velocity of the image in the box with a corner, and how many lengths were taken off."""
+    across, turns = _crossings((x[0] - lower[0], x[1] - lower[1], x[2] - lower[2]), 0.0, box)
+    return (
+        _less(x, across, turns, box.across, box.period), _less(v, across, turns, box.across_velocity, box.velocity),
+        (
+            turns[0] + across * box.turns[0], turns[1] + across * box.turns[1], turns[2] + across * box.turns[2],
+        ),
+    )  # fmt: skip
+
+
+@inlined_geometry
+def _product(along: Vector, lean: float, v: Vector) -> Vector:
+    """Return what a matrix that stretches and shears makes of a vector, both in the frame."""
+    return along[0] * v[0], along[1] * v[1] + lean * v[0], along[2] * v[2]
+
+
+@inlined_geometry
+def squared_from_reference(x: Vector, reference: Vector, frame: Frame) -> float:
+    """Return the square of how far a particle is from where the box alone would have brought it [m^2].
+
+    Its place and the reference are in the frame.
+    """
+    brought = _product(frame.stretches, frame.stretch_lean, exact_minus3(reference, frame.centre))
+    d = nearest_in_frame(exact_minus3(exact_minus3(x, frame.centre), brought), frame)
+    return exact_dot3(d, d)
+
+
+@inlined_geometry
+def own_velocity(x: Vector, v: Vector, frame: Frame) -> Vector:
+    """Return the velocity of a particle relative to that of the box at its place, all in the frame [m/s]."""
+    return exact_minus3(v, _product(frame.rates, frame.shear, exact_minus3(x, frame.centre)))
+
+
+@inlined_geometry
+def power(a: Vector, b: Vector, frame: Frame) -> float:
+    """Return ``-a . (gradient of the velocity) b``: of a force and a branch, or of a momentum and an own velocity [W].
+
+    Both are in the frame. Those of all contacts and particles together are what the box delivers.
+    """
+    return -exact_dot3(a, _product(frame.rates, frame.shear, b))

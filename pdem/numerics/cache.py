@@ -1,0 +1,179 @@
+"""Where compiled kernels are kept on disk, so that a run compiles only what no earlier run has compiled.
+
+Numba decides by the content of a function's own file whether a stored kernel is still good. It does not look
+at the other files whose functions or constants were compiled into it, and the index it keeps per function is
+not safe against two processes that write at the same time. Here the folder carries everything that matters in
+its name (processor, versions, all kernel sources), and writes are serialised by a lock. A change of any of
+these begins a new folder; folders nobody has used for a month are removed. Where pdem itself lies does not matter: what
+one installation has compiled another one of the same sources loads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import warnings
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import llvmlite
+import llvmlite.binding
+import numba
+
+from pdem.numerics.cache_places import READ_VARIABLE, CacheWarning, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.numerics.cache_places import Places
+
+try:
+    import fcntl
+except ImportError:  # a system without POSIX locks: writes are then not serialised
+    fcntl = None  # type: ignore[assignment]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_KERNEL_ROOMS = ("foundation", "numerics", "containers", "detection", "contact", "motion")
+_KERNEL_MARK = re.compile(rb"@\w*(?:kernel|inlined)\w*\s*$", re.MULTILINE)  # the decorators of kernels
+
+
+@cache
+def places() -> Places:
+    """Return where kernels are kept and looked for; see `pdem.numerics.cache_places.choose`.
+
+    Warns
+    -----
+    CacheWarning
+        If that is not the intended folder alone.
+    """
+    found = choose(_key())  # in any case now, since `kernels` changes what numba knows of the processor
+    if found.notice:
+        warnings.warn(found.notice, CacheWarning, stacklevel=2)
+    return found
+
+
+def cache_directory() -> Path:
+    """Return the folder in which this process stores compiled kernels."""
+    return places().kept
+
+
+def stored(path: Path) -> Path:
+    """Return a file beside the kernels, or where only another folder that is read has it, the one there."""
+    others = (folder / path.name for folder in places().read if folder != places().kept)
+    return next((one for one in (path, *others) if os.path.isfile(one)), path)
+
+
+def cache_environment() -> dict[str, str]:
+    """Return the environment variables by which another process has the kernels of this one."""
+    first, *others = [str(places().kept), *map(str, places().read)]
+    return {"NUMBA_CACHE_DIR": first, READ_VARIABLE: os.pathsep.join(one for one in others if one != first)}
+
+
+_unstored: list[OSError] = []
+
+
+def not_stored(error: OSError) -> None:
+    """Note that a kernel could not be stored: the run goes on with it, the next one compiles it again.
+
+    Warns
+    -----
+    CacheWarning
+        The first time in a process.
+    """
+    _unstored.append(error)
+    if len(_unstored) == 1:
+        warnings.warn(
+            f"compiled kernels cannot be stored in {cache_directory()} ({error.strerror}): this run uses them, the "
+            "next one compiles them again; make room, or set PDEM_CACHE_DIR to another folder",
+            CacheWarning,
+            stacklevel=2,
+        )
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock file `path` against other processes; where there are no locks, go on without."""
+    handle = None
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def place_in_package(source: str, folder: Path | None = None) -> str | None:
+    """Return where a source is in pdem, from which its kernels have their folder in another one, None for others.
+
+    In a folder that is not named after all kernel sources, which several versions of pdem may use, it is None as well.
+    By default the folder is that in which kernels are stored.
+    """
+    parent = Path(source).resolve().parent
+    if (Path(numba.config.CACHE_DIR) if folder is None else folder).name == _key():
+        for name in ("pdem", "decomposition"):
+            if parent.is_relative_to(_PACKAGE.parent / name):
+                return ".".join(parent.relative_to(_PACKAGE.parent).parts)
+    return None
+
+
+def is_marked(tag: str) -> bool:
+    """Tell whether a complete warm-up with this `tag` has been recorded in a folder with kernels."""
+    return os.path.exists(stored(_marker(tag)))
+
+
+def mark(tag: str) -> None:
+    """Record that the warm-up `tag` is complete: every kernel it calls is stored."""
+    with suppress(OSError):
+        if not _unstored:
+            _marker(tag).touch()
+
+
+def _marker(tag: str) -> Path:
+    # the key again: a folder given by NUMBA_CACHE_DIR outlives a change of the sources
+    return cache_directory() / f"complete-{tag}-{hashlib.blake2b(_key().encode(), digest_size=8).hexdigest()}"
+
+
+@cache
+def _key() -> str:
+    processor = llvmlite.binding.get_host_cpu_name()
+    features = numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_features().flatten()
+    return "-".join(
+        (
+            processor,
+            hashlib.blake2b(features.encode(), digest_size=4).hexdigest(),
+            f"python{platform.python_version()}",
+            f"numba{numba.__version__}",
+            f"llvmlite{llvmlite.__version__}",
+            _source_digest(),
+        )
+    )
+
+
+def _source_digest() -> str:
+    """Digest of every source that can end up in a kernel."""
+    digest = hashlib.blake2b(digest_size=8)
+    for path, content in _kernel_sources():
+        digest.update(f"{path}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _kernel_sources() -> Iterator[tuple[str, bytes]]:
+    rooms = [os.path.join(_PACKAGE, room) + os.sep for room in _KERNEL_ROOMS]
+    for root in (_PACKAGE, _PACKAGE.parent / "decomposition"):
+        for folder, subfolders, names in os.walk(root):
+            subfolders.sort()
+            for name in sorted(names):
+                if name.endswith(".py"):
+                    path = os.path.join(folder, name)
+                    with open(path, "rb") as file:
+                        content = file.read()
+                    if _KERNEL_MARK.search(content) or any(path.startswith(room) for room in rooms):
+                        yield os.path.relpath(path, _PACKAGE.parent), content

@@ -1,0 +1,256 @@
+"""The only module that imports private parts of numba and llvmlite, and whether the installed versions fit them.
+
+pdem uses three parts of numba that may change with any release: how a function becomes machine code and is stored on
+disk (`machine_code`, `kernel_cache`), the pool of threads (`thread_pool`, `loop_calls`), and the low-level interface
+of intrinsics (`simd` and others). All of them are imported here; `tests/test_layers.py` refuses other imports.
+
+The first two make starts and steps faster and change no bit. Where they do not fit an installation, kernels are plain
+functions of numba: each process compiles all kernels that it calls, which takes minutes. Untested versions are tried
+once per machine by `pdem.numerics.numba_trial`, in separate processes, because code that does not fit may crash.
+
+Importing this module decides, before anything is compiled, where machine code is kept (see `pdem.numerics.cache`) and
+for which features of the processor it is compiled.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import llvmlite
+import numba
+
+from pdem.foundation.errors import LaunchError
+from pdem.numerics.cache import cache_directory
+
+try:
+    from llvmlite import binding, ir
+    from numba import typeof
+    from numba.core import cgutils, types
+    from numba.core import event as compile_event
+    from numba.core.registry import cpu_target
+    from numba.core.types.containers import Tuple, UniTuple
+    from numba.extending import intrinsic
+except ImportError as _error:  # nothing takes the place of these
+    raise LaunchError(
+        f"numba {numba.__version__} with llvmlite {llvmlite.__version__} is not what pdem was made for ({_error}): "
+        "pip install 'numba>=0.68.1,<0.69'"
+    ) from None
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "INTERPRETED",
+    "CPUDispatcher",
+    "CompileResultCacheImpl",
+    "FunctionCache",
+    "IndexDataCacheFile",
+    "JITCPUCodegen",
+    "JITCodeLibrary",
+    "Tuple",
+    "UniTuple",
+    "UserProvidedCacheLocator",
+    "binding",
+    "cgutils",
+    "compile_event",
+    "cpu_target",
+    "fingerprint",
+    "intrinsic",
+    "intrinsic_or_plain",
+    "ir",
+    "misfit",
+    "openmp_pool",
+    "parallel_options",
+    "runtime",
+    "thread_pool",
+    "typeof",
+    "types",
+    "warning_of_misfit",
+]  # fmt: skip
+
+
+def _avoid_gathers() -> None:
+    """Have vector code load scattered numbers one by one, unless the user has chosen processor features.
+
+    Since the mitigations of 2023 the gather instructions of many x86 processors are several times slower than
+    single loads, and the flag that tells which ones is not visible in a virtual machine.
+    """
+    if platform.machine() in ("x86_64", "AMD64") and numba.config.CPU_FEATURES is None:
+        features = binding.get_host_cpu_features().flatten()
+        numba.config.CPU_NAME = numba.config.CPU_NAME or binding.get_host_cpu_name()
+        numba.config.CPU_FEATURES = f"{features},+prefer-no-gather,+prefer-no-scatter"
+
+
+# Before anybody can reach the compiler, which reads these settings when it is made: a process that asks it for its
+# processor before would compile other code. On numba's configuration, not in the environment: programs that are started
+# from here decide for themselves.
+numba.config.CACHE_DIR = str(cache_directory())
+_avoid_gathers()
+
+TESTED = (("0.68", "0.50"),)
+"""Versions of numba and of llvmlite, without their last numbers, whose private parts pdem's tests have seen."""
+
+PLAIN = "PDEM_PLAIN_NUMBA"
+"""Environment variable: with ``1`` private parts are left alone, with ``0`` they are used without being tried."""
+
+INTERPRETED = bool(numba.config.DISABLE_JIT)
+"""Whether numba is told to compile nothing, so that kernels are functions of Python."""
+
+_TRIAL_SECONDS = 300.0
+_TRIAL = "import sys; from pdem.numerics.numba_trial import try_kernels; sys.exit(try_kernels({}) or 0)"
+
+_lacking: list[str] = []
+
+
+def _part(module: str, name: str, *members: str) -> Any:
+    """Return a private class or module of numba; where it or one of its members is missing, note so."""
+    try:
+        part = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        _lacking.append(str(error))
+        return object
+    _lacking.extend(f"{module}.{name} has no {one}" for one in members if not hasattr(part, one))
+    return part
+
+
+JITCodeLibrary: Any = _part(
+    "numba.core.codegen", "JITCodeLibrary", "_ensure_finalized", "_finalize_dynamic_globals",
+    "_finalize_final_module", "_get_compiled_object", "_get_module_for_linking", "_optimize_final_module",
+    "_set_compiled_object", "_unserialize", "_verify_declare_only_symbols", "enable_object_caching",
+    "get_defined_functions", "get_pointer_to_function", "serialize_using_object_code",
+)  # fmt: skip
+JITCPUCodegen: Any = _part(
+    "numba.core.codegen", "JITCPUCodegen", "_library_class", "create_library", "magic_tuple", "set_env"
+)
+CPUDispatcher: Any = _part("numba.core.registry", "CPUDispatcher", "compile", "enable_caching")
+IndexDataCacheFile: Any = _part(
+    "numba.core.caching",
+    "IndexDataCacheFile",
+    "_data_name",
+    "_dump",
+    "_load_index",
+    "_save_data",
+    "_save_index",
+)
+UserProvidedCacheLocator: Any = _part(
+    "numba.core.caching",
+    "UserProvidedCacheLocator",
+    "from_function",
+    "get_cache_path",
+    "get_suitable_cache_subpath",
+)
+CompileResultCacheImpl: Any = _part(
+    "numba.core.caching", "CompileResultCacheImpl", "_locator_classes", "filename_base", "locator", "reduce"
+)
+FunctionCache: Any = _part(
+    "numba.core.caching", "FunctionCache", "_index_key", "_load_overload", "enable", "load_overload"
+)
+runtime: Any = _part("numba.core.runtime", "rtsys", "initialize")
+"""What compiled code needs of numba while it runs."""
+
+thread_pool: Any = _part(
+    "numba.np.ufunc", "parallel", "NUM_THREADS", "_is_initialized", "_launch_threads"
+)  # fmt: skip
+"""Numba's pool of threads."""
+
+fingerprint: Any = _part("numba", "_dispatcher", "compute_fingerprint")
+"""``compute_fingerprint`` of arguments: bytes that tell their types apart, much faster than their types."""
+
+_ParallelOptions: Any = _part("numba.core.cpu_options", "ParallelOptions")
+
+
+def parallel_options(choices: dict[str, bool]) -> Any:
+    """Return the option ``parallel`` of ``numba.njit``: as an object, which numba need not make for each function."""
+    return choices if _ParallelOptions is object else _ParallelOptions(choices)
+
+
+def openmp_pool() -> bool:
+    """Load numba's threads of OpenMP; tell whether the system has them."""
+    try:
+        importlib.import_module("numba.np.ufunc.omppool")
+    except ImportError:
+        return False
+    return True
+
+
+def load_hashing() -> None:
+    """Tell compiled code the numbers by which this process hashes strings; a module of numba's compiler does."""
+    importlib.import_module("numba.cpython.hashing")
+
+
+def intrinsic_or_plain(typed: Callable[..., Any], plain: Callable[..., Any]) -> Any:
+    """Return an intrinsic for kernels, or, where nothing is compiled, the function of Python that does the same.
+
+    Parameters
+    ----------
+    typed : callable
+        Of a typing context and the types of the arguments: the signature, and the function that generates code.
+    plain : callable
+        Does the same in Python.
+    """
+    return plain if INTERPRETED else intrinsic(typed)
+
+
+@cache
+def misfit() -> str:
+    """Return why numba's private parts are not used; empty if they are."""
+    choice = os.environ.get(PLAIN, "")
+    if choice == "1":
+        return f"{PLAIN} is 1"
+    if _lacking:
+        return "; ".join(_lacking)
+    versions = tuple(one.__version__.rpartition(".")[0] for one in (numba, llvmlite))
+    return "" if choice == "0" or versions in TESTED or INTERPRETED else _tried_misfit()
+
+
+def warning_of_misfit() -> str:
+    """Return a warning for users if private parts are not used though they did not ask for that, else an empty text."""
+    reason = misfit()
+    if not reason or reason.startswith(PLAIN):
+        return ""
+    return (
+        f"numba {numba.__version__} with llvmlite {llvmlite.__version__} was not tested with this version of pdem, and "
+        f"does not fit it ({reason}): each start compiles all kernels, which takes minutes; results are the same; "
+        "pip install 'numba>=0.68.1,<0.69' restores quick starts"
+    )
+
+
+def _tried_misfit() -> str:
+    """Return what a trial of this installation has found, which is kept for later processes."""
+    kept = cache_directory() / f"trial-numba{numba.__version__}-llvmlite{llvmlite.__version__}.txt"
+    with suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    found = _try()
+    with suppress(OSError):  # without a file the next process tries again
+        kept.write_text(found, encoding="utf-8")
+    return found
+
+
+def _try() -> str:
+    """Run the trial in two processes of its own, the second with the kernels of the first; return what does not fit."""
+    modules = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": modules, "NUMBA_CACHE_DIR": folder, PLAIN: "0"}
+        for stored in (False, True):
+            if problem := _problem([sys.executable, "-P", "-c", _TRIAL.format(stored)], environment):
+                return problem
+    return ""
+
+
+def _problem(command: list[str], environment: dict[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=_TRIAL_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"its trial: {error}"
+    lines = done.stderr.strip().splitlines()
+    return "" if done.returncode == 0 else lines[-1] if lines else f"its trial ends with {done.returncode}"

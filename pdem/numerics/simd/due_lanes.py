@@ -1,0 +1,85 @@
+"""Which of several numbers that follow each other are no larger than a limit, and a list of those: many at a time.
+
+A list of candidates is looked through in every step, and few of them are due. A branch for each would be foreseen
+wrongly for most that are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.numerics.numba_private import intrinsic_or_plain, ir, types
+from pdem.numerics.simd.transposition import (
+    address_of,
+    compressed,
+    data_of,
+    lanes_below,
+    number_of_flags,
+    spread,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DUE_LANES = 16
+"""Numbers in single precision that are compared at a time."""
+
+ALWAYS, NEVER = np.float32(-1.0), np.float32(np.nan)
+"""Numbers that are below any limit from 0 on, and below none."""
+
+ROUNDED_UP, ROUNDED_DOWN = 1.0 + 2.0**-22, 1.0 - 2.0**-22
+"""Factors that take a number farther than rounding to single precision does."""
+
+_INDEX = ir.IntType(32)
+_VALUES, _INDICES = (ir.VectorType(kind, DUE_LANES) for kind in (ir.FloatType(), _INDEX))
+_NUMBERED = ir.Constant(_INDICES, list(range(DUE_LANES)))
+
+
+def make_due(due: NDArray[np.float32]) -> None:
+    """Have all numbers listed in the next list, but those that never are."""
+    np.minimum(due, ALWAYS, out=due)
+
+
+def _plain_append(
+    due: NDArray[Any], first: Any, count: int, limit: Any, listed: NDArray[Any], at: Any
+) -> int:
+    places = np.arange(int(first), int(first) + min(count, DUE_LANES))
+    found = places[due[places] <= limit]
+    listed[int(at) : int(at) + len(found)] = found
+    return len(found)
+
+
+def _generate_append(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    due, listed = (data_of(context, builder, signature, arguments, number) for number in (0, 4))
+    _, first, count, limit, _, at = arguments
+    values = builder.load(address_of(builder, due, first, 0, _VALUES), align=4)
+    is_due = builder.fcmp_ordered("<=", values, spread(builder, limit, DUE_LANES))
+    flags = builder.and_(is_due, lanes_below(builder, builder.trunc(count, _INDEX), DUE_LANES))
+    places = builder.add(_NUMBERED, spread(builder, builder.trunc(first, _INDEX), DUE_LANES))
+    found = compressed(builder, places, flags)
+    builder.store(found, address_of(builder, listed, at, 0, _INDICES), align=4)
+    return number_of_flags(builder, flags)
+
+
+def _typed_append(context: Any, due: Any, first: Any, count: Any, limit: Any, listed: Any, at: Any) -> Any:
+    return types.int64(due, types.uint64, types.int64, types.float32, listed, types.uint64), _generate_append
+
+
+append_due = intrinsic_or_plain(_typed_append, _plain_append)
+"""Function for kernels that lists which of some numbers are not larger than a limit; returns how many these are.
+
+Parameters
+----------
+due : float32 array
+    The numbers, with room for as many as `DUE_LANES` behind the last. NaN is never listed.
+first, count : int
+    The first number that is looked at, below 2**31, and how many there are; of more than `DUE_LANES` only so many.
+limit : float32
+    The limit.
+listed : int32 array
+    Written: the places of those numbers.
+at : int
+    Where the first of these is written. Behind it there must be room for `DUE_LANES`, which may be written.
+"""

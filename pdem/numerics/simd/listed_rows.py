@@ -1,0 +1,135 @@
+"""Rows whose numbers stand in lists, into columns and back: as many at a time as a vector of the processor has numbers.
+
+Otherwise as `pdem.numerics.simd.transposition`, whose functions are given where four rows begin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba
+
+from pdem.numerics.numba_private import binding, intrinsic_or_plain, ir, types
+from pdem.numerics.simd.transposition import LANES, ROWS, build_columns, build_rows, data_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+_PLACE = ir.IntType(64)
+
+
+def _has_wide_vectors() -> bool:
+    """Tell whether vectors of `LANES` numbers are those of the processor that kernels are compiled for."""
+    chosen, features = numba.config.CPU_NAME, numba.config.CPU_FEATURES
+    if chosen or features is not None:
+        return chosen == binding.get_host_cpu_name() and "+avx512f" in (features or "+avx512f")
+    return bool(binding.get_host_cpu_features().get("avx512f"))
+
+
+GROUP = LANES if _has_wide_vectors() else ROWS
+"""Rows that are brought at a time."""
+
+
+def listed_rows_to_columns(
+    count: int, stride: int, width: int, *, behind: int = 0, group: int = GROUP
+) -> Callable[..., None]:
+    """Make a function for kernels that writes the begins of `GROUP` rows into columns.
+
+    Parameters
+    ----------
+    count, stride : int
+        Numbers of each row that are taken; from one column to the next.
+    width : int
+        From one row to the next.
+    behind : int
+        Numbers at the begin of each row that are passed over.
+    group : int
+        `ROWS` or `LANES` in place of `GROUP`.
+
+    Returns
+    -------
+    function
+        Of a flat array of rows, a tuple of lists (whole numbers, none negative), where the group begins in the last of
+        these, another flat array, and where the first column of these rows begins in that. The first list has the
+        numbers of the rows, a second one says where they stand in the first; without a list the rows follow each other
+        from the given one on. Places are counted from the begin, and not checked.
+    """
+
+    def plain(
+        rows: NDArray[Any], names: tuple[NDArray[Any], ...], place: int, columns: NDArray[Any], at: int
+    ) -> None:
+        for lane in range(group):
+            row = behind + width * _plain_number(names, int(place) + lane)
+            for column in range(count):
+                columns[int(at) + column * stride + lane] = rows[row + column]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, columns = (data_of(context, builder, signature, arguments, number) for number in (0, 3))
+        begins = _begins(
+            context, builder, (signature.args[1], arguments[1]), arguments[2], (group, width, behind)
+        )
+        build_columns(builder, rows, begins, columns, arguments[4], (count, stride))
+        return context.get_dummy_value()
+
+    def typed(context: Any, rows: Any, names: Any, place: Any, columns: Any, at: Any) -> Any:
+        return types.void(rows, names, types.uint64, columns, at), generate
+
+    return intrinsic_or_plain(typed, plain)
+
+
+def columns_to_listed_rows(
+    count: int, stride: int, width: int, *, behind: int = 0, group: int = GROUP
+) -> Callable[..., None]:
+    """Make a function for kernels that writes the begins of `GROUP` rows from columns.
+
+    Parameters as for `listed_rows_to_columns`; the function takes the flat array of columns, where the first of these
+    rows begins in it, the flat array of rows, a tuple of lists, and where the group begins.
+    """
+
+    def plain(
+        columns: NDArray[Any], at: int, rows: NDArray[Any], names: tuple[NDArray[Any], ...], place: int
+    ) -> None:
+        for lane in range(group):
+            row = behind + width * _plain_number(names, int(place) + lane)
+            for column in range(count):
+                rows[row + column] = columns[int(at) + column * stride + lane]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        columns, rows = (data_of(context, builder, signature, arguments, number) for number in (0, 2))
+        begins = _begins(
+            context, builder, (signature.args[3], arguments[3]), arguments[4], (group, width, behind)
+        )
+        build_rows(builder, columns, arguments[1], rows, begins, (count, stride))
+        return context.get_dummy_value()
+
+    def typed(context: Any, columns: Any, at: Any, rows: Any, names: Any, place: Any) -> Any:
+        return types.void(columns, at, rows, names, types.uint64), generate
+
+    return intrinsic_or_plain(typed, plain)
+
+
+def _plain_number(names: tuple[NDArray[Any], ...], place: int) -> int:
+    for numbers in reversed(names):
+        place = int(numbers[place])
+    return place
+
+
+def _begins(
+    context: Any, builder: Any, names: tuple[Any, Any], place: Any, rows: tuple[int, int, int]
+) -> list[Any]:
+    """Return where the rows of a group begin."""
+    (kind, value), (group, width, behind) = names, rows
+    lists = [
+        context.make_array(one)(context, builder, builder.extract_value(value, number)).data
+        for number, one in enumerate(kind)
+    ]
+    begins = []
+    for lane in range(group):
+        number = builder.add(place, _PLACE(lane))
+        for numbers in reversed(lists):
+            number = builder.load(builder.gep(numbers, [number]))
+            number = number if number.type == _PLACE else builder.zext(number, _PLACE)
+        begins.append(builder.add(builder.mul(number, _PLACE(width)), _PLACE(behind)))
+    return begins

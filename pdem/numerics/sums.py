@@ -1,0 +1,254 @@
+"""Sums that are exact, and therefore the same in every order: over threads, over ranks, over restarts.
+
+A sum is kept as an integer in units of the smallest double, in limbs of 32 bits with 31 bits to spare.
+Adding takes a few integer operations; rounding happens once, when the sum is read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.numerics.kernels import inlined, kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_SHIFT = 1152  # bits below 1: more than the 1074 of the smallest double
+LIMBS = 72
+"""Limbs of one sum: 72 * 32 bits, enough for the largest double."""
+
+NARROW_LIMBS, NARROW_BELOW = 10, 224
+"""Limbs of sums of which there are many, and bits of these below 1: from 4e-52 to 1e28 they are as exact."""
+
+WIDE_BELOW, NARROW_LARGEST = _SHIFT, 2.0**90
+"""Bits below 1 of sums of `LIMBS`, and the numbers that narrow ones have room for: smaller than this."""
+
+_NARROW_BEGIN = (_SHIFT - NARROW_BELOW) // 32
+_NORMALISE_AFTER = 2**28
+
+PART = 64
+"""Most numbers that are added up at a time before they go into a sum."""
+
+_CUT = 46  # bits of a number that add up without rounding, `PART` at a time
+
+
+@inlined
+def add_exactly(limbs: NDArray[np.int64], value: float) -> None:
+    """Add a finite number to a sum, shape (`LIMBS`,); others are passed over."""
+    add_in_window(limbs, value, _SHIFT)
+
+
+@inlined
+def add_in_window(limbs: NDArray[np.int64], value: float, below: int) -> None:
+    """Add a finite number to a sum whose lowest bit is 2**-`below`; one with bits below that is passed over."""
+    if value != 0.0 and math.isfinite(value):
+        fraction, exponent = math.frexp(value)
+        whole = int(fraction * 9007199254740992.0)  # 2**53
+        place = exponent - 53 + below
+        if place >= 0:
+            limb, shift = place >> 5, place & 31
+            # two parts of 27 bits, so that a shift by up to 31 stays within 64 bits
+            low = (whole & 0x7FFFFFF) << shift
+            limbs[limb] += low & 0xFFFFFFFF
+            limbs[limb + 1] += low >> 32
+            limb, shift = (place + 27) >> 5, (place + 27) & 31
+            high = (whole >> 27) << shift
+            limbs[limb] += high & 0xFFFFFFFF
+            limbs[limb + 1] += high >> 32
+
+
+@inlined
+def _cut(value: float, cut: float) -> tuple[float, float]:
+    """Return a number rounded to the last digit of another one, and the rest: without any error."""
+    rounded = (value + cut) - cut
+    return rounded, value - rounded
+
+
+@inlined
+def _larger(one: float, other: float) -> float:
+    return one if one > other else other
+
+
+@inlined
+def add_part(
+    limbs: NDArray[np.int64], sum_: int, values: NDArray[np.float64], first: int, count: int
+) -> None:
+    """Add at most `PART` entries of a flat array, from `first` on, to a row of sums; faster than one by one.
+
+    Numbers are cut at two places of the largest of them: what is above the one, and between both, adds up without
+    rounding. What is below is left over of few numbers, much smaller than the largest, and added by itself. Two numbers
+    at a time, so that neither waits for the other.
+    """
+    even, odd, last = 0.0, 0.0, first + count
+    whole = last - (count & 1)
+    for k in range(first, whole, 2):
+        even, odd = _larger(abs(values[k]), even), _larger(abs(values[k + 1]), odd)
+    largest = _larger(even, odd) if whole == last else _larger(_larger(even, odd), abs(values[whole]))
+    _, exponent = math.frexp(largest)
+    ordinary = -800 < exponent < 800
+    # adding this number, and taking it away again, rounds to multiples of 2**-46 of the largest, then to 2**-92
+    high_cut = math.ldexp(1.5, exponent + 52 - _CUT) if ordinary else 0.0
+    low_cut = math.ldexp(1.5, exponent + 52 - 2 * _CUT) if ordinary else 0.0
+    high = low = rest = other_high = other_low = other_rest = 0.0
+    for k in range(first, whole, 2):
+        above, below = _cut(values[k], high_cut)
+        other_above, other_below = _cut(values[k + 1], high_cut)
+        between, left = _cut(below, low_cut)
+        other_between, other_left = _cut(other_below, low_cut)
+        high, low, rest = high + above, low + between, _larger(abs(left), rest)
+        other_high, other_low = other_high + other_above, other_low + other_between
+        other_rest = _larger(abs(other_left), other_rest)
+    if whole < last:
+        above, below = _cut(values[whole], high_cut)
+        between, left = _cut(below, low_cut)
+        high, low, rest = high + above, low + between, _larger(abs(left), rest)
+    if ordinary and math.isfinite(high + other_high):
+        add_exactly(limbs[sum_], high + other_high)
+        add_exactly(limbs[sum_], low + other_low)
+        if _larger(rest, other_rest) > 0.0:
+            for k in range(first, last):
+                add_exactly(limbs[sum_], _cut(_cut(values[k], high_cut)[1], low_cut)[1])
+    else:
+        for k in range(first, last):
+            add_exactly(limbs[sum_], values[k])
+
+
+@kernel
+def add_rows(limbs: NDArray[np.int64], sums: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    """Add all entries of each row of an array to the sum, a row of `limbs`, that `sums` has for it."""
+    for row in range(len(sums)):
+        for first in range(0, values.shape[1], PART):
+            add_part(limbs, sums[row], values[row], first, min(PART, values.shape[1] - first))
+
+
+@kernel
+def normalise(limbs: NDArray[np.int64]) -> None:
+    """Carry, so that every limb but the last is in [0, 2**32): equal sums then have equal limbs."""
+    for row in range(limbs.shape[0]):
+        carry = np.int64(0)
+        for limb in range(limbs.shape[1] - 1):
+            value = limbs[row, limb] + carry
+            carry = value >> 32
+            limbs[row, limb] = value - (carry << 32)
+        limbs[row, limbs.shape[1] - 1] += carry
+
+
+class ExactSums:
+    """Several named exact sums.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What is summed.
+    limbs : (n, LIMBS) int64 array
+        The sums; those of several ranks may be added entry by entry.
+    """
+
+    def __init__(self, names: Sequence[str], limbs: NDArray[np.int64] | None = None) -> None:
+        self.names = tuple(names)
+        self.limbs = np.zeros((len(self.names), LIMBS), np.int64) if limbs is None else limbs.copy()
+        self._added = 0
+
+    def add(self, name: str, values: NDArray[np.float64]) -> None:
+        """Add all entries of an array to the sum `name`."""
+        self.add_rows((name,), np.ascontiguousarray(values).reshape(1, -1))
+
+    def add_rows(self, names: Sequence[str], values: NDArray[np.float64]) -> None:
+        """Add all entries of each row of an array to the sum of its name; several may have one name."""
+        self.count(values.size)
+        add_rows(
+            self.limbs, np.array([self.names.index(name) for name in names]), np.ascontiguousarray(values)
+        )
+
+    def add_limbs(self, name: str, limbs: NDArray[np.int64]) -> None:
+        """Add some sums (n, `LIMBS`) of few numbers each to the sum `name`."""
+        self.count(len(limbs))
+        normalise(limbs)
+        self.limbs[self.names.index(name)] += limbs.sum(axis=0)
+
+    def count(self, number: int) -> None:
+        """Take note that so many numbers are added to `limbs`, before they are."""
+        self._added += number
+        if self._added > _NORMALISE_AFTER:
+            self.normalise()
+
+    def normalise(self) -> None:
+        """Bring the limbs into their one normal form."""
+        normalise(self.limbs)
+        self._added = 0
+
+    def values(self) -> dict[str, float]:
+        """Return every sum, rounded once."""
+        found = np.zeros(len(self.names))
+        some = np.flatnonzero(self.limbs.any(axis=1))  # of many sums only a few are not zero
+        found[some] = exact_values(self.limbs[some])
+        return dict(zip(self.names, found.tolist(), strict=True))
+
+
+def exact_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the doubles nearest to sums (n, `LIMBS`); infinite beyond the largest."""
+    limbs = limbs.copy()
+    normalise(limbs)
+    values = np.zeros(len(limbs))
+    _round_all(limbs, values)
+    return values
+
+
+def narrow_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the doubles nearest to sums (n, `NARROW_LIMBS`)."""
+    some, values = np.flatnonzero(limbs.any(axis=1)), np.zeros(len(limbs))
+    for rows in np.array_split(some, len(some) // 4096 + 1):
+        wide = np.zeros((len(rows), LIMBS), np.int64)
+        wide[:, _NARROW_BEGIN : _NARROW_BEGIN + NARROW_LIMBS] = limbs[rows]
+        values[rows] = exact_values(wide)
+    return values
+
+
+@kernel
+def _round_all(limbs: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    """Write the doubles nearest to sums in normal form, which are made positive."""
+    for row in range(len(limbs)):
+        negative = limbs[row, LIMBS - 1] < 0
+        if negative:
+            _negate(limbs[row])
+        size = _rounded(limbs[row])
+        values[row] = -size if negative else size
+
+
+@inlined
+def _negate(limbs: NDArray[np.int64]) -> None:
+    carry = np.int64(0)
+    for limb in range(LIMBS):
+        value = carry - limbs[limb]
+        carry = value >> 32
+        limbs[limb] = value - (carry << 32)
+
+
+@inlined
+def _rounded(limbs: NDArray[np.int64]) -> float:
+    """Return the double nearest to a positive sum in normal form, of two equally near the even one."""
+    top = LIMBS - 1
+    while top > 2 and limbs[top] == 0:  # no number has bits in the two lowest limbs
+        top -= 1
+    if limbs[top] == 0 or top == LIMBS - 1:
+        return math.inf if limbs[top] else 0.0
+    bits = 0
+    while limbs[top] >> bits:
+        bits += 1
+    # the 64 highest bits, and whether any bit below them is set
+    head = (np.uint64(limbs[top]) << np.uint64(64 - bits)) | (
+        np.uint64(limbs[top - 1]) << np.uint64(32 - bits)
+    )
+    head |= np.uint64(limbs[top - 2]) >> np.uint64(bits)
+    rest = limbs[top - 2] & ((1 << bits) - 1)
+    for limb in range(top - 2):
+        rest |= limbs[limb]
+    whole, low = np.int64(head >> np.uint64(11)), np.int64(head & np.uint64(0x7FF))
+    if low > 0x400 or (low == 0x400 and (rest != 0 or whole & 1)):
+        whole += 1
+    return math.ldexp(float(whole), 32 * top + bits - 53 - _SHIFT)
