@@ -25,6 +25,7 @@ ROOMS = (
     "output",
     "continuum",
     "case",
+    "preflight",
     "engine",
     "features",
     "run",
@@ -43,8 +44,8 @@ NEED_SOURCES = ("pdem.cli.bench", "pdem.cli.scaling", "pdem.cli.scaling_options"
 DOOR = "pdem.engine.ranks"
 OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.numerics", "pdem.containers")
 REGISTRIES = ("pdem.features.registry", "pdem.features.rules", "pdem.features.preflight")
-# What the case file has of a feature: on the floor of the case, which names these modules.
-OF_CASE = ("section", "rules", "preflight", "columns")
+# What the case file and its checks have of a feature: on the floor of the rooms that name these modules.
+FLOORS = {"section": "case", "rules": "case", "columns": "case", "preflight": "preflight"}
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
 NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache"
@@ -120,8 +121,9 @@ def height(module):
     if len(parts) == 1 or module in {"pdem.__main__"}:
         return len(ROOMS)
     assert parts[1] in ROOMS, f"{module} is in no room: {', '.join(ROOMS)}"
-    of_case = parts[1] == "features" and (parts[-1] in OF_CASE or module in PACKAGES)
-    return ROOMS.index("case" if of_case else parts[1])
+    if parts[1] == "features":
+        return ROOMS.index("case" if module in PACKAGES else FLOORS.get(parts[-1], "features"))
+    return ROOMS.index(parts[1])
 
 
 def is_in(module, *packages):

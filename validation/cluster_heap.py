@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
-from pdem.case.round_walls import CylinderWall
+from pdem.case.sections.round_walls import CylinderWall
 from pdem.particles.heaps import flank_of
 from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Table

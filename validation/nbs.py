@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
 from pdem.detection import nbs
 from pdem.detection.find_pairs import find_pairs

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.lammps.laws import law_of
 from benchmarks.lammps.walls import wall_of
 from pdem.benchmark.cases import SkipCase
-from pdem.case.shapes import shapes_of
+from pdem.case.groups.shapes import shapes_of
 from pdem.engine.setup import constants_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from benchmarks.lammps.laws import Law
     from pdem.benchmark.cases import Start
-    from pdem.case.walls import Wall
+    from pdem.case.sections.walls import Wall
     from pdem.motion.motions import Motion
 
     Floats = NDArray[np.float64]

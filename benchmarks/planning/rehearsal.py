@@ -26,8 +26,8 @@ from benchmarks.planning.tiled_walls import walls_near
 from benchmarks.planning.tiling import Tiling, copies_along
 from decomposition.bisection import with_exact_parts
 from decomposition.partitioners import PARTITIONERS
+from pdem.case.groups.shapes import shapes_of
 from pdem.case.model import Case
-from pdem.case.shapes import shapes_of
 from pdem.containers.box_shape import BoxShape
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
 from pdem.containers.exchange import Alone

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.deformation import deforms
-from pdem.case.flat_walls import PlaneWall
 from pdem.case.messages import shown_key
+from pdem.case.sections.flat_walls import PlaneWall
 from pdem.case.wall_motions import motion_of
 from pdem.engine.carried_liquid import carries_liquid
 from pdem.engine.setup import constants_of

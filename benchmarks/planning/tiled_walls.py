@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.flat_walls import PlaneWall
+from pdem.case.sections.flat_walls import PlaneWall
 from pdem.containers.mesh import Mesh
 from pdem.containers.primitives.frames import loops_of
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_origin
 
-from pdem.case.base import BRANCH
-from pdem.case.key_texts import default_text, kind_of, meaning_of, models_in, summary_of, written
-from pdem.case.schema import CaseData
+from pdem.case.explain.key_texts import default_text, kind_of, meaning_of, models_in, summary_of, written
+from pdem.case.sections.base import BRANCH
+from pdem.case.sections.schema import CaseData
 from pdem.contact.law.models import LAWS, PARTS
 from pdem.sweeps.examples import study_roots
 

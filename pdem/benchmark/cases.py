@@ -14,13 +14,13 @@ from pdem.benchmark import polydisperse
 from pdem.benchmark.bladed_drum import bladed_drum
 from pdem.benchmark.cluster_cases import SIZES, drum_of_clusters
 from pdem.benchmark.wall_cases import hopper, mesh_of_a_million
-from pdem.case.given_particles import CheckedParticles
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import InputError, PdemError, name_hint
+from pdem.preflight.given_particles import CheckedParticles
 from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:

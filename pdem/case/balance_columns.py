@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
     Column = tuple[str, str, str]
 

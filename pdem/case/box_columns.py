@@ -8,7 +8,7 @@ from pdem.case.deformation import deforms, shear_axes
 from pdem.case.stress_columns import stress_columns, writes_stress
 
 if TYPE_CHECKING:
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
     Column = tuple[str, str, str]
 

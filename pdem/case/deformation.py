@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.case.deformation_sections import Deformation
+from pdem.case.sections.deformation import Deformation
 
 if TYPE_CHECKING:
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
     Location = tuple[str | int, ...]
 

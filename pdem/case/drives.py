@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case import driven_wall_sections as sections
     from pdem.case.model import Case
-    from pdem.case.walls import Wall
+    from pdem.case.sections import driven_walls as sections
+    from pdem.case.sections.walls import Wall
     from pdem.containers.mesh import Mesh
     from pdem.motion.courses import Clock
     from pdem.motion.drives import Drive

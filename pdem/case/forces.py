@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.messages import nearest_key_hint
-from pdem.case.particles import BoxRegion, CylinderRegion
 from pdem.case.python_files import FROM_FILE, variables_of
+from pdem.case.sections.particles import BoxRegion, CylinderRegion
 from pdem.foundation.errors import CaseError, InputError
 from pdem.motion.own_forces import (
     BALL,
@@ -31,8 +31,8 @@ from pdem.particles.regions import bounds
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pdem.case.force_sections import Force
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.forces import Force
+    from pdem.case.sections.schema import CaseData
 
 TRIAL = (0.5, (0.1371, 0.2129, 0.3253), (1.1, -2.3, 0.7), 1e-3, 1e-5, 7)
 """Arguments to try a function with: time, position, velocity, radius, mass, id."""

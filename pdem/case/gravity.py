@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.gravity_section import GravityTable
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.gravity import GravityTable
+    from pdem.case.sections.schema import CaseData
 
     Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
 _FILE_KEYS = ("file", "mesh")
 _PYTHON_KEYS = ("law", "kind")

@@ -6,14 +6,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.deformation import deforms
+from pdem.case.groups.shapes import has_clusters
 from pdem.case.hints.given_values import number_hint
 from pdem.case.hints.suggestions import unknown_key_text, value_hint
 from pdem.case.hints.validation import elsewhere
-from pdem.case.materials import LAW_KEYS, Interaction
 from pdem.case.messages import Problem, nearest_key_hint, shown_value
 from pdem.case.python_files import FROM_FILE, is_python_name, variables_of
-from pdem.case.schema import CaseData
-from pdem.case.shapes import has_clusters
+from pdem.case.sections.materials import LAW_KEYS, Interaction
+from pdem.case.sections.schema import CaseData
 from pdem.case.stage_cases import cases_of_stages
 from pdem.contact.law.check import check_part
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe

@@ -11,7 +11,7 @@ from pdem.foundation.texts import read_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
 _SCRIPTS = "scripts/"
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr, ValidationError
 
-from pdem.case.checks import problems_of_case
+from pdem.case.explain.key_texts import lists_of
 from pdem.case.flat_keys import flat_keys
 from pdem.case.hints.toml_text import parsed
 from pdem.case.hints.validation import in_order, problems_of
-from pdem.case.key_texts import lists_of
 from pdem.case.laws import unknown_keys_of_laws
 from pdem.case.messages import Problem
-from pdem.case.mixing import as_in_file, idle_problem, once_for_all_pairs
 from pdem.case.overrides import apply_override
-from pdem.case.schema import TEXT_SOURCE, CaseData
+from pdem.case.rules.checks import problems_of_case
+from pdem.case.sections.mixing import as_in_file, idle_problem, once_for_all_pairs
+from pdem.case.sections.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of
 from pdem.foundation.errors import CaseError
 from pdem.foundation.texts import TextError, plain_text, read_text
@@ -34,7 +34,7 @@ class Case(CaseData):
     Read one with `Case.read` or `Case.from_text`; both check all that can be checked without opening other files.
     The attributes are the sections of the file. A case changes only through `override`.
 
-    Attributes are those of `pdem.case.schema.CaseData`.
+    Attributes are those of `pdem.case.sections.schema.CaseData`.
     """
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.schema import CaseData
-    from pdem.case.surface_sections import Surface
+    from pdem.case.sections.schema import CaseData
+    from pdem.case.sections.surfaces import Surface
     from pdem.containers.mesh import Mesh
 
 REST = (0.0, 0.0, 0.0)

@@ -7,12 +7,12 @@ import tomllib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pdem.case.explain.key_examples import is_named
+from pdem.case.explain.key_texts import models_in
 from pdem.case.hints.settings import meant_settings
 from pdem.case.hints.toml_text import value_cause
-from pdem.case.key_examples import is_named
-from pdem.case.key_texts import models_in
 from pdem.case.messages import shown_key, value_at
-from pdem.case.unit_sections import UNIT_KEYS
+from pdem.case.sections.units import UNIT_KEYS
 from pdem.foundation.errors import CaseError
 
 if TYPE_CHECKING:

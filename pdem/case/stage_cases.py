@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.materials import Interaction
+from pdem.case.sections.materials import Interaction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pdem.case.schema import CaseData
-    from pdem.case.stage_sections import Stage
+    from pdem.case.sections.schema import CaseData
+    from pdem.case.sections.stages import Stage
     from pdem.containers.mesh import Mesh
     from pdem.features.sensors.section import Sensor
 

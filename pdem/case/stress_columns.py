@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.case.deformation import deforms
 
 if TYPE_CHECKING:
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
     Column = tuple[str, str, str]
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.checks import contact_pairs
-from pdem.case.fixed_groups import partner_text
 from pdem.case.gravity import largest_gravity
-from pdem.case.group_sizes import least_mass
+from pdem.case.groups.fixed_groups import partner_text
+from pdem.case.groups.group_sizes import least_mass
+from pdem.case.groups.particle_sources import largest_first_speed, smallest_radii
 from pdem.case.laws import material_properties, recipe_by_key
 from pdem.case.moving_surfaces import surface_course
-from pdem.case.particle_sources import largest_first_speed, smallest_radii
+from pdem.case.rules.checks import contact_pairs
 from pdem.case.stage_cases import cases_of_stages
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.estimates.impact import Impact
-    from pdem.case.materials import Interaction, Material
-    from pdem.case.schema import CaseData
-    from pdem.case.walls import Wall
+    from pdem.case.impact import Impact
+    from pdem.case.sections.materials import Interaction, Material
+    from pdem.case.sections.schema import CaseData
+    from pdem.case.sections.walls import Wall
     from pdem.motion.motions import Motion
 
 _HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
@@ -359,7 +359,7 @@ def effective_modulus(case: CaseData, pair: tuple[str, str]) -> float:
 def _largest_inverse_body_mass(case: CaseData, material: str) -> float:
     """Return the inverse of the smallest mass of bodies of a material [1/kg], 0 without any.
 
-    Only masses in the case count; `pdem.case.driven_wall_preflight` checks those that follow from a mesh.
+    Only masses in the case count; `pdem.preflight.driven_wall_preflight` checks those that follow from a mesh.
     """
     bodies = [wall.body for wall in case.walls if wall.material == material and wall.body is not None]
     return max((1.0 / body.mass for body in bodies if body.mass is not None), default=0.0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdem.case.motions import RotationKind
+from pdem.case.sections.motions import RotationKind
 from pdem.motion.courses import Delayed
 from pdem.motion.motions import Motion, Shift, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pdem.case.motions import MotionKind, MovingFrame
+    from pdem.case.sections.motions import MotionKind, MovingFrame
     from pdem.motion.courses import Clock, Course
 
 

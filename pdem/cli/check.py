@@ -16,8 +16,8 @@ from pdem.foundation.signals import SignalFlag
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pdem.case.findings import Finding
     from pdem.case.model import Case
+    from pdem.preflight.findings import Finding
 
 _WRONG_INPUT = 2
 
@@ -54,15 +54,15 @@ def check(
 def _check(
     path: str, settings: Sequence[str], of_laws: tuple[bool | None, Path | None], threads: int | None
 ) -> int:
-    from pdem.case.contact_table import contact_table
-    from pdem.case.estimates.impacts import expected_impact
-    from pdem.case.initial import initial_particles
-    from pdem.case.population import Population
-    from pdem.case.preflight import preflight
+    from pdem.case.groups.initial import initial_particles
     from pdem.case.wall_files import read_walls
     from pdem.engine.ranks import launch_layout
     from pdem.foundation.machine import default_threads
     from pdem.output.summary import body_count, counted
+    from pdem.preflight.contact_table import contact_table
+    from pdem.preflight.estimates.impacts import expected_impact
+    from pdem.preflight.population import Population
+    from pdem.preflight.preflight import preflight
     from pdem.run.forecast import forecast
     from pdem.run.output_folder import folder_findings
 
@@ -92,7 +92,7 @@ def _check(
 
 def _shape_tables(case: Case) -> Iterator[str]:
     """Yield the mass properties of the shapes that particles have, by all rules."""
-    from pdem.case.shapes import shape_masses, shapes_of
+    from pdem.case.groups.shapes import shape_masses, shapes_of
     from pdem.cli.shape import mass_table
 
     for name in shapes_of(case):

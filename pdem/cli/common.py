@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.foundation.signals import SignalFlag
     from pdem.output.run_status import CompilingStatus
+    from pdem.preflight.findings import Finding
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 

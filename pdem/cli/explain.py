@@ -20,7 +20,7 @@ def explain(key: tuple[str, ...]) -> int:
 
 
 def _explain(key: str) -> None:
-    from pdem.case.explain import explain as text_of
+    from pdem.case.explain.keys import explain as text_of
     from pdem.sweeps.examples import study_roots
 
     click.echo(text_of(key, study_roots()))

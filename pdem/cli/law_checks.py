@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
-    from pdem.case.findings import Finding
     from pdem.case.model import Case
+    from pdem.preflight.findings import Finding
     from pdem.verification.law_report import LawReport
 
     Command = TypeVar("Command", bound=Callable[..., Any])

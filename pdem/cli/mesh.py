@@ -35,10 +35,10 @@ def mesh(case: str, settings: tuple[str, ...], file: str | None, overwrite: bool
 
 
 def _write(path: str, settings: tuple[str, ...], file: str | None, overwrite: bool) -> None:
-    from pdem.case.wall_checks import mesh_warnings
+    from pdem.case.sections.wall_shapes import ShapeWall
     from pdem.case.wall_files import read_walls
-    from pdem.case.wall_shapes import ShapeWall
     from pdem.output.wall_meshes import write_wall_meshes
+    from pdem.preflight.wall_checks import mesh_warnings
 
     case = read_case(path, settings)
     target = Path(f"{Path(path).stem}-walls.vtk" if file is None else file)

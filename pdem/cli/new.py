@@ -19,7 +19,7 @@ def new(name: str | None, listed: bool, folder: str) -> int:
 
 
 def _print_examples() -> None:
-    from pdem.case.example_texts import example_groups, example_names, example_title
+    from pdem.case.explain.example_texts import example_groups, example_names, example_title
     from pdem.sweeps.examples import study_names, study_title
 
     width = max(map(len, [*example_names(), *study_names()]))
@@ -33,8 +33,8 @@ def _print_examples() -> None:
 
 
 def _write(name: str, folder: str) -> None:
-    from pdem.case.example_cases import write_example
-    from pdem.case.example_texts import example_results
+    from pdem.case.explain.example_cases import write_example
+    from pdem.case.explain.example_texts import example_results
     from pdem.sweeps.examples import study_command, study_names, write_study
 
     is_study = name in study_names()

@@ -30,10 +30,10 @@ from pdem.foundation.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.engine.protocol import RestartPoint
     from pdem.engine.state import StatePart
+    from pdem.preflight.findings import Finding
 
 
 @click.command(short_help="Run a case.")
@@ -204,9 +204,9 @@ def _restart(
     options: RunOptions,
 ) -> int:
     """Continue from a checkpoint or folder; if a stage is given with it, from where that begins."""
-    from pdem.case.restart_checks import set_folder
     from pdem.engine.ranks import on_first
     from pdem.engine.stage_start import stage_start
+    from pdem.preflight.restart_checks import set_folder
 
     groups: list[StatePart] = []
     path, stage = given
@@ -301,12 +301,12 @@ def _check_restart(
     beginning: RestartPoint, then: Case, case: Case, groups: list[StatePart], overwrite: bool
 ) -> list[str]:
     """Refuse a restart that is impossible or would lose results; return notes for the user."""
-    from pdem.case.restart_box import check_box
-    from pdem.case.restart_checks import moved_walls
     from pdem.engine.box_events import BOX
     from pdem.engine.driven_walls import GROUP
     from pdem.engine.stage_state import clocks_of
     from pdem.engine.stages import Stages
+    from pdem.preflight.restart_box import check_box
+    from pdem.preflight.restart_checks import moved_walls
     from pdem.run.output_folder import check_continued, check_unoccupied, is_same_folder
 
     check_box(then, case, groups[0].get(BOX, {}))
@@ -334,9 +334,9 @@ def _continue_run(
 ) -> int:
     """Run a case from a checkpoint, unless it has ended; `groups` has this rank's part of its state and is emptied."""
     from pdem.case.differences import physical_differences
-    from pdem.case.restart_checks import check_continuable, check_end
     from pdem.engine.ranks import on_first
     from pdem.engine.stage_state import finished_stage
+    from pdem.preflight.restart_checks import check_continuable, check_end
 
     then = point.case()
     check_continuable(then, case)

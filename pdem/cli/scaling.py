@@ -286,7 +286,7 @@ def proposal(
     def work() -> int:
         require_sources("benchmarks")
         from benchmarks.planning.proposal import Evidence, Request, proposal_sections
-        from pdem.case.initial import initial_particles
+        from pdem.case.groups.initial import initial_particles
         from pdem.case.wall_files import read_walls
         from pdem.cli.common import read_case
 

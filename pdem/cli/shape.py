@@ -84,7 +84,7 @@ def _shape(
 
 def _read(path: Path, most: int | None, error: float, scale: float) -> ShapeFile:
     """Return what a file says of a shape, and tell what has been read."""
-    from pdem.case.shape_sections import MESH_ENDINGS, names_mesh
+    from pdem.case.sections.shapes import MESH_ENDINGS, names_mesh
     from pdem.foundation.errors import InputError
     from pdem.particles.shape_files import read_shape
 

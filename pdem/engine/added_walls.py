@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.particle_checks import OVERLAP_WARNING, share
 from pdem.output.summary import counted
 from pdem.particles.clearance import touching_walls
+from pdem.preflight.particle_checks import OVERLAP_WARNING, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

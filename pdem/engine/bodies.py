@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.case.given_particles import largest_speed
 from pdem.engine.cluster_energy import cluster_masses
+from pdem.preflight.given_particles import largest_speed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.deformation import AXES, deformation_in, deforms, free_axes, shear_axes
-from pdem.case.group_sizes import largest_cluster_reach
-from pdem.case.restart_box import box_would_rest, check_axes
+from pdem.case.groups.group_sizes import largest_cluster_reach
 from pdem.containers.box_shape import UPRIGHT
 from pdem.engine.box_stress import mean_grain, measured_stress
 from pdem.engine.box_warnings import warn_of_runaway, warn_of_walls
 from pdem.engine.named_events import NEVER
 from pdem.motion.box_servo import Memory, Targets, chosen_rates, inertial_rate
 from pdem.motion.moving_box import EVERY, REST, BoxState, MovingBox, Rates
+from pdem.preflight.restart_box import box_would_rest, check_axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from pdem.case.deformation_sections import Deformation
     from pdem.case.model import Case
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.deformation import Deformation
+    from pdem.case.sections.schema import CaseData
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
 

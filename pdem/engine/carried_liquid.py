@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.deformation import deforms
-from pdem.case.fixed_groups import has_fixed
+from pdem.case.groups.fixed_groups import has_fixed
+from pdem.case.groups.shapes import has_clusters
 from pdem.case.laws import takes_liquid
-from pdem.case.shapes import has_clusters
 from pdem.contact.law.carried_liquid import offers, quantum_of, whole_quanta
 from pdem.contact.law.elastic import ElasticState, elastic_energies
 from pdem.contact.pairs.carried_liquid import Formed, ask_pairs, count_new_pairs, form_pairs, pair_liquid
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
     from pdem.foundation.fields import Field

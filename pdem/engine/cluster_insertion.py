@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.initial_clusters import made_clusters
-from pdem.case.shapes import shapes_of
+from pdem.case.groups.initial_clusters import made_clusters
+from pdem.case.groups.shapes import shapes_of
 from pdem.containers.clusters import Clusters, states_of
 from pdem.engine.cluster_energy import cluster_energies
 from pdem.foundation.errors import InputError, name_hint

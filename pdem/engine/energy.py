@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.engine.setup import Constants

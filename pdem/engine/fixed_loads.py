@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.fixed_groups import fixed_columns, fixed_groups
+from pdem.case.groups.fixed_groups import fixed_columns, fixed_groups
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pdem.engine.named_events import NEVER
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.case.gravity_section import GravityTable
     from pdem.case.model import Case
+    from pdem.case.sections.gravity import GravityTable
     from pdem.containers.exchange import Exchange
     from pdem.engine.stages import Stages
 

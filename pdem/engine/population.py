@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.initial_clusters import with_members
+from pdem.case.groups.initial_clusters import with_members
 from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.cluster_energy import removed_energies

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pdem.engine.feature import features_of
 
 if TYPE_CHECKING:
-    from pdem.case.sections import Output
+    from pdem.case.sections.general import Output
     from pdem.engine.protocol import Engine
 
 PROGRESS_SHARES = 20

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.drives import drives_of
-from pdem.case.fixed_groups import has_fixed
 from pdem.case.gravity import first_gravity
+from pdem.case.groups.fixed_groups import has_fixed
 from pdem.case.laws import law_of, material_properties, recipes_of
 from pdem.case.moving_surfaces import surface_courses
 from pdem.case.stage_cases import in_stage
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.contact.law.contact_law import Recipe
     from pdem.contact.law.parts import MaterialProperties
     from pdem.containers.exchange import Exchange

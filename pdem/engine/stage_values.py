@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.stage_quantities import quantities_of
+from pdem.case.rules.stage_quantities import quantities_of
 from pdem.case.stress_columns import stress_columns
 from pdem.engine.bodies import count_of_bodies
 from pdem.engine.box_report import box_values

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pdem.case.stage_preflight import look_interval
 from pdem.engine.named_events import NEVER
 from pdem.motion.courses import Clock
+from pdem.preflight.stage_preflight import look_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pdem.case.stage_sections import Stage
+    from pdem.case.sections.stages import Stage
 
 GOES_ON, BY_TIME, BY_CONDITION, AT_LATEST = range(4)
 """How a stage has ended: not yet; after its time; as its condition held; at its latest, the condition not reached."""

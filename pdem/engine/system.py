@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.shapes import shapes_of
+from pdem.case.groups.shapes import shapes_of
 from pdem.case.stress_columns import looks_at_contacts
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs.contacts import PairContacts

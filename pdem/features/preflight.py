@@ -11,8 +11,8 @@ from pdem.features.sensors.preflight import sensor_findings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.case.findings import Finding
     from pdem.case.model import Case
+    from pdem.preflight.findings import Finding
 
 
 def feature_findings(case: Case, step: float, smallest: float) -> Iterator[Finding]:

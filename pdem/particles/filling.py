@@ -48,7 +48,7 @@ class FillRequest:
     sizes : SizeDistribution
         Of the radii; those of clusters are of spheres of the same volume.
     fill : Any
-        The region with the settings of the fill, see `pdem.case.particles.FillKeys`.
+        The region with the settings of the fill, see `pdem.case.sections.particles.FillKeys`.
     density : float
         Of the particles [kg/m^3].
     shape : ClusterShape or None

@@ -16,7 +16,7 @@ Vector = tuple[float, float, float]
 
 
 class Domain(Protocol):
-    """The box of the particles; `pdem.case.sections.Domain` is one.
+    """The box of the particles; `pdem.case.sections.general.Domain` is one.
 
     Attributes
     ----------

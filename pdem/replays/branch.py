@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.case.before_stage import changes_before, remedy_for
 from pdem.case.differences import differences_text
 from pdem.case.model import Case
-from pdem.case.restart_checks import check_continuable, check_end
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
 from pdem.engine.stage_start import stage_start
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import changes_since
+from pdem.preflight.before_stage import changes_before, remedy_for
+from pdem.preflight.restart_checks import check_continuable, check_end
 from pdem.replays.origin import begun, case_in
 from pdem.run.folder_use import PYTHON, FolderUse
 from pdem.run.output_folder import check_free, is_same_folder

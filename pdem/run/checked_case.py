@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.given_particles import PartOfParticles
-from pdem.case.initial import initial_particles
-from pdem.case.preflight import preflight
+from pdem.case.groups.initial import initial_particles
 from pdem.case.wall_files import read_walls
 from pdem.engine.ranks import exchange_of, on_first, once_per_node, release
 from pdem.output.summary import body_count
+from pdem.preflight.given_particles import PartOfParticles
+from pdem.preflight.preflight import preflight
 from pdem.run.forecast import forecast
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
     from pdem.foundation.signals import SignalFlag
+    from pdem.preflight.findings import Finding
 
 
 class CheckedCase:

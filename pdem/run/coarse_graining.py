@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.continuum.grid import Grid
     from pdem.continuum.items import Actions
     from pdem.run.results import Snapshot

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.case.findings import Finding
 from pdem.case.laws import law_of
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.walls.stages import wall_columns_of
@@ -22,6 +21,7 @@ from pdem.foundation.files import write_file
 from pdem.numerics.cache import cache_directory, stored
 from pdem.output.contact_snapshots import contact_fields
 from pdem.output.summary import counted, duration, quantity
+from pdem.preflight.findings import Finding
 from pdem.run.particle_output import snapshot_fields
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.differences import differences_text, physical_differences
-from pdem.case.findings import Finding
 from pdem.case.model import Case
 from pdem.containers.group import on_each_rank
 from pdem.engine.protocol import Engine, RestartPoint
@@ -33,6 +32,7 @@ from pdem.output.run_folder import (
 )
 from pdem.output.series import TABLE, read_series_head
 from pdem.output.shared_folder import require_shared
+from pdem.preflight.findings import Finding
 from pdem.run.folder_use import COMMAND_LINE
 
 if TYPE_CHECKING:

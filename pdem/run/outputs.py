@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from pdem.case.balance_columns import balance_columns
 from pdem.case.box_columns import columns_of_whole
-from pdem.case.fixed_groups import fixed_columns
+from pdem.case.groups.fixed_groups import fixed_columns
 from pdem.containers.group import on_first_rank
 from pdem.engine.box_report import values_of_whole
 from pdem.engine.carried_liquid import liquid_columns, liquid_values

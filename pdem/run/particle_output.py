@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.engine.protocol import Engine
     from pdem.output.formats import RowWriter
     from pdem.output.storage import Attribute

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tomli_w
 
 from pdem.case.deformation import deforms, shear_axes
-from pdem.case.given_particles import CheckedParticles
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
+from pdem.case.groups.shapes import has_clusters
 from pdem.case.laws import law_of
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
-from pdem.case.shapes import has_clusters
 from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.engine.box_events import box_of
@@ -35,6 +33,8 @@ from pdem.engine.wall_output import bodies_of, summed_loads
 from pdem.motion.planned_walls import compile_plan_kernels
 from pdem.numerics.cache import is_marked, mark
 from pdem.numerics.thread_pool import set_threads
+from pdem.preflight.given_particles import CheckedParticles
+from pdem.preflight.preflight import preflight
 from pdem.run.helper_process import HelperProcess
 from pdem.run.inputs import alone_on_purpose
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.region_checks import region_of
+from pdem.case.rules.region_rules import region_of
 from pdem.containers.group import on_each_rank
 from pdem.continuum.fields import ContinuumFields
 from pdem.engine.bodies import sphere_masses

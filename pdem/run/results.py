@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.case.region_checks import region_of
+from pdem.case.rules.region_rules import region_of
 from pdem.features.collisions.counted import edges_of, read_collisions
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.restart_checks import check_end
 from pdem.containers.group import on_first_rank
 from pdem.engine.blow_up import BlowUp
 from pdem.engine.feature import features_of
@@ -23,6 +22,7 @@ from pdem.foundation.errors import Interrupted, ObserverError
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.run_folder import keep_files
 from pdem.output.summary import OverRanks, end_report
+from pdem.preflight.restart_checks import check_end
 from pdem.run.folder_use import FOLDER_USE, FolderUse
 from pdem.run.forecast import record_speed
 from pdem.run.observation import Observation

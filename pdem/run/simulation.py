@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.given_particles import PartOfParticles, given_particles
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.restart_checks import set_folder
 from pdem.containers.clusters import NO_SHAPES, Clusters
 from pdem.containers.group import on_each_rank
 from pdem.containers.mesh import Mesh
@@ -43,6 +41,8 @@ from pdem.foundation.fields import FIELDS
 from pdem.numerics.thread_pool import set_threads
 from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
+from pdem.preflight.given_particles import PartOfParticles, given_particles
+from pdem.preflight.restart_checks import set_folder
 from pdem.run.folder_use import FolderUse
 from pdem.run.inputs import case_of, check_arguments, checkpoint_at, warn_of_processes_beside
 from pdem.run.nodal_forces import loads_by_wall
@@ -80,7 +80,7 @@ class Simulation(Scripting):
         `pdem.run.inputs.checkpoint_at` returns it; default: the case's particles.
     particles : mapping of str to ndarray, optional
         In place of those of the case, on rank 0: columns ``id``, ``material``, ``radius``, ``position`` and optional
-        others, see `pdem.case.given_particles.given_particles`, which checks them like those of a case.
+        others, see `pdem.preflight.given_particles.given_particles`, which checks them like those of a case.
     meshes : sequence of Mesh, optional
         In place of the files of the case's walls, in their order. Only the first rank of each node needs them: large
         meshes are stored once per node.

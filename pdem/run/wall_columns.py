@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.engine.protocol import Engine
 
 _LOAD_COLUMNS = (("force", "xyz", "N"), ("torque", "xyz", "N m"), ("power", " ", "W"))

@@ -15,15 +15,15 @@ from pdem.benchmark.cases import (
     names_of_cases,
     scaled_case,
 )
-from pdem.case.given_particles import CheckedParticles
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
+from pdem.case.sections.walls import MeshWall
 from pdem.case.wall_files import read_walls
-from pdem.case.walls import MeshWall
 from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.preflight.given_particles import CheckedParticles
 from pdem.run.inputs import case_of
 from pdem.run.simulation import Simulation
 from pdem.scaling.batch_scripts import setting_for_ranks, settings_with_ranks

@@ -7,9 +7,9 @@ import tomllib
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from pdem.case.example_cases import write_example
-from pdem.case.example_texts import title_of
-from pdem.case.explain import Root
+from pdem.case.explain.example_cases import write_example
+from pdem.case.explain.example_texts import title_of
+from pdem.case.explain.keys import Root
 from pdem.sweeps.sections import CalibrationPlan, RunsPlan, SweepPlan
 
 if TYPE_CHECKING:

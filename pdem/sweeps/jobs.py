@@ -10,12 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.before_stage import before_stage, digest_before
 from pdem.case.input_files import contents_of, files_in
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoint_folder import STAGE_PREFIX
 from pdem.output.provenance import provenance
 from pdem.output.saving import save_file
+from pdem.preflight.before_stage import before_stage, digest_before
 from pdem.replays.branch import check_shared
 from pdem.sweeps.toml_values import toml_value
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Vector
-from pdem.case.particles import Region
 from pdem.case.python_files import FROM_FILE
+from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Vector
+from pdem.case.sections.particles import Region
 
 
 def _direction(vector: tuple[float, float, float]) -> tuple[float, float, float]:

@@ -9,9 +9,9 @@ import tomli_w
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from pdem.case.base import Name, Positive, Section, Seed
 from pdem.case.hints.toml_text import parsed
 from pdem.case.hints.validation import problems_of
+from pdem.case.sections.base import Name, Positive, Section, Seed
 from pdem.foundation.errors import CaseError
 from pdem.foundation.texts import TextError, read_text
 from pdem.sweeps.fitting.next_places import scan_size

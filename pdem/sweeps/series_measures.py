@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.motions import Rotation, RotationKind
+from pdem.case.sections.motions import Rotation, RotationKind
 from pdem.foundation.errors import InputError, name_hint
 from pdem.sweeps.measured import Measured
 

@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from pdem.benchmark.launch import check_launcher, default_launcher, run_on_ranks
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.containers.exchange import PartitionMethod
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.findings import STEP_WARNING
+from pdem.preflight.findings import STEP_WARNING
 from pdem.verification.law_pairs import State
 from pdem.verification.law_proof import Proof, place_of_part
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from pdem.case.findings import Level
     from pdem.contact.law.contact_law import Recipe
     from pdem.contact.law.parts import Part
+    from pdem.preflight.findings import Level
 
 
 @dataclass(frozen=True)

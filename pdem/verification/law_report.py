@@ -7,11 +7,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.findings import Finding
 from pdem.foundation.version import VERSION
 from pdem.output.figure import can_draw, empty_figure
 from pdem.output.run_folder import LAW_FILES
 from pdem.output.summary import counted
+from pdem.preflight.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

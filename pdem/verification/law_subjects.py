@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.checks import contact_pairs
 from pdem.case.laws import law_of, material_properties, recipe_by_key
+from pdem.case.rules.checks import contact_pairs
 from pdem.case.stage_cases import cases_of_stages
 from pdem.case.timestep import impact_conditions
 from pdem.contact.law.contact_spring import ContactSpring
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.case.timestep import ImpactConditions
     from pdem.contact.law.contact_law import ContactLaw, Recipe
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.case.fixed_groups import fixed_groups
+from pdem.case.groups.fixed_groups import fixed_groups
 from pdem.features.sensors.columns import classes_of
 
 if TYPE_CHECKING:

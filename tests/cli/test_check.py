@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import pdem
-from pdem.case.contact_table import contact_rows, contact_table
 from pdem.cli import main
+from pdem.preflight.contact_table import contact_rows, contact_table
 
 CASE = """
 time = {{end = 1.0}}

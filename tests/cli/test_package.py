@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pdem.case.example_cases import example_names, write_example
+from pdem.case.explain.example_cases import example_names, write_example
 from pdem.foundation.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ NAME = f"polydem-{VERSION}"
 OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
 _WRITE_ALL = """
 import sys
-from pdem.case.example_cases import example_names, write_example
+from pdem.case.explain.example_cases import example_names, write_example
 for name in example_names():
     write_example(name, sys.argv[1])
 """

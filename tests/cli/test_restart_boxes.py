@@ -10,10 +10,10 @@ from folders import refused, run
 from moving_boxes import MIXED, STEP, gas, moving_case
 
 import pdem
-from pdem.case.restart_box import check_box
 from pdem.cli import main
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import read_checkpoint
+from pdem.preflight.restart_box import check_box
 
 LEANS = (
     'the box leans along z across x, and a restart keeps these axes; give a shear with velocity_along = "z"'

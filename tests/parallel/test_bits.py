@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from decomposition.mpi import patient_barrier
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import BEGIN_PREFIX, CheckpointFolder

@@ -11,7 +11,7 @@ from clusters import RADIUS, ROD, TETRAPOD
 from rank_cases import communicator
 
 import pdem
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.containers.exchange import Alone
 from pdem.engine.ranks import exchange_of
 

@@ -6,15 +6,15 @@ import h5py
 import numpy as np
 import pytest
 
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.open_sides import falling_findings, fixed_particles
-from pdem.case.population import Population
-from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
 from pdem.engine.ranks import exchange_of
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import write_checkpoint
+from pdem.preflight.open_sides import falling_findings, fixed_particles
+from pdem.preflight.population import Population
+from pdem.preflight.preflight import preflight
 
 BASE = """
 time = {end = 1.0}

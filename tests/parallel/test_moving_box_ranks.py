@@ -10,10 +10,10 @@ from rank_cases import communicator, compare, require_same_bits, state
 import pdem
 from cases import state_of
 from decomposition.mpi import patient_barrier
-from pdem.case.deformation_preflight import deformation_findings
-from pdem.case.group_sizes import largest_cluster_reach
-from pdem.case.population import Population
+from pdem.case.groups.group_sizes import largest_cluster_reach
 from pdem.foundation.errors import BlowUpError
+from pdem.preflight.deformation_preflight import deformation_findings
+from pdem.preflight.population import Population
 
 DEFORMATIONS = {
     "shear": {"shear": SHEAR}, "mixed": MIXED, "compression": isotropic(-6.0),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.case.model import Case
-from pdem.case.size_sections import sizes_of
+from pdem.case.sections.sizes import sizes_of
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.mesh import Mesh

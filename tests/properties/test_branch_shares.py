@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.case.region_checks import region_of
+from pdem.case.rules.region_rules import region_of
 from pdem.particles import regions
 
 REGIONS = [

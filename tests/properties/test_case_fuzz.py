@@ -12,7 +12,7 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.case.example_cases import example_names, example_text
+from pdem.case.explain.example_cases import example_names, example_text
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError
 

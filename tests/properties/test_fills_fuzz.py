@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError
 from pdem.particles import random_filling, regions

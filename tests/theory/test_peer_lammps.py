@@ -20,7 +20,7 @@ from benchmarks.lammps.problem import problem_of
 from benchmarks.lammps.run import LammpsRun
 from pdem import Simulation
 from pdem.benchmark.cases import Start
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pdem.case.example_cases import example_text
 from pdem.case.example_meshes.h2_meshes import crease
+from pdem.case.explain.example_cases import example_text
 from pdem.case.model import Case
 from pdem.verification.study import Finding, Notebook, Table
 from validation import h2_clusters, h2_holes, h2_impacts, h2_limits, h2_mixer, h2_sliding, h2_stages

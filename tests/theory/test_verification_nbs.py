@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.detection.find_pairs import find_pairs
 from pdem.run.results import Results
 from pdem.run.run import run as run_to_end

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
 from pdem.foundation.errors import CaseError
+from pdem.preflight.preflight import preflight
 
 BASE = """
 time = {end = 1.0}

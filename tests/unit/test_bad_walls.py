@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from cases import box
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
 from pdem.containers.closed_surfaces import inside_closed_pieces
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import MeshError
+from pdem.preflight.preflight import preflight
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,11 +20,11 @@ from pdem.benchmark.machine_speed import MachineSpeed
 from pdem.benchmark.resident_memory import MemoryWatch, resident_bytes
 from pdem.benchmark.roofline import OF_LAW, Arithmetic, Limits, work_of
 from pdem.benchmark.wall_cases import RADIUS, hopper, mesh_of_a_million
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.laws import law_of
-from pdem.case.preflight import preflight
 from pdem.contact.law import hertz, limits, spring_force, viscoelastic
 from pdem.containers.exchange import Alone
+from pdem.preflight.preflight import preflight
 from pdem.run.simulation import Simulation
 
 pytestmark = pytest.mark.compiles

@@ -8,9 +8,9 @@ from everything import STEP, case_in, document
 from folders import command
 
 import pdem
-from pdem.case.before_stage import changes_before, digest_before
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.digest_file import read_digests
+from pdem.preflight.before_stage import changes_before, digest_before
 
 pytestmark = pytest.mark.compiles
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from text_files import ENDS, WAYS
 
-from pdem.case.example_cases import example_text
+from pdem.case.explain.example_cases import example_text
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError
 from pdem.sweeps.sections import read_document

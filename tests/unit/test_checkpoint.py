@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from small_disks import largest_file
 
-from pdem.case.sections import OUTPUT_SHARES, Output
+from pdem.case.sections.general import OUTPUT_SHARES, Output
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output import parallel_hdf5
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_checkpoint

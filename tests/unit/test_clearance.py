@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from pdem.case.sections import Domain
+from pdem.case.sections.general import Domain
 from pdem.containers.mesh import Mesh
 from pdem.particles.clearance import coincident_pair, overlapping_pairs, touching_walls
 from pdem.particles.regions import wrap_positions

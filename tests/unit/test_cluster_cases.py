@@ -14,12 +14,12 @@ from scipy.spatial.transform import Rotation
 
 import pdem
 from cases import box
-from pdem.case.initial import initial_particles
-from pdem.case.shape_preflight import shape_findings
-from pdem.case.shapes import shape_masses, shape_of
+from pdem.case.groups.initial import initial_particles
+from pdem.case.groups.shapes import shape_masses, shape_of
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles.quaternions import conjugate, product, rotated
 from pdem.particles.shapes import random_orientations
+from pdem.preflight.shape_preflight import shape_findings
 
 HERTZ = {"law": "hertz-mindlin", "friction": 0.5, "restitution": 0.5}
 

@@ -17,8 +17,8 @@ from benchmarks.liggghts import run as liggghts
 from benchmarks.liggghts.commands import RIGID, SPHERES, commands_of, data_of
 from pdem.benchmark.cases import SkipCase, Start
 from pdem.benchmark.cluster_cases import CLUSTERS, RADIUS, SIZES, SPACING, drum_of_clusters, spheres_of
-from pdem.case.initial import initial_particles
-from pdem.case.shapes import shape_of
+from pdem.case.groups.initial import initial_particles
+from pdem.case.groups.shapes import shape_of
 from pdem.foundation.errors import InputError
 
 MANY = 3000

@@ -13,7 +13,7 @@ from decomposition.balance import Balance
 from decomposition.bisection import cut, with_exact_parts
 from decomposition.partitioners import PARTITIONERS
 from decomposition.repeats import Repeats
-from pdem.case.sections import Decomposition
+from pdem.case.sections.general import Decomposition
 from pdem.containers.exchange import PartitionMethod
 
 SEEDS = st.integers(0, 2**32 - 1)

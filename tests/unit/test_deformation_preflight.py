@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.case.deformation_preflight import deformation_findings
 from pdem.case.model import Case
-from pdem.case.population import Population
 from pdem.containers.mesh import Mesh
+from pdem.preflight.deformation_preflight import deformation_findings
+from pdem.preflight.population import Population
 
 CASE = """
 [time]

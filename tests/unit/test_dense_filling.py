@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import make_case
-from pdem.case.initial import initial_particles
-from pdem.case.shapes import shape_of
+from pdem.case.groups.initial import initial_particles
+from pdem.case.groups.shapes import shape_of
 from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
 from pdem.particles import regions

@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from pdem.case.explain import explain
-from pdem.case.key_texts import meaning_of, models_in, plain
-from pdem.case.schema import CaseData
+from pdem.case.explain.key_texts import meaning_of, models_in, plain
+from pdem.case.explain.keys import explain
+from pdem.case.sections.schema import CaseData
 from pdem.engine.energy import TERMS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -9,9 +9,9 @@ import tomli_w
 from documented import FRAMES, blocks, documents, fences, is_study, pages, write_beside
 
 import pdem
-from pdem.case.initial import initial_particles
-from pdem.case.preflight import preflight
+from pdem.case.groups.initial import initial_particles
 from pdem.case.wall_files import read_walls
+from pdem.preflight.preflight import preflight
 from pdem.sweeps.sections import CalibrationPlan, SweepPlan
 from pdem.sweeps.setup import read_setup
 

@@ -8,7 +8,7 @@ import pytest
 from balance import require_balance
 
 import pdem
-from pdem.case.example_cases import (
+from pdem.case.explain.example_cases import (
     example_groups,
     example_names,
     example_results,
@@ -16,13 +16,13 @@ from pdem.case.example_cases import (
     example_title,
     write_example,
 )
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
+from pdem.case.sections.walls import MeshWall
 from pdem.case.wall_files import read_walls
-from pdem.case.walls import MeshWall
 from pdem.features.insertions.preflight import inserted_number
 from pdem.foundation.errors import CaseError, MeshError
+from pdem.preflight.preflight import preflight
 
 
 def test_there_are_examples() -> None:

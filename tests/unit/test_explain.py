@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
 
-from pdem.case.example_cases import example_text
-from pdem.case.explain import explain
-from pdem.case.key_texts import meaning_of, models_in, plain
-from pdem.case.schema import CaseData
+from pdem.case.explain.example_cases import example_text
+from pdem.case.explain.key_texts import meaning_of, models_in, plain
+from pdem.case.explain.keys import explain
+from pdem.case.sections.schema import CaseData
 from pdem.cli import main
 from pdem.contact.law.models import PARTS
 from pdem.foundation.errors import InputError

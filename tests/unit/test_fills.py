@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fills import case_of, checked
 
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.particles.clearance import touching_walls

@@ -9,12 +9,12 @@ from fixed_grains import DOMAIN, GRAIN, LAW, R, bed, case_of, rough
 
 import pdem
 from cases import state_of
-from pdem.case.fixed_groups import fixed_columns
-from pdem.case.initial import initial_particles
-from pdem.case.preflight import preflight
+from pdem.case.groups.fixed_groups import fixed_columns
+from pdem.case.groups.initial import initial_particles
 from pdem.case.timestep import step_limits
 from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError, InputError
+from pdem.preflight.preflight import preflight
 from pdem.run.simulation import Simulation
 from pdem.run.thin_walls import warn_of_thin_walls
 

@@ -11,10 +11,10 @@ import tomli_w
 
 import pdem
 from cases import GRAIN, Grains, simulate, state_of
-from pdem.case.explain import explain
-from pdem.case.force_preflight import force_findings
+from pdem.case.explain.keys import explain
 from pdem.case.input_files import input_files
 from pdem.foundation.errors import BlowUpError, CaseError, InputError
+from pdem.preflight.force_preflight import force_findings
 
 MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * 1e-9
 BASE = {

@@ -10,7 +10,7 @@ from everything import STEP, case_in
 
 import pdem
 from cases import Grains, make_case
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.features.insertions.feature import Insertions
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles.perturbed_radii import radius_factors

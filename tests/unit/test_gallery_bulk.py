@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
 from pdem.foundation.errors import InputError
 from pdem.numerics.random import keyed_uniform, keyed_vectors

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from pdem.case.estimates.beds import bed_depth
-from pdem.case.estimates.impacts import expected_impact, impact_overlap
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.population import Population
-from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
 from pdem.contact.law.restitution import damping_factor
+from pdem.preflight.estimates.beds import bed_depth
+from pdem.preflight.estimates.impacts import expected_impact, impact_overlap
+from pdem.preflight.population import Population
+from pdem.preflight.preflight import preflight
 
 BASE = """
 time = {end = 10.0}

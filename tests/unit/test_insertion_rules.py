@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from inlets import BOX, DISC, case_of, inlet
 
-from pdem.case.initial import initial_particles
-from pdem.case.preflight import preflight
+from pdem.case.groups.initial import initial_particles
 from pdem.containers.mesh import Mesh
 from pdem.features.insertions.preflight import expected_number, insertion_findings
 from pdem.foundation.errors import CaseError
+from pdem.preflight.preflight import preflight
 
 SQUARE = [[-0.03, -0.03, 0.05], [0.03, -0.03, 0.05], [0.03, 0.03, 0.05], [-0.03, 0.03, 0.05]]
 BENT = [*SQUARE[:3], [-0.03, 0.03, 0.06]]

@@ -8,14 +8,14 @@ import pytest
 from mistaken_cases import SYNTAX, VALID, VALUES
 from pydantic import ValidationError
 
+from pdem.case.explain.key_texts import models_in
 from pdem.case.hints.other_words import KEYS, REMARKS
 from pdem.case.hints.other_words import VALUES as OTHER_VALUES
 from pdem.case.hints.quantities import quantity_of
 from pdem.case.hints.suggestions import foreign_key, value_hint
 from pdem.case.hints.validation import problems_of
-from pdem.case.key_texts import models_in
 from pdem.case.model import Case
-from pdem.case.schema import CaseData
+from pdem.case.sections.schema import CaseData
 from pdem.foundation.errors import CaseError
 from pdem.sweeps.sections import CalibrationPlan, SweepPlan
 

@@ -9,12 +9,12 @@ import pytest
 
 from pdem.benchmark.cases import _mixing
 from pdem.case.example_meshes import mixer
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh, join_meshes
 from pdem.engine.setup import WallGeometry, walls_of
 from pdem.engine.stages import Stages
+from pdem.preflight.preflight import preflight
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 DIAMETER = 0.007

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdem
-from pdem.case.mixing import mixed
+from pdem.case.sections.mixing import mixed
 from pdem.foundation.errors import CaseError
 
 MATERIALS = """

@@ -6,9 +6,9 @@ import meshio
 import odd_meshes
 import pytest
 
-from pdem.case.wall_checks import mesh_warnings
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import MeshError
+from pdem.preflight.wall_checks import mesh_warnings
 
 
 def written(folder, name, content):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
 from pdem.containers.closed_surfaces import crossings_upwards
+from pdem.preflight.preflight import preflight
 
 BASE = """
 time = {end = 1.0}

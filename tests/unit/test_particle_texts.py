@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from text_files import ENDS, WAYS
 
-from pdem.case.particle_files import read_particle_file
+from pdem.case.groups.particle_files import read_particle_file
 from pdem.foundation.errors import CaseError
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from cases import box
-from pdem.case.explain import explain
-from pdem.case.inlets import face_at
+from pdem.case.explain.keys import explain
+from pdem.case.groups.inlets import face_at
 from pdem.case.model import Case
-from pdem.case.restart_checks import check_continuable
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.containers.placement import Placement, placement_of
 from pdem.foundation.errors import CaseError, MeshError
+from pdem.preflight.restart_checks import check_continuable
 
 VECTORS = st.tuples(*[st.floats(-5.0, 5.0)] * 3)
 AXES = VECTORS.filter(lambda axis: np.linalg.norm(axis) > 0.1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.case import preflight as preflight_module
-from pdem.case.findings import Finding
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
+from pdem.preflight import preflight as preflight_module
+from pdem.preflight.findings import Finding
+from pdem.preflight.preflight import preflight
 
 BASE = """
 time = {end = 1.0}

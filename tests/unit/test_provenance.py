@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import pdem
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.cli import main
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder

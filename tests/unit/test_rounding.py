@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pdem.case.wall_checks import mesh_warnings
 from pdem.containers.mesh import Mesh, join_meshes
 from pdem.containers.rounding import rounding_of
 from pdem.containers.surface import surface_of
 from pdem.foundation.errors import MeshError
+from pdem.preflight.wall_checks import mesh_warnings
 
 MAP = np.array([5e5, 5e6, 300.0])
 FORMATS = ["{:.2f}", "{:.3f}", "{:.4f}", "{:.9g}", "{:.12g}", "{!r}"]

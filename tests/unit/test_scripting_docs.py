@@ -11,7 +11,7 @@ import tomli_w
 
 import pdem
 from cases import GRAIN, USUAL
-from pdem.case.preflight import preflight
+from pdem.preflight.preflight import preflight
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "scripting.md").read_text(encoding="utf-8")
 SCRIPTS = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", TEXT, re.DOTALL))

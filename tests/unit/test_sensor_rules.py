@@ -9,7 +9,7 @@ import pytest
 from inlets import BOX, DISC, GRAIN, case_of, inlet
 
 import pdem
-from pdem.case.inlets import face_at
+from pdem.case.groups.inlets import face_at
 from pdem.features.sensors.preflight import sensor_findings
 from pdem.features.sensors.report import lacey_index
 from pdem.foundation.errors import CaseError

@@ -8,10 +8,10 @@ from balance import require_balance
 from inlets import BOX, case_of, inlet
 
 from cases import state_of
-from pdem.case.before_stage import changes_before
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.series import read_series
+from pdem.preflight.before_stage import changes_before
 from pdem.run.simulation import Simulation
 
 STEP = 2e-5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdem.case.example_texts import example_text
+from pdem.case.explain.example_texts import example_text
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError
 

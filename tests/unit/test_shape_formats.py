@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdem
-from pdem.case.shapes import shape_masses, shape_of
+from pdem.case.groups.shapes import shape_masses, shape_of
 from pdem.containers.sphere_lists import read_spheres
 from pdem.containers.sphere_union import union_of_spheres
 

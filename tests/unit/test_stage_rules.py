@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from inlets import case_of, inlet
 
-from pdem.case.findings import Finding
 from pdem.case.gravity import first_gravity, largest_gravity
 from pdem.case.model import Case
 from pdem.case.stage_cases import cases_of_stages, walls_present
-from pdem.case.stage_preflight import stage_findings
 from pdem.case.timestep import automatic_step, step_limits
 from pdem.foundation.errors import CaseError
+from pdem.preflight.findings import Finding
+from pdem.preflight.stage_preflight import stage_findings
 
 WALLS = [
     {"name": "gate", "mesh": "gate.stl", "material": "steel"},

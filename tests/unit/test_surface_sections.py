@@ -10,10 +10,10 @@ import pytest
 
 from pdem.case.model import Case
 from pdem.case.moving_surfaces import surface_courses
-from pdem.case.surface_preflight import surface_findings
 from pdem.case.timestep import reference_speed
 from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
+from pdem.preflight.surface_preflight import surface_findings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rank_cases import communicator
 
 import pdem
-from pdem.case.initial import initial_particles
-from pdem.case.preflight import preflight
-from pdem.case.thin_wall_preflight import THIN
+from pdem.case.groups.initial import initial_particles
 from pdem.case.wall_files import read_walls
+from pdem.preflight.preflight import preflight
+from pdem.preflight.thin_walls import THIN
 from pdem.run.thin_walls import warn_of_thin_walls
 
 R = 0.02

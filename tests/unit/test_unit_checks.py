@@ -7,12 +7,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.case.estimates.lengths import length_text
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
-from pdem.case.unit_checks import material_unit_warnings, radius_unit_warnings
 from pdem.case.wall_files import read_walls
+from pdem.preflight.estimates.lengths import length_text
+from pdem.preflight.preflight import preflight
+from pdem.preflight.unit_checks import material_unit_warnings, radius_unit_warnings
 
 BOX = """
 time = {{end = {end}}}

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdem.case.explain import explain
-from pdem.case.key_texts import meaning_of, models_in
+from pdem.case.explain.key_texts import meaning_of, models_in
+from pdem.case.explain.keys import explain
 from pdem.case.model import Case
-from pdem.case.schema import CaseData
-from pdem.case.unit_sections import InDegrees, InRpm
+from pdem.case.sections.schema import CaseData
+from pdem.case.sections.units import InDegrees, InRpm
 from pdem.foundation.errors import CaseError
 
 BASE = """

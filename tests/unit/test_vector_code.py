@@ -22,7 +22,7 @@ import pytest
 from crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 
 import pdem
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs import evaluate
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of

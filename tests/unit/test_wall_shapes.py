@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from pdem import wall_contacts
-from pdem.case.explain import explain
-from pdem.case.initial import initial_particles
+from pdem.case.explain.keys import explain
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
-from pdem.case.restart_checks import check_continuable
-from pdem.case.round_walls import ScrewWall
-from pdem.case.wall_checks import mesh_findings
+from pdem.case.sections.round_walls import ScrewWall
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError, MeshError
+from pdem.preflight.preflight import preflight
+from pdem.preflight.restart_checks import check_continuable
+from pdem.preflight.wall_checks import mesh_findings
 
 HEAD = """
 [time]

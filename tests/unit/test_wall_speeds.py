@@ -9,10 +9,10 @@ import pytest
 import tomli_w
 
 from cases import Grains, box, make_case
-from pdem.case.initial import initial_particles
+from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import preflight
 from pdem.motion.courses import Oscillating, Steady, Tabulated
+from pdem.preflight.preflight import preflight
 
 R, STEP, END = 0.01, 1e-4, 1.0
 PADDLE = box([-0.2, -0.01, 0.0], [0.2, 0.01, 0.1])

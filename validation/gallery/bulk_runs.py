@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
 from pdem.output.run_folder import find_run
 from pdem.output.saving import save_file

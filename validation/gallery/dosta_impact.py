@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.example_cases import write_example
+from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
 from pdem.verification.study import Finding, Study, Table
 from validation.gallery.bulk_runs import begin_of_stage, case_run, example_run, own_folder

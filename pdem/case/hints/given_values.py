@@ -7,12 +7,12 @@ import tomllib
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from pdem.case.explain.key_texts import models_in
 from pdem.case.hints.other_words import IN_PLACE
 from pdem.case.hints.quantities import DEGREES, RPM, number_of, number_text, quantity_of
 from pdem.case.hints.toml_text import value_cause
-from pdem.case.key_texts import models_in
 from pdem.case.messages import shown_value
-from pdem.case.unit_sections import InDegrees, InRpm
+from pdem.case.sections.units import InDegrees, InRpm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

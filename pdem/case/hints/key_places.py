@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.case.base import BRANCH
-from pdem.case.key_examples import is_named
-from pdem.case.key_texts import models_in
-from pdem.case.unit_sections import UnitSection
+from pdem.case.explain.key_examples import is_named
+from pdem.case.explain.key_texts import models_in
+from pdem.case.sections.base import BRANCH
+from pdem.case.sections.units import UnitSection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pdem.case.hints.key_places import CHOSEN, all_keys
 from pdem.case.hints.suggestions import foreign_key
-from pdem.case.unit_sections import UNIT_KEYS
+from pdem.case.sections.units import UNIT_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.base import BRANCH
+from pdem.case.explain.key_examples import is_named
+from pdem.case.explain.key_texts import first_sentence, models_in, plain
 from pdem.case.hints.given_values import number_hint, remark_on, text_hint, whole_hint
 from pdem.case.hints.key_places import all_keys, place_of, places_of_key
 from pdem.case.hints.suggestions import foreign_key, unknown_key_text, value_hint
 from pdem.case.hints.wanted import fixed_length, list_form, number_form, table_form, unit_of
-from pdem.case.key_examples import is_named
-from pdem.case.key_texts import first_sentence, models_in, plain
 from pdem.case.messages import Problem, shown_value
+from pdem.case.sections.base import BRANCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

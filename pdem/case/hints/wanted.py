@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from pydantic import BaseModel
 
-from pdem.case.example_texts import example_groups, example_text
+from pdem.case.explain.example_texts import example_groups, example_text
+from pdem.case.explain.key_examples import is_named
+from pdem.case.explain.key_texts import meaning_of, summary_of
 from pdem.case.hints.quantities import FACTORS
-from pdem.case.key_examples import is_named
-from pdem.case.key_texts import meaning_of, summary_of
 from pdem.case.messages import shown_value
 
 if TYPE_CHECKING:

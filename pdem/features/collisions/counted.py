@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

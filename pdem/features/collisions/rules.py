@@ -9,7 +9,7 @@ from pdem.case.messages import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
 MOST_GROUPS = 1000
 """Groups of collisions of a case."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pdem.case.base import Positive, Section
+from pdem.case.sections.base import Positive, Section
 
 
 class CollisionEnergies(Section):

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.deformation import strains
-from pdem.case.findings import Finding
+from pdem.preflight.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
 
 def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.features.fields.section import GridFields
 
     Location: TypeAlias = tuple[str | int, ...]

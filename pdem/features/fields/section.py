@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pdem.case.base import Name, Positive, Section, Vector
-from pdem.case.particles import is_corner
+from pdem.case.sections.base import Name, Positive, Section, Vector
+from pdem.case.sections.particles import is_corner
 
 SAMPLES = 10
 """Samples of an average, unless `every` is given."""

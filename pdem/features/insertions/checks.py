@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.checks import contact_pairs
-from pdem.case.driven_wall_preflight import driven_findings
-from pdem.case.estimates.stiffness import impact_findings
-from pdem.case.given_particles import largest_speed, require_no_problems
-from pdem.case.particle_checks import particle_findings, share
-from pdem.case.population import Population
+from pdem.case.rules.checks import contact_pairs
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.detection.find_pairs import find_pairs
 from pdem.engine.bodies import largest_present_speed
 from pdem.engine.cluster_insertion import as_clusters, spheres_of
 from pdem.features.insertions.free_places import wall_overlaps
 from pdem.foundation.errors import InputError, PdemWarning, name_hint
+from pdem.preflight.driven_wall_preflight import driven_findings
+from pdem.preflight.estimates.stiffness import impact_findings
+from pdem.preflight.given_particles import largest_speed, require_no_problems
+from pdem.preflight.particle_checks import particle_findings, share
+from pdem.preflight.population import Population
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
     from pdem.engine.system import System
+    from pdem.preflight.findings import Finding
 
     Columns = dict[str, NDArray[Any]]
 

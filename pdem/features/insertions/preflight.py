@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.findings import Finding
-from pdem.case.group_sizes import insertion_sizes, mean_room, sphere_limits
-from pdem.case.inlets import face_of, inlet_of, interval_of, largest_insertion_speed, rate_of
+from pdem.case.groups.group_sizes import insertion_sizes, mean_room, sphere_limits
+from pdem.case.groups.inlets import face_of, inlet_of, interval_of, largest_insertion_speed, rate_of
+from pdem.case.groups.shapes import member_count
 from pdem.case.messages import shown_key
-from pdem.case.particle_checks import (
+from pdem.features.insertions.rules import geometry_problems
+from pdem.particles.fill_limits import CLOSEST_FRACTION, USUAL_FRACTION
+from pdem.preflight.findings import Finding
+from pdem.preflight.particle_checks import (
     PARTICLE_DISPLACEMENT_ERROR,
     PARTICLE_DISPLACEMENT_WARNING,
     level_of,
     share,
 )
-from pdem.case.shapes import member_count
-from pdem.case.unit_checks import radius_unit_warnings
-from pdem.features.insertions.rules import geometry_problems
-from pdem.particles.fill_limits import CLOSEST_FRACTION, USUAL_FRACTION
+from pdem.preflight.unit_checks import radius_unit_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,15 +9,15 @@ import numpy as np
 
 from pdem.case.balance_columns import LEFT
 from pdem.case.column_names import column_name_problems
-from pdem.case.face_sections import DiscFace, MeshFace, WallFace
-from pdem.case.group_sizes import sphere_limits
-from pdem.case.inlets import face_of, interval_of, mean_velocity
+from pdem.case.groups.group_sizes import sphere_limits
+from pdem.case.groups.inlets import face_of, interval_of, mean_velocity
+from pdem.case.groups.shapes import is_in_file
 from pdem.case.messages import Problem
-from pdem.case.region_checks import region_problems
-from pdem.case.shape_rules import shape_use_problems
-from pdem.case.shapes import is_in_file
-from pdem.case.size_sections import sizes_of
-from pdem.case.value_rules import direction_problems, table_problems
+from pdem.case.rules.region_rules import region_problems
+from pdem.case.rules.shape_rules import shape_use_problems
+from pdem.case.rules.value_rules import direction_problems, table_problems
+from pdem.case.sections.faces import DiscFace, MeshFace, WallFace
+from pdem.case.sections.sizes import sizes_of
 from pdem.features.insertions.section import RateTable
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles import regions
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.features.insertions.section import Insertion
     from pdem.particles.faces import Face
 

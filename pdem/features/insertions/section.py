@@ -6,12 +6,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
-from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
-from pdem.case.face_sections import GivenFace
-from pdem.case.particles import Region
-from pdem.case.shape_sections import Orientation
-from pdem.case.size_sections import Numbers, Radius
-from pdem.case.unit_sections import AngularVelocity
+from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
+from pdem.case.sections.faces import GivenFace
+from pdem.case.sections.particles import Region
+from pdem.case.sections.shapes import Orientation
+from pdem.case.sections.sizes import Numbers, Radius
+from pdem.case.sections.units import AngularVelocity
 
 
 class RateTable(Section):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.group_sizes import insertion_sizes, mean_room, reach_of, sphere_limits
-from pdem.case.initial_clusters import orientations
-from pdem.case.inlets import face_of, inlet_of, interval_of, mean_velocity, rate_of
-from pdem.case.shapes import shapes_of
+from pdem.case.groups.group_sizes import insertion_sizes, mean_room, reach_of, sphere_limits
+from pdem.case.groups.initial_clusters import orientations
+from pdem.case.groups.inlets import face_of, inlet_of, interval_of, mean_velocity, rate_of
+from pdem.case.groups.shapes import shapes_of
 from pdem.contact.law.carried_liquid import carried_by
 from pdem.engine.named_events import NEVER, name_key
 from pdem.motion.courses import Clock

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.inlets import face_at
+from pdem.case.groups.inlets import face_at
 from pdem.case.stage_cases import sensor_acts
 from pdem.engine.named_events import NEVER, name_key
 from pdem.features.sensors.columns import classes_of, columns_of_sensor, counts_passage

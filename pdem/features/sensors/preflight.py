@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.case.findings import Finding
-from pdem.case.inlets import face_at
-from pdem.case.particle_sources import smallest_radii
+from pdem.case.groups.inlets import face_at
+from pdem.case.groups.particle_sources import smallest_radii
 from pdem.case.timestep import reference_speed
+from pdem.preflight.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,12 +8,12 @@ import numpy as np
 
 from pdem.case.balance_columns import LEFT
 from pdem.case.column_names import column_name_problems
-from pdem.case.face_sections import DiscFace, MeshFace, WallFace
-from pdem.case.inlets import face_given
+from pdem.case.groups.inlets import face_given
 from pdem.case.messages import Problem, nearest_key_hint
-from pdem.case.region_checks import region_problems
+from pdem.case.rules.region_rules import region_problems
+from pdem.case.rules.value_rules import direction_problems
+from pdem.case.sections.faces import DiscFace, MeshFace, WallFace
 from pdem.case.stress_columns import RESERVED, writes_stress
-from pdem.case.value_rules import direction_problems
 from pdem.features.sensors.section import SizeClasses
 from pdem.foundation.errors import InputError
 from pdem.particles import regions
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
     from pdem.features.sensors.section import Sensor
 
     Location: TypeAlias = tuple[str | int, ...]

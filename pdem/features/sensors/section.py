@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from pdem.case.base import BRANCH, Name, Positive, Section, Vector
-from pdem.case.face_sections import GivenFace
-from pdem.case.particles import Region
+from pdem.case.sections.base import BRANCH, Name, Positive, Section, Vector
+from pdem.case.sections.faces import GivenFace
+from pdem.case.sections.particles import Region
 
 
 class Plane(Section):

@@ -10,7 +10,7 @@ from pdem.case.messages import Problem, nearest_key_hint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.case.schema import CaseData
+    from pdem.case.sections.schema import CaseData
 
     Column = tuple[str, str, str]
 

@@ -9,9 +9,9 @@ from pdem.case.messages import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.case.schema import CaseData
-    from pdem.case.value_rules import Location
-    from pdem.case.walls import Wall
+    from pdem.case.rules.value_rules import Location
+    from pdem.case.sections.schema import CaseData
+    from pdem.case.sections.walls import Wall
 
 
 def wear_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pdem.case.base import Positive, Section
+from pdem.case.sections.base import Positive, Section
 
 
 class Wear(Section):

@@ -1,0 +1,185 @@
+"""What a key of the case file means: its text, type, limits, default, and an example, all read from the code."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import BaseModel
+
+from pdem.case.explain.example_texts import example_groups, example_text
+from pdem.case.explain.key_examples import example_of, is_named
+from pdem.case.explain.key_texts import (
+    default_text,
+    first_sentence,
+    kind_of,
+    meaning_of,
+    models_in,
+    plain,
+    summary_of,
+    text_of,
+)
+from pdem.case.explain.law_texts import model_key_texts, model_keys, model_texts
+from pdem.case.explain.search import WIDTH, found_text, listed
+from pdem.case.messages import nearest_key_hint
+from pdem.case.sections.base import BRANCH
+from pdem.case.sections.schema import CaseData
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Models = list[type[BaseModel]]
+    Fields = list[tuple[type[BaseModel], str]]
+
+_INDEX = re.compile(r"\[\d+\]|(?<=\.)\d+(?=\.|$)")
+
+
+class Root(NamedTuple):
+    """What a kind of file may hold, and examples of it.
+
+    Attributes
+    ----------
+    model : type of BaseModel
+        Its sections.
+    examples : mapping of str to str
+        Texts of examples by the names that ``pdem new`` has for them, those first that are read best.
+    """
+
+    model: type[BaseModel]
+    examples: Mapping[str, str]
+
+
+def explain(key: str = "", roots: Mapping[str, Root] | None = None) -> str:
+    """Return what a key of the case file means, or where words are found.
+
+    Parameters
+    ----------
+    key : str
+        As in messages and ``--set``: ``time.step``, ``insertions.face.radius``, ``walls[0].servo``. Names of materials,
+        interactions and motions may be there or not. Empty: all sections. What is no key is looked for in all keys,
+        models, measures and examples, and in what is said of them: ``friction``, ``rolling friction``, ``rpm``.
+    roots : mapping of str to Root, optional
+        Other kinds of files by name, with which their keys begin: ``sweep.vary.min``.
+
+    Raises
+    ------
+    InputError
+        If there is no such key, and nothing has these words.
+    """
+    if len(key.split()) > 1:
+        return _found(key.split(), roots or {}) or _nothing(key)
+    parts = [part for part in _INDEX.sub("", key).split(".") if part]
+    root = (roots or {}).get(parts[0]) if parts else None
+    if not parts:
+        others = f"\n\nother files: {', '.join(f'pdem explain {name}' for name in roots)}" if roots else ""
+        return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData], briefly=True)}{others}"
+    told = model_key_texts(parts)
+    if told:
+        return "\n\n".join([".".join(parts), *told])
+    try:
+        found, models = _place_of(parts, CaseData if root is None else root.model, skip=root is not None)
+    except InputError:
+        if len(parts) == 1 and (text := _found(parts, roots or {})):
+            return text
+        raise
+    texts = _field_texts(found[-1] if found else [])
+    sections = _section_texts(list(dict.fromkeys(models)))
+    examples = _case_examples() if root is None else root.examples
+    path = [some[0] for some in found]
+    example = example_of(path, examples) if path else []
+    return "\n\n".join([".".join(parts), *texts, *model_texts(parts), *sections, *example])
+
+
+def _found(words: Sequence[str], roots: Mapping[str, Root]) -> str:
+    """Return a list of all that has some words, empty if nothing has them."""
+    return found_text(words, {"": CaseData, **{name: root.model for name, root in roots.items()}})
+
+
+def _nothing(words: str) -> str:
+    raise InputError(f"nothing has the words {words!r}; give fewer, or pdem explain for all sections")
+
+
+def _place_of(parts: Sequence[str], top: type[BaseModel], skip: bool) -> tuple[list[Fields], Models]:
+    """Return the fields at each part of a key that is no chosen name, and the sections that the last may hold."""
+    models: Models = [top]
+    found: list[Fields] = []
+    for number, part in enumerate(parts):
+        if number == 0 and skip:
+            continue
+        owners = [model for model in models if part in model.model_fields]
+        if owners:
+            found.append([(owner, part) for owner in owners])
+            models = [inner for owner in owners for inner in models_in(owner.model_fields[part])]
+        elif not (found and is_named(*found[-1][0]) and found[-1][0][1] == parts[number - 1]):
+            raise InputError(_mistake(parts, number, models))  # else: the name of a material, a motion, ...
+    return found, models
+
+
+def _mistake(parts: Sequence[str], number: int, models: Models) -> str:
+    """Return what is wrong with a part of a key, and what is allowed there."""
+    where = ".".join(parts[:number])
+    allowed = list(dict.fromkeys(name for model in models for name in model.model_fields)) or model_keys(
+        parts[:number]
+    )
+    hint = nearest_key_hint(parts[number], allowed) if allowed else f"{where} is a value without keys"
+    return f"{'.'.join(parts)} is no key{f' of {where}' if where else ''}; {hint}"
+
+
+def _case_examples() -> dict[str, str]:
+    """Return the texts of all examples of cases."""
+    return {name: example_text(name) for name in chain.from_iterable(example_groups().values())}
+
+
+def _field_texts(found: Fields) -> list[str]:
+    """Return meaning, types and defaults of a key, once for all sections in which it means the same."""
+    owners: dict[str, Models] = {}
+    for owner, name in found:
+        owners.setdefault(meaning_of(owner, name), []).append(owner)
+    name = found[0][1] if found else ""
+    texts = []
+    for meaning, some in owners.items():
+        fields = [owner.model_fields[name] for owner in some]
+        kinds = dict.fromkeys(kind_of(field.annotation, field.metadata) for field in fields)
+        defaults = dict.fromkeys(default_text(field) for field in fields)
+        lines = [*textwrap.wrap(plain(meaning), WIDTH), f"  value: {' or '.join(kinds)}"]
+        texts.append("\n".join([*lines, f"  default: {' or '.join(defaults)}"]))
+    return texts
+
+
+def _section_texts(models: Models) -> list[str]:
+    """Return what sections are, and their keys; those that all of several sections have stand once, before."""
+    shared = _shared_base(models)
+    before = [] if shared is None else [shared]
+    without = () if shared is None else tuple(shared.model_fields)
+    texts = [_section_text(model) for model in before] + [_section_text(model, without) for model in models]
+    return [text for text in texts if text]
+
+
+def _shared_base(models: Models) -> type[BaseModel] | None:
+    """Return the class with keys that several sections have in common, if there is one."""
+    if len(models) < 2:
+        return None
+    for base in models[0].__mro__:
+        if issubclass(base, BaseModel) and all(issubclass(model, base) for model in models):
+            return base if base.model_fields and base not in models else None
+    return None
+
+
+def _section_text(model: type[BaseModel], without: Sequence[str] = ()) -> str:
+    """Return what a section is, and its keys except some."""
+    tag = str(getattr(model, "branch", "")).removeprefix(BRANCH) if without else ""
+    text = f"{tag}: {summary_of(model)}" if tag else summary_of(model)
+    return "\n".join(textwrap.wrap(plain(text), WIDTH)) + _listed([model], without)
+
+
+def _listed(models: Models, without: Sequence[str] = (), *, briefly: bool = False) -> str:
+    """Return the keys of sections except some, with all that is said of them, or the first sentence."""
+    names = list(
+        dict.fromkeys((name, model) for model in models for name in model.model_fields if name not in without)
+    )
+    width = max((len(name) for name, _ in names), default=0)
+    say = first_sentence if briefly else text_of
+    return "".join(f"\n{listed(name, plain(say(model, name)), width)}" for name, model in names)

@@ -1,0 +1,129 @@
+"""Clusters of spheres in the initial particles of a case."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.groups.shapes import has_clusters, member_count, shapes_of
+from pdem.case.laws import material_properties
+from pdem.case.sections.shapes import RandomTurn, Turn
+from pdem.containers.clusters import Clusters, ParticleTable, states_of
+from pdem.containers.particles import Particles
+from pdem.motion.rigid_clusters import place_all_members
+from pdem.particles.cluster_members import cluster_columns, member_columns
+from pdem.particles.particle_spheres import SINGLE
+from pdem.particles.regions import wrap_positions
+from pdem.particles.shapes import random_orientations, shape_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.case.sections.particles import ParticleGroup
+    from pdem.containers.exchange import Exchange
+    from pdem.features.insertions.section import Insertion
+    from pdem.particles.filling import PlacedGroup
+
+    Table = dict[str, NDArray[Any]]
+    Integers = NDArray[np.int64]
+
+
+def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) -> list[NDArray[np.int64]]:
+    """Return the ids of the particles of each group, of clusters those of their first members. Collective.
+
+    Groups have been placed with one id for each cluster, in the same order.
+    """
+    found, before, first = [], 0, 0
+    for group, section in zip(groups, case.particles, strict=True):
+        members, many = member_count(case, section), int(over.add(np.array([len(group.radius)]))[0])
+        found.append(first + (group.ids - before) * members)
+        before, first = before + many, first + members * many
+    return found
+
+
+def orientations_of(case: Case, groups: Sequence[PlacedGroup]) -> Table:
+    """Return number of the shape and orientation of all particles; nothing without clusters."""
+    if not has_clusters(case):
+        return {}
+    names, shape, orientation = list(case.shapes), [], []
+    for group, section in zip(groups, case.particles, strict=True):
+        count, number = len(group.radius), SINGLE if section.shape is None else names.index(section.shape)
+        shape.append(np.full(count, number))
+        orientation.append(np.zeros((count, 4)) if section.shape is None else group.orientation)
+    none = np.zeros((0, 4))
+    return {
+        "shape": np.concatenate([np.zeros(0, np.int64), *shape]),
+        "orientation": np.concatenate([none, *orientation]),
+    }
+
+
+def orientations(
+    group: ParticleGroup | Insertion, seed: int, keys: Integers, attempts: Integers | int, dimension: int
+) -> NDArray[np.float64]:
+    """Return unit quaternions (n, 4), w first, by which particles of a group are turned from how they are drawn.
+
+    Those of random ones are keyed by particles and attempts, (n,) each.
+    """
+    wanted = group.orientation
+    if wanted == "random" or isinstance(wanted, RandomTurn):
+        own = wanted.random if isinstance(wanted, RandomTurn) else seed
+        return random_orientations(own, keys, dimension, attempts)
+    quaternion = np.array((1.0, 0.0, 0.0, 0.0))
+    if isinstance(wanted, Turn):
+        half, axis = math.radians(0.5 * wanted.angle), np.array(wanted.axis) / math.hypot(*wanted.axis)
+        quaternion = np.concatenate(([math.cos(half)], math.sin(half) * axis))
+    return np.tile(quaternion, (len(keys), 1))
+
+
+def with_members(case: Case, table: Table) -> ParticleTable:
+    """Return particles with the members of clusters in place of these, sorted by id."""
+    shape = table.pop("shape", None)
+    orientation = table.pop("orientation", None)
+    if shape is None or orientation is None:
+        return ParticleTable(table)
+    is_cluster = shape >= 0
+    placed = {**table, "shape": shape, "orientation": orientation}
+    members, clusters = made_clusters(case, {name: column[is_cluster] for name, column in placed.items()})
+    single = {name: column[~is_cluster] for name, column in table.items()}
+    single["cluster"] = np.zeros(len(single["id"]), np.int64)
+    single["image"] = np.zeros((len(single["id"]), 3), np.int32)
+    if "fixed" in table:
+        clusters = _without_fixed(members, clusters, table["fixed"][is_cluster])
+    joined = {name: np.concatenate((column, members[name])) for name, column in single.items()}
+    order = np.argsort(joined["id"])
+    return ParticleTable({name: column[order] for name, column in joined.items()}, clusters)
+
+
+def _without_fixed(members: Table, clusters: Table, fixed: NDArray[np.int16]) -> Table:
+    """Make the members of fixed clusters fixed spheres; return the other clusters. `fixed` is of each cluster (n,)."""
+    order = np.argsort(clusters["number"])
+    at = order[np.searchsorted(clusters["number"], members["cluster"], sorter=order)]
+    members["fixed"] = fixed[at]
+    members["cluster"] = np.where(members["fixed"] != 0, 0, members["cluster"])
+    return {name: column[fixed == 0] for name, column in clusters.items()}
+
+
+def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
+    """Return the columns of the members of clusters, and those of the clusters.
+
+    They are made from what `pdem.particles.cluster_members.cluster_columns` takes, and maybe ``liquid``.
+    """
+    shapes = list(shapes_of(case).values())
+    density = np.array([one.density or 1.0 for one in material_properties(case)])  # fixed ones may have none
+    clusters = cluster_columns(shapes, placed, density)
+    columns = member_columns(
+        shapes, clusters | {name: placed[name] for name in ("liquid",) if name in placed}
+    )
+    table, particles = Clusters(shape_arrays(shapes)), Particles(columns)
+    table.replace(clusters["number"], clusters["image"], states_of(clusters))
+    place_all_members(table, particles, density)
+    wrapped = wrap_positions(particles.position, case.domain)
+    period = np.where(case.domain.periodic, np.subtract(case.domain.upper, case.domain.lower), np.inf)
+    particles.image[:] = np.round((particles.position - wrapped) / period).astype(np.int32)
+    particles.position[:] = wrapped
+    return {name: particles[name].copy() for name in columns}, clusters

@@ -1,0 +1,101 @@
+"""All particles that a case can ever have: those of its groups and of its insertions."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.case.groups.group_sizes import group_sizes, reach_of, sphere_limits
+from pdem.case.groups.inlets import largest_insertion_speed
+from pdem.case.groups.shapes import is_in_file
+
+if TYPE_CHECKING:
+    from pdem.case.groups.group_sizes import Group
+    from pdem.case.groups.particle_file_limits import FileLimits
+    from pdem.case.sections.schema import CaseData
+
+
+def particle_materials(case: CaseData) -> list[str]:
+    """Return the materials of all particles that move, each once."""
+    names = [group.material for group in case.particles if not group.fixed]
+    return list(dict.fromkeys([*names, *(one.material for one in case.insertions)]))
+
+
+def largest_given_radius(case: CaseData) -> float:
+    """Return the largest radius [m] of particles whose sizes are not in files; of clusters how far they reach."""
+    groups: list[Group] = [*case.particles, *case.insertions]
+    sizes = [(one, group_sizes(case, one)) for one in groups if not is_in_file(case, one.shape)]
+    return max((reach_of(case, one) * size.largest for one, size in sizes if size is not None), default=0.0)
+
+
+def smallest_radii(case: CaseData) -> dict[str, float]:
+    """Return the smallest radius of the particles of each material that move [m].
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    return {name: min(smallest for smallest, _ in ends) for name, ends in _radii(case, moving=True).items()}
+
+
+def largest_radii(case: CaseData) -> dict[str, float]:
+    """Return the largest radius of the particles of each material [m].
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    return {name: max(largest for _, largest in ends) for name, ends in _radii(case).items()}
+
+
+def _radii(case: CaseData, *, moving: bool = False) -> dict[str, list[tuple[float, float]]]:
+    """Return the smallest and the largest radius of each group and insertion that has particles, by material [m].
+
+    With `moving` without groups that are fixed.
+    """
+    ends: dict[str, list[tuple[float, float]]] = {}
+    for index, group in enumerate(case.particles):
+        if moving and group.fixed:
+            continue
+        ends.setdefault(group.material, []).append(sphere_limits(case, group) or _file_ends(case, index))
+    for insertion in case.insertions:
+        ends.setdefault(insertion.material, []).append(sphere_limits(case, insertion) or (math.inf, 0.0))
+    found = {name: [one for one in some if math.isfinite(one[0])] for name, some in ends.items()}
+    return {name: some for name, some in found.items() if some}
+
+
+def _file_ends(case: CaseData, index: int) -> tuple[float, float]:
+    limits = _file_limits(case, index)
+    return limits.radius, limits.largest
+
+
+def largest_first_speed(case: CaseData) -> float:
+    """Return the largest speed with which particles begin or come in [m/s].
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    initial = [_initial_speed(case, index) for index in range(len(case.particles))]
+    later = [largest_insertion_speed(case, insertion) for insertion in case.insertions]
+    return max([0.0, *initial, *later])
+
+
+def _file_limits(case: CaseData, index: int) -> FileLimits:
+    from pdem.case.groups.particle_file_limits import particle_file_limits
+
+    return particle_file_limits(case, index)
+
+
+def _initial_speed(case: CaseData, index: int) -> float:
+    group = case.particles[index]
+    if group.fixed:
+        return 0.0
+    if group.velocity is None:
+        return 0.0 if group.file is None else _file_limits(case, index).speed
+    if isinstance(group.velocity, tuple):
+        return math.hypot(*group.velocity)
+    return group.velocity.random * math.sqrt(case.domain.dimension)

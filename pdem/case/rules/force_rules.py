@@ -1,0 +1,63 @@
+"""Rules of the case file on forces, without opening other files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.case.messages import Problem, nearest_key_hint
+from pdem.case.python_files import FROM_FILE, is_python_name
+from pdem.case.rules.region_rules import region_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.sections.forces import Force
+    from pdem.case.sections.schema import CaseData
+
+KEYS = {
+    "uniform": ("force", "acceleration"),
+    "drag": ("linear", "quadratic", "viscosity", "density", "fluid_velocity"),
+}
+"""Keys of each kind."""
+
+
+def force_problems(case: CaseData) -> Iterator[Problem]:
+    """Yield the problems of all forces; `pdem.case.forces.forces_of` finds those of functions in files."""
+    for index, force in enumerate(case.forces):
+        where = ("forces", index)
+        yield from _kind_problems(force, where)
+        if force.material is not None and force.material not in case.materials:
+            hint = nearest_key_hint(force.material, list(case.materials))
+            yield Problem((*where, "material"), f"is not a material of the case; {hint}")
+        if force.region is not None:
+            yield from region_problems(force.region, (*where, "region"))
+        if force.end is not None and force.end <= force.start:
+            yield Problem((*where, "end"), f"must be after start ({force.start:g} s)")
+
+
+def _kind_problems(force: Force, where: tuple[str | int, ...]) -> Iterator[Problem]:
+    kind = force.kind
+    is_python = kind.startswith(FROM_FILE)
+    if is_python and not is_python_name(kind):
+        yield Problem((*where, "kind"), 'must be "python:FILE.py:NAME", a file and a function in it')
+    if not is_python and kind not in KEYS:
+        hint = nearest_key_hint(kind, [*KEYS, "python:FILE.py:NAME"])
+        yield Problem((*where, "kind"), f"is no kind of force; {hint}")
+        return
+    for other, keys in KEYS.items():
+        for key in keys if other != kind else ():
+            if getattr(force, key) is not None:
+                yield Problem((*where, key), f'belongs to kind = "{other}"; this one has no use for it')
+    if kind == "uniform" and (force.force is None) == (force.acceleration is None):
+        yield Problem(where, "needs exactly one of force (N) and acceleration (m/s^2)")
+    if kind == "drag":
+        yield from _drag_problems(force, where)
+
+
+def _drag_problems(force: Force, where: tuple[str | int, ...]) -> Iterator[Problem]:
+    by_speed = force.linear is not None or force.quadratic is not None
+    if by_speed == (force.viscosity is not None):
+        text = "needs linear (kg/s), quadratic (kg/m) or both, or else viscosity (Pa s)"
+        yield Problem(where, text)
+    elif force.density is not None and by_speed:
+        yield Problem((*where, "density"), "goes with viscosity, not with linear and quadratic")

@@ -1,0 +1,87 @@
+"""Quantities that conditions of stages may name: what they belong to, and the least value that they can have."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pdem.case.balance_columns import balance_columns
+from pdem.case.box_columns import box_columns
+from pdem.case.groups.fixed_groups import fixed_columns
+from pdem.case.stress_columns import stress_columns, writes_stress
+from pdem.features.sensors.columns import AXES, columns_of_sensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.case.sections.walls import Wall
+
+INSERTED = ("count", "mass", "waiting")
+"""Columns of an insertion."""
+
+
+class Quantity(NamedTuple):
+    """A number that a condition may be on.
+
+    Attributes
+    ----------
+    kind : str
+        Where it comes from.
+    owner : str
+        Name of the wall, sensor or insertion; empty for the state of all particles.
+    least : float
+        Least value that it can have.
+    """
+
+    kind: Literal["state", "balance", "fixed", "box", "stress", "load", "drive", "sensors", "insertions"]
+    owner: str = ""
+    least: float = 0.0
+
+
+def quantities_of(case: CaseData) -> dict[str, Quantity]:
+    """Return all quantities of a case by name: those of all particles, and columns of the series.
+
+    The flow of a sensor is none of them: it is a mean between lines of the series, and so depends on these.
+    """
+    found = {name: Quantity("state") for name in STATE_QUANTITIES}
+    found |= {name: Quantity("balance") for name, *_ in balance_columns(case)}
+    for name, *_ in box_columns(case):
+        positive = name == "solid_fraction" or name.startswith("box_length")
+        found[name] = Quantity("box", least=0.0 if positive else -math.inf)
+    for name, *_ in stress_columns(case.domain.dimension) if writes_stress(case) else ():
+        found[name] = Quantity("stress", least=-math.inf)
+    for wall in case.walls:
+        for quantity in ("force", "torque"):
+            found |= {f"{wall.name}_{quantity}_{axis}": _any("load", wall.name) for axis in AXES}
+        found[f"{wall.name}_power"] = _any("load", wall.name)
+        found |= {f"{wall.name}_{name}": _any("drive", wall.name) for name in _driven(wall)}
+    for name, _ in fixed_columns(case):
+        found[name] = Quantity("fixed", least=-math.inf)
+    for sensor in case.sensors:
+        for name, *_ in columns_of_sensor(sensor, case.materials):
+            signed = "_velocity_" in name or "_passed" in name or name.endswith("_lacey")
+            if name != f"{sensor.name}_flow":
+                found[name] = Quantity("sensors", sensor.name, -math.inf if signed else 0.0)
+    for insertion in case.insertions:
+        found |= {f"{insertion.name}_{name}": Quantity("insertions", insertion.name) for name in INSERTED}
+    return found
+
+
+STATE_QUANTITIES = ("kinetic_energy_per_particle", "contacts_per_particle", "particles")
+"""Quantities of all particles."""
+
+
+def _any(kind: Literal["load", "drive"], owner: str) -> Quantity:
+    return Quantity(kind, owner, -math.inf)
+
+
+def _driven(wall: Wall) -> Iterator[str]:
+    if wall.servo is not None:
+        yield from ("travel", "rate", "load")
+    if wall.body is not None:
+        yield from (
+            f"{name}_{axis}" for name in ("position", "velocity", "angular_velocity") for axis in AXES
+        )
+        if wall.body.hinge is not None:
+            yield "angle"

@@ -1,0 +1,112 @@
+"""Section of the case file for a periodic box that deforms: ``[domain.deformation]``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pdem.case.sections.base import Positive, Section
+
+AxisName = Literal["x", "y", "z"]
+
+
+class AxisDeformation(Section):
+    """``x``, ``y``, ``z`` of a deformation: strain rate or stress along this axis; exactly one of both is given.
+
+    Attributes
+    ----------
+    strain_rate : float or None
+        Rate of the logarithmic strain, in 1/s, negative for compression. The length of the box is multiplied by
+        ``exp(strain_rate time)``.
+    stress : float or None
+        Pressure along this axis that is wanted, in Pa (in 2D N/m): ``stress_xx`` of the series, of contacts and motion.
+        The box gets shorter where it is less, and longer where it is more, see `pdem.motion.box_servo`.
+    """
+
+    strain_rate: float | None = None
+    stress: float | None = None
+
+    def __str__(self) -> str:
+        """Return what happens, for people."""
+        if self.stress is not None:
+            return f"goes to {self.stress:g} Pa"
+        return f"strains by {self.strain_rate or 0.0:g} 1/s"
+
+
+class ShearDeformation(Section):
+    """``shear`` of a deformation: the box shears, with Lees-Edwards images across the gradient axis.
+
+    Attributes
+    ----------
+    velocity_along : {"x", "y", "z"}
+        Axis along which the box moves.
+    gradient_along : {"x", "y", "z"}
+        Axis along which this velocity increases.
+    rate : float or None
+        Velocity gradient, in 1/s. Exactly one of `rate` and `stress` is given.
+    stress : float or None
+        Shear stress that is wanted, in Pa, positive where it drives a positive rate: of the series it is the negative
+        ``stress_xy`` of these axes.
+    """
+
+    velocity_along: AxisName
+    gradient_along: AxisName
+    rate: float | None = None
+    stress: float | None = None
+
+
+class Deformation(Section):
+    """``[domain.deformation]``: the periodic box deforms, as a whole, and particles move with it.
+
+    Only periodic axes deform; those that are not named stay as they are. The centre of the box rests. What is given
+    here holds from the begin of the run, or in a stage from the begin of that stage on; ``{}`` lets the box rest.
+    Positions and velocities are those in space: velocities have the part of the box in them. ``translation`` of the
+    energy ledger is that of the motion relative to the box, ``box_work`` what the deformation delivers.
+
+    Attributes
+    ----------
+    x, y, z : AxisDeformation or None
+        What is given along this axis: a strain rate or a stress.
+    mean_stress : float or None
+        Mean of the pressures along all axes that is wanted, in Pa: ``pressure`` of the series. The periodic axes that
+        have nothing of their own strain for it, all at one rate.
+    shear : ShearDeformation or None
+        Simple shear, in addition to `x`, `y` and `z`.
+    largest_rate : float or None
+        Largest strain rate of axes that are driven by a stress, in 1/s: the box deforms at this rate until only
+        a tenth of the stress is missing. The default is that of an inertial number ``rate d sqrt(rho / P)`` of
+        0.01 for the largest of the wanted stresses.
+    """
+
+    x: AxisDeformation | None = None
+    y: AxisDeformation | None = None
+    z: AxisDeformation | None = None
+    mean_stress: float | None = None
+    shear: ShearDeformation | None = None
+    largest_rate: Positive | None = None
+
+    @property
+    def stresses(self) -> list[float]:
+        """All stresses that are wanted [Pa]."""
+        found = [axis.stress for axis in self.axes.values()]
+        found += [self.mean_stress, None if self.shear is None else self.shear.stress]
+        return [one for one in found if one is not None]
+
+    @property
+    def axes(self) -> dict[str, AxisDeformation]:
+        """What is given for axes, by their names."""
+        found = {"x": self.x, "y": self.y, "z": self.z}
+        return {name: axis for name, axis in found.items() if axis is not None}
+
+    def __str__(self) -> str:
+        """Return what the box does, for people."""
+        does = [f"{axis} along {name}" for name, axis in self.axes.items()]
+        if self.mean_stress is not None:
+            does.append(f"goes to a mean stress of {self.mean_stress:g} Pa")
+        if self.shear is not None:
+            axes, stress = (
+                f"along {self.shear.velocity_along}, gradient along {self.shear.gradient_along}",
+                self.shear.stress,
+            )
+            what = f"by {self.shear.rate or 0.0:g} 1/s" if stress is None else f"to {stress:g} Pa"
+            does.append(f"shears {what} ({axes})")
+        return ", ".join(does) or "rests"

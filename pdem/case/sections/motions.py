@@ -1,0 +1,257 @@
+"""Sections of the case file for the motion of walls, from which `pdem.case.wall_motions` makes motions.
+
+A new kind of motion is a section here that returns its courses, and a key in `MovingFrame`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from pdem.case.sections.base import Name, Section, Vector
+from pdem.case.sections.units import Angle, Angles, AngularRate, Frequency, InRpm, Values
+from pdem.case.time_tables import read_table
+from pdem.motion.courses import Oscillating, Steady, Tabulated
+
+if TYPE_CHECKING:
+    from pdem.motion.courses import Course
+
+Vectors = Annotated[tuple[Vector, ...], Field(strict=False, min_length=2)]
+
+
+class MotionKind(Section, ABC):
+    """A kind of motion."""
+
+    values_key: ClassVar[str] = ""
+    """Key of the values of a table against time; empty for other kinds."""
+
+    @abstractmethod
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return the course of the angle [rad] of a rotation, else those of the displacements along x, y, z [m].
+
+        Parameters
+        ----------
+        folder : Path
+            Folder of the case, to which files of tables are relative.
+
+        Raises
+        ------
+        CaseError
+            If a file of a table cannot be used.
+        """
+
+
+class Axis(Section):
+    """An axis, at time 0.
+
+    Attributes
+    ----------
+    axis : tuple of 3 float
+        Direction of the axis, a vector of any length but zero; the rotation is right-handed about it.
+    centre : tuple of 3 float
+        A point on the axis, in m.
+    """
+
+    axis: Vector
+    centre: Vector = (0.0, 0.0, 0.0)
+
+
+class SteadyTurn(Section):
+    """A constant rate of rotation.
+
+    Attributes
+    ----------
+    rate : float
+        Rate of rotation in rad/s, or ``{rpm = 20}`` in revolutions per minute.
+    rpm : float
+        In place of `rate`: revolutions per minute; the case then holds ``rpm * pi / 30`` as `rate`.
+    """
+
+    rate: AngularRate
+    rpm: float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rate_in_rpm(cls, table: Any) -> Any:
+        if not isinstance(table, dict) or table.get("rpm") is None:
+            return table
+        if table.get("rate") is not None:
+            raise PydanticCustomError("two_rates", "has both rate and rpm; keep one of them")
+        rest = {key: value for key, value in table.items() if key != "rpm"}
+        return {**rest, "rate": {InRpm.unit: table["rpm"]}}
+
+
+class RotationKind(Axis, MotionKind):
+    """A kind of rotation about an axis; all other kinds are translations."""
+
+
+class Rotation(SteadyTurn, RotationKind):
+    """``rotation``: rotation at a constant rate, ``{rate = 2.0, axis = [0, 0, 1]}`` or ``{rpm = 20, axis = ...}``."""
+
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return the course of the angle."""
+        return (Steady(self.rate),)
+
+
+class Swing(RotationKind):
+    """``swing``: oscillating rotation, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
+
+    Attributes
+    ----------
+    amplitude : float
+        Amplitude in rad, or ``{degrees = 5}``.
+    phase : float
+        Phase at time 0 in rad, or ``{degrees = 90}``.
+    frequency : float
+        Frequency in Hz, or ``{rpm = 300}`` for 5 Hz.
+    """
+
+    amplitude: Angle
+    frequency: Frequency
+    phase: Angle = 0.0
+
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return the course of the angle."""
+        return (Oscillating(self.amplitude, self.frequency, self.phase),)
+
+
+class RotationTable(RotationKind):
+    """``rotation_table``: rotation by a table of angles, linear between its times.
+
+    Attributes
+    ----------
+    times : tuple of float
+        Times in increasing order, in s; no rotation before the first and after the last.
+    angles : tuple of float
+        Angles in rad, or ``{degrees = [0, 90]}``; the mesh in the file has the angle of time 0.
+    file : str
+        In place of the two lists: a text file with a column for each (s, rad), relative to the folder of the case.
+    """
+
+    values_key: ClassVar[str] = "angles"
+    times: Values | None = None
+    angles: Angles | None = None
+    file: Name | None = None
+
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return the course of the angle."""
+        times, angles = self.times or (), self.angles or ()
+        if self.file is not None:
+            times, rows = read_table(folder / self.file, ("angle",))
+            angles = tuple(row[0] for row in rows)
+        return (Tabulated(times, angles),)
+
+
+class Translation(MotionKind):
+    """``translation``: translation at constant velocity.
+
+    Attributes
+    ----------
+    velocity : tuple of 3 float
+        Velocity in m/s.
+    """
+
+    velocity: Vector
+
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return the courses of x, y and z."""
+        return tuple(Steady(rate) for rate in self.velocity)
+
+
+class Oscillation(MotionKind):
+    """``oscillation``: oscillating translation, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
+
+    Attributes
+    ----------
+    amplitude : tuple of 3 float
+        Amplitude in m.
+    frequency : float
+        Frequency in Hz, or ``{rpm = 900}`` for 15 Hz.
+    phase : float
+        Phase at time 0 in rad, or ``{degrees = 90}``.
+    """
+
+    amplitude: Vector
+    frequency: Frequency
+    phase: Angle = 0.0
+
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return the courses of x, y and z."""
+        return tuple(Oscillating(amplitude, self.frequency, self.phase) for amplitude in self.amplitude)
+
+
+class TranslationTable(MotionKind):
+    """``translation_table``: translation by a table of displacements, linear between its times.
+
+    Attributes
+    ----------
+    times : tuple of float
+        Times in increasing order, in s; no translation before the first and after the last.
+    displacements : tuple of vectors
+        Displacements in m; the mesh in the file has the displacement of time 0.
+    file : str
+        In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the
+        case.
+    """
+
+    values_key: ClassVar[str] = "displacements"
+    times: Values | None = None
+    displacements: Vectors | None = None
+    file: Name | None = None
+
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return the courses of x, y and z."""
+        times: tuple[float, ...] = self.times or ()
+        rows: tuple[tuple[float, ...], ...] = self.displacements or ()
+        if self.file is not None:
+            times, rows = read_table(folder / self.file, ("x", "y", "z"))
+        return tuple(Tabulated(times, values) for values in zip(*rows, strict=True))
+
+
+class MovingFrame(Section):
+    """A frame that moves: ``[motions.NAME]``, which carries others, and every wall.
+
+    Rotations come first, then translations, which also move the axes. Axes and centres are those of time 0.
+
+    Attributes
+    ----------
+    on : str or None
+        Name of the motion that carries this one.
+    stage : str or None
+        Name of a stage: all times of the motion are counted from the beginning of that stage, and before it the
+        wall is at rest.
+    rotation : optional
+        Rotation at a constant rate. Of several rotations the table acts first, then the swing, then this one.
+    swing : optional
+        Rotation to and fro about an axis.
+    rotation_table : optional
+        Rotation by angles about an axis that are given at several times.
+    translation : optional
+        Motion at a constant velocity. Translations add up.
+    oscillation : optional
+        Motion to and fro along a line.
+    translation_table : optional
+        Motion by displacements that are given at several times.
+    """
+
+    on: Name | None = None
+    stage: Name | None = None
+    rotation: Rotation | None = None
+    swing: Swing | None = None
+    rotation_table: RotationTable | None = None
+    translation: Translation | None = None
+    oscillation: Oscillation | None = None
+    translation_table: TranslationTable | None = None
+
+    def kinds(self) -> dict[str, MotionKind]:
+        """Return the motions of the frame itself by key, in the order of the keys."""
+        given = {key: getattr(self, key) for key in MOTION_KEYS}
+        return {key: kind for key, kind in given.items() if isinstance(kind, MotionKind)}
+
+
+MOTION_KEYS = tuple(MovingFrame.model_fields)
+"""Keys of a moving frame: its carrier, its stage, and all kinds of motion."""

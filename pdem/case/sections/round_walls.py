@@ -1,0 +1,253 @@
+"""Walls that are round: cylinders, cones, tubes, spheres and screws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from pdem.case.messages import Problem
+from pdem.case.sections.base import BRANCH, NotNegative, Positive, Vector
+from pdem.case.sections.wall_shapes import RoundWall
+from pdem.containers.primitives import round as round_parts
+from pdem.containers.primitives.frames import sides_of
+from pdem.containers.primitives.screw import Screw, screw, screw_facets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.sections.general import Domain
+    from pdem.case.sections.wall_shapes import Location, Parts
+
+Caps = Literal["both", "lower", "upper", "none"]
+
+
+class CylinderWall(RoundWall):
+    """A cylinder, its ends closed or open: a drum, a silo, a pipe.
+
+    Attributes
+    ----------
+    centre : tuple of 3 float
+        The middle of the axis, in m.
+    axis : tuple of 3 float
+        Direction of the axis, from the lower to the upper end.
+    radius : float
+        Radius of the cylinder, in m.
+    length : float
+        Length along the axis, in m.
+    caps : {"both", "lower", "upper", "none"}
+        Which ends are closed.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}cylinder"
+    shape: Literal["cylinder"]
+    centre: Vector = (0.0, 0.0, 0.0)
+    axis: Vector
+    radius: Positive
+    length: Positive
+    caps: Caps = "both"
+
+    @property
+    def largest_radius(self) -> float:
+        """Of the cylinder [m]."""
+        return self.radius
+
+    def parts(self, domain: Domain) -> Parts:
+        """Return its facets."""
+        axis = self.centre, self.axis
+        return round_parts.cylinder(axis, self.radius, self.length, self.caps, self.accepted_deviation)
+
+    def facet_number(self) -> float:
+        """Return about how many facets it has."""
+        return sides_of(self.radius, self.accepted_deviation)
+
+
+class ConeWall(RoundWall):
+    """A cone or a part of one, its ends closed or open: a hopper, a funnel.
+
+    Attributes
+    ----------
+    centre : tuple of 3 float
+        The middle of the axis, in m.
+    axis : tuple of 3 float
+        Direction of the axis, from the lower to the upper end.
+    radii : tuple of 2 float
+        Radii at the lower and at the upper end, in m; one may be 0, for a tip.
+    length : float
+        Length along the axis, in m.
+    caps : {"both", "lower", "upper", "none"}
+        Which ends are closed; a tip needs no cap.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}cone"
+    shape: Literal["cone"]
+    centre: Vector = (0.0, 0.0, 0.0)
+    axis: Vector
+    radii: Annotated[tuple[NotNegative, NotNegative], Field(strict=False)]
+    length: Positive
+    caps: Caps = "both"
+
+    @property
+    def largest_radius(self) -> float:
+        """At the wider end [m]."""
+        return max(self.radii)
+
+    def parts(self, domain: Domain) -> Parts:
+        """Return its facets."""
+        axis = self.centre, self.axis
+        return round_parts.cone(axis, self.radii, self.length, self.caps, self.accepted_deviation)
+
+    def facet_number(self) -> float:
+        """Return about how many facets it has."""
+        return round_parts.cone_facets(self.radii, self.length, self.accepted_deviation)
+
+    def measure_problems(self, where: Location) -> Iterator[Problem]:
+        """Yield what is wrong with its measures among each other."""
+        if not any(self.radii):
+            yield Problem((*where, "radii"), "are both 0; one has to be positive")
+
+
+class TubeWall(RoundWall):
+    """A pipe whose wall has a thickness, closed all round: particles touch it inside, outside and at its ends.
+
+    Attributes
+    ----------
+    centre : tuple of 3 float
+        The middle of the axis, in m.
+    axis : tuple of 3 float
+        Direction of the axis.
+    inner_radius : float
+        Inner radius of the tube, in m.
+    outer_radius : float
+        Outer radius of the tube, in m.
+    length : float
+        Length along the axis, in m.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}tube"
+    shape: Literal["tube"]
+    centre: Vector = (0.0, 0.0, 0.0)
+    axis: Vector
+    inner_radius: Positive
+    outer_radius: Positive
+    length: Positive
+
+    @property
+    def largest_radius(self) -> float:
+        """Outside [m]."""
+        return self.outer_radius
+
+    def parts(self, domain: Domain) -> Parts:
+        """Return its facets."""
+        axis, radii = (self.centre, self.axis), (self.inner_radius, self.outer_radius)
+        return round_parts.tube(axis, radii, self.length, self.accepted_deviation)
+
+    def facet_number(self) -> float:
+        """Return how many facets it has."""
+        return 4.0 * sides_of(self.outer_radius, self.accepted_deviation)
+
+    def measure_problems(self, where: Location) -> Iterator[Problem]:
+        """Yield what is wrong with its measures among each other."""
+        if self.inner_radius >= self.outer_radius:
+            yield Problem(
+                (*where, "inner_radius"), f"must be less than outer_radius ({self.outer_radius:g} m)"
+            )
+
+
+class SphereWall(RoundWall):
+    """A sphere, which touches particles inside and outside.
+
+    Attributes
+    ----------
+    centre : tuple of 3 float
+        Centre of the sphere, in m.
+    radius : float
+        Radius of the sphere, in m.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}sphere"
+    shape: Literal["sphere"]
+    centre: Vector = (0.0, 0.0, 0.0)
+    radius: Positive
+
+    @property
+    def largest_radius(self) -> float:
+        """Of the sphere [m]."""
+        return self.radius
+
+    def parts(self, domain: Domain) -> Parts:
+        """Return its facets."""
+        return round_parts.sphere(self.centre, self.radius, self.accepted_deviation)
+
+    def facet_number(self) -> float:
+        """Return how many facets it has."""
+        divisions = round_parts.divisions_of(self.radius, self.accepted_deviation)
+        return round_parts.ICOSAHEDRON_FACES * float(divisions) ** 2
+
+
+class ScrewWall(RoundWall):
+    """A helical blade on a shaft: a screw conveyor, an auger; without the shaft a ribbon.
+
+    Attributes
+    ----------
+    centre : tuple of 3 float
+        The middle of the axis, in m.
+    axis : tuple of 3 float
+        Direction of the axis.
+    radius : float
+        Radius of the blade, in m.
+    inner_radius : float
+        Where the blade begins: the radius of the shaft, in m.
+    length : float
+        Length of shaft and blade, in m.
+    pitch : float
+        Length of one turn of the blade, in m.
+    thickness : float
+        Thickness of the blade along the axis, in m; 0 is a sheet.
+    hand : {"right", "left"}
+        Sense of the screw; ``"right"`` is that of a common screw.
+    shaft : bool
+        Whether there is a shaft with closed ends.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}screw"
+    shape: Literal["screw"]
+    centre: Vector = (0.0, 0.0, 0.0)
+    axis: Vector
+    radius: Positive
+    inner_radius: Positive
+    length: Positive
+    pitch: Positive
+    thickness: NotNegative = 0.0
+    hand: Literal["right", "left"] = "right"
+    shaft: bool = True
+
+    @property
+    def largest_radius(self) -> float:
+        """Of the blade [m]."""
+        return self.radius
+
+    def _measures(self) -> Screw:
+        return Screw(
+            self.centre, self.axis, self.radius, self.inner_radius, self.length, self.pitch, self.thickness,
+            self.shaft, self.hand == "left",
+        )  # fmt: skip
+
+    def parts(self, domain: Domain) -> Parts:
+        """Return its facets."""
+        return screw(self._measures(), self.accepted_deviation)
+
+    def facet_number(self) -> float:
+        """Return about how many facets it has."""
+        return screw_facets(self._measures(), self.accepted_deviation)
+
+    def measure_problems(self, where: Location) -> Iterator[Problem]:
+        """Yield what is wrong with its measures among each other."""
+        if self.inner_radius >= self.radius:
+            yield Problem((*where, "inner_radius"), f"must be less than radius ({self.radius:g} m)")
+        if self.thickness >= self.length:
+            yield Problem((*where, "thickness"), f"must be less than length ({self.length:g} m)")
+        elif self.thickness >= self.pitch and self.length - self.thickness > self.pitch:
+            yield Problem(
+                (*where, "thickness"), f"must be less than pitch ({self.pitch:g} m): turns would overlap"
+            )

@@ -1,0 +1,125 @@
+"""``[[stages]]``: a run in named parts, which end by time or by a condition, and what changes at the begin of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, create_model
+
+from pdem.case.sections.base import Name, NotNegative, Positive, Section, Vector
+from pdem.case.sections.deformation import Deformation
+from pdem.case.sections.gravity import GravityTable
+
+
+class UntilKeys(Section):
+    """``until``: ends a stage when a quantity has been below or above a value for some time.
+
+    Attributes
+    ----------
+    quantity : str
+        ``"kinetic_energy_per_particle"`` (J), ``"contacts_per_particle"``, ``"particles"``, ``"mass"`` (kg); what has
+        left the domain, ``"left"``, ``"left_mass"`` (kg), ``"left_-z"``, ...; or a column of the series of a wall, a
+        fixed group, a sensor or an insertion: ``"piston_load"`` (N), ``"gate_force_z"`` (N), ``"bed_mass"`` (kg); with
+        a box that deforms also ``"solid_fraction"``, ``"shear_strain"``, ``"stress_xx"`` (Pa), ``"pressure"`` (Pa).
+        Without particles the first two are no numbers, and no condition on them holds.
+    below : float or None
+        The condition holds while the quantity is less, in its unit. Exactly one of `below` and `above` is given.
+    above : float or None
+        The condition holds while the quantity is greater, in its unit.
+    for : float
+        Time for which the condition has to be met without interruption, in s.
+    latest : float or None
+        Time at which the stage ends even if the condition is not met, in s after its beginning, with a warning.
+        By default the stage continues until ``time.end``.
+    every : float or None
+        Interval at which the condition is evaluated, in s, counted from the beginning of the stage; by default
+        100 time steps.
+    """
+
+    quantity: Name
+    below: float | None = None
+    above: float | None = None
+    latest: Positive | None = None
+    every: Positive | None = None
+
+    @property
+    def held(self) -> float:
+        """The key ``for`` [s]."""
+        return float(getattr(self, "for"))
+
+    @property
+    def limit(self) -> float:
+        """The value of the condition."""
+        return float(self.above if self.below is None else self.below)  # type: ignore[arg-type]
+
+    def holds(self, value: float) -> bool:
+        """Return whether the condition holds; never for what is not a number."""
+        return value < self.limit if self.above is None else value > self.limit
+
+    def __str__(self) -> str:
+        """Return the condition in words."""
+        text = f"{self.quantity} {'below' if self.above is None else 'above'} {self.limit:g}"
+        return text + (f" for {self.held:g} s" if self.held else "")
+
+
+if TYPE_CHECKING:
+
+    class Until(UntilKeys):
+        """``until``, with the key ``for``."""
+
+else:  # a key may be a word that Python keeps for itself
+    Until = create_model(
+        "Until", __base__=UntilKeys, __doc__=UntilKeys.__doc__, **{"for": (NotNegative, 0.0)}
+    )
+
+
+class WallChange(Section):
+    """What happens to a wall at the beginning of a stage: exactly one of `remove` and `add`.
+
+    Attributes
+    ----------
+    remove : bool
+        Remove the wall: it touches nothing from then on.
+    add : bool
+        Add the wall, where its motion has brought it by then. A wall whose first change is `add` does not exist
+        before.
+    """
+
+    remove: bool = False
+    add: bool = False
+
+
+class Stage(Section):
+    """``[[stages]]``: one part of a run. It ends after a time or by a condition, and the next one begins.
+
+    Attributes
+    ----------
+    name : str
+        Name of the stage, and of the checkpoint with which it ends, ``stage-NAME.h5``.
+    end : float or None
+        Time at which the stage ends, in s after its beginning. The last stage may end with ``time.end``
+        instead, which ends the run in any stage.
+    until : Until or None
+        In place of `end`: a condition that ends the stage.
+    walls : dict of str to WallChange
+        Walls by name that are removed or added at the beginning of the stage.
+    interactions : dict of str to dict
+        Interactions by ``"a-b"``, with values that change at the beginning of the stage, such as ``grain-grain
+        = {friction = 0.5}``. Laws and models cannot change.
+    gravity : tuple of 3 float or None
+        Gravity from the beginning of the stage on, in m/s^2.
+    gravity_table : GravityTable or None
+        In place of `gravity`: acceleration as a function of the time since the beginning of the stage.
+    deformation : Deformation or None
+        How the periodic box deforms from the beginning of the stage on; it replaces the deformation before;
+        ``{}`` means none.
+    """
+
+    name: Name
+    end: Positive | None = None
+    until: Until | None = None
+    walls: dict[str, WallChange] = Field(default_factory=dict)
+    interactions: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    gravity: Vector | None = None
+    gravity_table: GravityTable | None = None
+    deformation: Deformation | None = None

@@ -1,0 +1,110 @@
+"""With which speed particles are expected to meet something, and how deep such an impact goes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.gravity import first_gravity, gravity_changes
+from pdem.case.impact import Impact
+from pdem.case.timestep import effective_modulus, expected_speed, spring_of, wall_speed
+from pdem.case.wall_motions import motion_of
+from pdem.contact.law.models import LAWS
+from pdem.preflight.estimates.falls import falls_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.case.sections.materials import Interaction
+    from pdem.case.sections.schema import CaseData
+    from pdem.containers.mesh import Mesh
+    from pdem.preflight.population import Population
+
+    Floats = NDArray[np.float64]
+
+
+def expected_impact(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Impact:
+    """Return the fastest impact that is expected. Collective.
+
+    It is the fastest of: a fall of particles at time 0 onto a wall, or onto those that have settled there; what
+    insertions bring, after its fall; a drop from one wall to the next; a fall inside a wall that turns; initial
+    velocities; walls that move. Falls end with the run. Where gravity changes, particles may fall through all of the
+    domain.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    particles : Population
+        Those at time 0.
+    meshes : sequence of Mesh
+        Of the walls, in the order of the case.
+    """
+    return max(_impacts(case, particles, meshes), default=Impact(0.0, ""), key=lambda one: one.speed)
+
+
+def _impacts(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Iterator[Impact]:
+    yield from _of_velocities(case, particles)
+    motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
+    for wall, mesh, motion in zip(case.walls, meshes, motions, strict=True):
+        points = np.clip(mesh.vertices, case.domain.lower, case.domain.upper)
+        speed = wall_speed(case, wall, motion, points)
+        if speed:
+            yield Impact(speed, f"wall {wall.name} moves as fast")
+    if gravity_changes(case):
+        yield Impact(expected_speed(case, motions), "a fall through the whole domain, as gravity changes")
+        return
+    gravity = pull_of(case)
+    size = float(np.linalg.norm(gravity))
+    for fall in falls_of(case, particles, meshes, gravity) if size else ():
+        yield Impact(fall.impact(size, case.time.end), fall.text)
+
+
+def pull_of(case: CaseData) -> Floats:
+    """Return the acceleration (3,) of all particles at time 0 along the axes that are not periodic [m/s^2]."""
+    given = [one.acceleration for one in case.forces if one.acceleration is not None]
+    pull = first_gravity(case) + np.array(given).reshape(-1, 3).sum(axis=0)
+    return np.where(case.domain.periodic, 0.0, pull)
+
+
+def _of_velocities(case: Case, particles: Population) -> Iterator[Impact]:
+    """Yield the impacts of particles on walls at rest and on each other, with the velocities that they begin with."""
+    velocity = particles["velocity"]
+    ends = np.concatenate((-velocity, velocity), axis=1)
+    most = particles.over.largest(ends.max(axis=0, initial=-np.inf))
+    if not particles.count:
+        return
+    fastest = float(particles.worst(np.linalg.norm(velocity, axis=1))[0])
+    apart = float(np.linalg.norm(most[3:] + most[:3]))
+    if case.walls and fastest:
+        yield Impact(fastest, "a particle begins as fast")
+    if apart:
+        yield Impact(apart, "particles begin with such a difference of velocity")
+
+
+def impact_overlap(case: CaseData, pair: tuple[str, str], mass: float, radius: float, speed: float) -> float:
+    """Return the largest overlap of an impact of effective mass [kg] and radius [m] at a speed [m/s], in m.
+
+    Damping that gives a restitution e takes half of its loss, in the logarithm of the speed, until the largest overlap:
+    an impact goes as deep as an undamped one at sqrt(e) of its speed, which is exact for the dampings of
+    `pdem.contact.law.restitution`. Undamped it is sqrt(m / k) v of the linear law, and
+    (15 m v^2 / (16 sqrt(R) E))^(2/5) of elastic spheres (Johnson, Contact Mechanics, 1985, sect. 11.4).
+    """
+    law = case.interaction(*pair)
+    assert law is not None, "a checked case has an interaction for every pair that can meet"
+    speed *= math.sqrt(_restitution(law))
+    if law.law == "linear":
+        return speed * math.sqrt(mass / float(law.normal_stiffness or 0.0))
+    if law.law != "hertz-mindlin":
+        return spring_of(case, pair).depth(mass, radius, speed)
+    return float((15.0 * mass * speed**2 / (16.0 * math.sqrt(radius) * effective_modulus(case, pair))) ** 0.4)
+
+
+def _restitution(law: Interaction) -> float:
+    """Return the restitution of the damping of a law, 1 of laws in files, whose damping is not known."""
+    return law.restitution if law.law in LAWS else 1.0

@@ -1,0 +1,191 @@
+"""Checks of the walls of a case before a run: meshes, units, and particles on the wrong side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pdem.case.sections.walls import MeshWall
+from pdem.containers.closed_surfaces import inside_closed_pieces
+from pdem.containers.mesh_report import SLIVER_ANGLE
+from pdem.containers.rounding import DULL, NEARER
+from pdem.containers.surface import surface_of
+from pdem.preflight.periodic_walls import periodic_wall_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pdem.case.model import Case
+    from pdem.case.sections.walls import Wall
+    from pdem.containers.mesh import Mesh
+    from pdem.containers.mesh_report import MeshReport
+    from pdem.preflight.population import Population
+
+    LevelAndText = tuple[Literal["error", "warning", "info"], str]
+
+FACETS_PER_RADIUS = 10.0
+"""Radius over facet size above which a sphere touches many facets, and walls become expensive."""
+
+UNIT_RATIO = 200.0
+"""Ratio of sizes above which mesh and particles are probably in different units (mm and m: 1000)."""
+
+
+def mesh_findings(
+    case: Case, mesh: Mesh, largest_radius: float, *, intersections: bool = True, made: bool = False
+) -> Iterator[LevelAndText]:
+    """Yield the findings on the mesh of one wall, without places of particles, as (level, message).
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    mesh : Mesh
+        Of the wall.
+    largest_radius : float
+        Of all particles, 0 without any [m].
+    intersections : bool
+        Whether to search for facets that cut each other.
+    made : bool
+        Whether the program made the mesh itself.
+    """
+    report = mesh.report(intersections=intersections)
+    for line in report.lines()[:3]:
+        yield "info", line
+    if report.groups and report.group is None and len(report.groups) > 1:
+        names = ", ".join(report.groups[:20])
+        yield "info", f"its file tells apart {len(report.groups)} groups ({names}); group = ... takes one"
+    if report.normals_outward is not None:
+        side = "out of" if report.normals_outward else "into"
+        yield "info", f"closed and consistent, normals point {side} the volume"
+    for text in mesh_warnings(report, made=made):
+        yield "warning", text
+    lower, upper = np.asarray(report.lower), np.asarray(report.upper)
+    if np.any(upper < case.domain.lower) or np.any(lower > case.domain.upper):
+        yield "warning", "it lies wholly outside the domain; check the unit (scale)"
+    if largest_radius > 0.0:
+        yield _facet_size(report.smallest_facet, largest_radius, report.largest_facet)
+        for text in periodic_wall_warnings(case.domain, lower, upper, largest_radius):
+            yield "warning", text
+
+
+def mesh_warnings(report: MeshReport, *, made: bool = False) -> Iterator[str]:
+    """Yield warnings of defects of a mesh, with numbers, first facets and remedies.
+
+    In one that the program has `made` more than two facets meet only where a sheet stands on a shaft, as they should.
+    """
+    for kind, count in report.passed_over:
+        yield f"{count} {kind} cells of the file are no surface and were left out"
+    yield from report.notes
+    if report.rounding > DULL * report.typical_edge:
+        yield (
+            f"coordinates have {report.rounded_by}, which may round them by up to {report.rounding:.2g} m, and facets "
+            f"have edges of {report.typical_edge:.2g} m; {NEARER}"
+        )
+    if report.split_facets:
+        yield f"{report.split_facets} facets were not planar or not convex and have been cut into triangles"
+    if report.dropped_facets:
+        yield (
+            f"{report.dropped_facets} facets have fewer than three distinct corners or no area (first: facet "
+            f"{report.first['dropped_facets'][0]} of the file) and were left out; those that follow move up in number. "
+            "They close nothing, but check the export"
+        )
+    if report.non_manifold_edges and not made:
+        facets = _listed(report.first["non_manifold_edges"])
+        yield (
+            f"{report.non_manifold_edges} edges have more than two facets (first: facets {facets}); "
+            "check that they should"
+        )
+    if report.inconsistent_edges:
+        facets = _listed(report.first["inconsistent_edges"])
+        yield (
+            f"normals disagree across {report.inconsistent_edges} edges (first: facets {facets}): forces do not "
+            "depend on them, but turn facets over for pictures and volumes"
+        )
+    if report.duplicated_facets:
+        facets = _listed(report.first["duplicated_facets"])
+        yield (
+            f"{report.duplicated_facets} facets repeat others (first: facets {facets}); they count "
+            "once, but remove them"
+        )
+    if report.hanging_nodes:
+        yield (
+            f"{report.hanging_nodes} vertices hang within the edge of another facet (first: vertex "
+            f'{report.first["hanging_nodes"][0]}); walls = "signed" joins them, for "h2" remesh'
+        )
+    if report.self_intersections:
+        least = "" if report.all_intersections else "at least "
+        facets = _listed(report.first["self_intersections"])
+        yield (
+            f"{least}{report.self_intersections} pairs of facets cut each other (first: facets {facets}): spheres "
+            "there touch both, as of two walls, which is right for lifters on a drum; where one surface should end at "
+            "the other, cut them along each other"
+        )
+    if report.slivers:
+        yield (
+            f"the smallest angle is {report.smallest_angle:.2g} degrees; {report.slivers} facets are below "
+            f"{SLIVER_ANGLE:g} (first: facet {report.first['slivers'][0]}): remesh"
+        )
+
+
+def _listed(facets: Sequence[int]) -> str:
+    return " and ".join(map(str, facets[:4])) + (" ..." if len(facets) > 4 else "")
+
+
+def _facet_size(smallest: float, radius: float, largest: float) -> LevelAndText:
+    ratio = radius / smallest
+    text = (
+        f"the largest radius is {ratio:.3g} of the smallest and {radius / largest:.3g} of the largest facet"
+    )
+    if ratio > FACETS_PER_RADIUS:
+        return "warning", f"{text}; above {FACETS_PER_RADIUS:g} walls become slow: coarsen the mesh"
+    return "info", text
+
+
+def side_warnings(particles: Population, mesh: Mesh) -> Iterator[str]:
+    """Report particles on the other side of a closed surface than most. Collective."""
+    whole = surface_of(mesh).mesh if mesh.origin.dropped_facets else mesh  # hanging nodes may close it
+    total = particles.count
+    for facet, inside in inside_closed_pieces(particles["position"], whole).items():
+        number = particles.marked(inside)[0]
+        if number in (0, total):
+            continue
+        few_inside = 2 * number <= total
+        odd, first = particles.marked(inside if few_inside else ~inside)
+        assert first is not None
+        x, y, z = first.values["position"]
+        here, there = ("inside", "outside") if few_inside else ("outside", "inside")
+        yield (
+            f"the centres of {odd} of {total} particles are {here} its closed surface (that of facet "
+            f"{facet}), the first is particle {first.number} at ({x:.4g}, {y:.4g}, {z:.4g}) m, all others "
+            f"{there}: they cannot come back through it; move them, or check the unit (scale)"
+        )
+
+
+def wall_unit_warnings(
+    case: Case, meshes: Sequence[Mesh], particles: Population
+) -> Iterator[tuple[str, str]]:
+    """Yield (name of a wall, text) where mesh and particles are probably in different units."""
+    if not len(meshes) or not particles.count:
+        return
+    least, most = float(particles.radii[0]), float(particles.radii[-1])
+    bed = float(np.linalg.norm(particles.upper - particles.lower))
+    boxes = [(mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)) for mesh in meshes]
+    whole = float(
+        np.linalg.norm(np.max([b[1] for b in boxes], axis=0) - np.min([b[0] for b in boxes], axis=0))
+    )
+    too_small = UNIT_RATIO * whole < bed
+    for wall, (lower, upper) in zip(case.walls, boxes, strict=True):
+        size = float(np.linalg.norm(upper - lower))
+        text = f"it is {size:.3g} m large, the particles together {bed:.3g} m, radii {least:.3g} to {most:.3g} m; "
+        if size < least or too_small:
+            yield f"wall {wall.name}", f"{text}check the unit{_unit(wall, 1000.0, 'm')}"
+        elif whole > UNIT_RATIO * bed and 10.0 * size > whole:
+            yield f"wall {wall.name}", f"{text}check the unit{_unit(wall, 0.001, 'mm')}"
+
+
+def _unit(wall: Wall, factor: float, unit: str) -> str:
+    """Return a hint on the scale of a wall whose file is in another unit."""
+    if not isinstance(wall, MeshWall):
+        return " of its measures, or of the particles"
+    return f": if {wall.mesh} is in {unit}, scale = {wall.scale * factor:g} (a key of [[walls]])"
