@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.contact.geometry.query import wall_contacts
     from pdem.contact.law.models import contact_law
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.containers.particles import Particles
     from pdem.continuum.fields import ContinuumFields
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from pdem.replays.first_difference import first_difference
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
-    from pdem.run.coarse_graining import coarse_grain
-    from pdem.run.results import Results
+    from pdem.run.reading.coarse_graining import coarse_grain
+    from pdem.run.reading.results import Results
     from pdem.run.simulation import Simulation
     from pdem.sweeps.calibration import calibrate
     from pdem.sweeps.calibration_result import Calibration
@@ -76,7 +76,7 @@ _HOMES = {
     "LaunchError": "pdem.foundation.errors",
     "Measured": "pdem.sweeps.measured",
     "Measures": "pdem.engine.energy",
-    "Mesh": "pdem.containers.mesh",
+    "Mesh": "pdem.containers.meshes.mesh",
     "MeshError": "pdem.foundation.errors",
     "Observer": "pdem.engine.observer",
     "ObserverError": "pdem.foundation.errors",
@@ -85,7 +85,7 @@ _HOMES = {
     "PdemError": "pdem.foundation.errors",
     "PdemWarning": "pdem.foundation.errors",
     "Replayed": "pdem.replays.replay",
-    "Results": "pdem.run.results",
+    "Results": "pdem.run.reading.results",
     "Simulation": "pdem.run.simulation",
     "Sweep": "pdem.sweeps.sweep",
     "Verification": "pdem.replays.attestation_check",
@@ -94,7 +94,7 @@ _HOMES = {
     "branch": "pdem.replays.branch",
     "calibrate": "pdem.sweeps.calibration",
     "cell_sizes": "pdem.detection.cell_sizes",
-    "coarse_grain": "pdem.run.coarse_graining",
+    "coarse_grain": "pdem.run.reading.coarse_graining",
     "communicator": "pdem.engine.ranks",
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.engine.observer",

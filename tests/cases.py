@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.state import gather_groups, local_groups
 from pdem.run.simulation import Simulation
 

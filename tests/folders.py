@@ -8,8 +8,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from pdem.cli import main
-from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 
 CASE = """
 title = "A grain on a plate"

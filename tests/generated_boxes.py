@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pdem.case.model import Case
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
 STEPS = 300
 _CELLS = 12

@@ -8,7 +8,7 @@ import numpy as np
 from everything import case_in
 from pydantic import TypeAdapter
 
-from pdem.run.results import SeriesTable
+from pdem.run.reading.results import SeriesTable
 from pdem.sweeps.measure_sections import Measure
 from pdem.sweeps.measures import measured
 

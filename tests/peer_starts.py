@@ -6,7 +6,7 @@ import numpy as np
 
 from pdem.benchmark.cases import Start
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 TEXT = """
 [time]

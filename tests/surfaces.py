@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 from scipy.spatial.transform import Rotation
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 
 def flat_polygon(generator, sides, squeeze):

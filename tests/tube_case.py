@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 CASE = """
 [time]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
     Floats = NDArray[np.float64]
 

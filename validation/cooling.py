@@ -16,10 +16,10 @@ import numpy as np
 
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.detection.cell_sizes import cell_sizes
 from pdem.engine.state import gather_groups, local_groups
-from pdem.output.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.provenance import provenance
 from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Table

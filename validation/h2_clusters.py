@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import Delaunay
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.verification.study import Finding, Table, at_most
 from validation.cluster_checks import spin_of_fallen
 from validation.cluster_runs import GRAVITY, HALF, RADIUS, ROD, cluster, own_spins, simulate

@@ -12,7 +12,7 @@ from pdem.verification.study import Finding, Table, at_most
 from validation.h2_runs import METHODS, RADIUS, example, follow
 
 if TYPE_CHECKING:
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.verification.study import Notebook
     from validation.h2_runs import Floats, Track
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
-from pdem.detection import nbs
 from pdem.detection.find_pairs import find_pairs
-from pdem.output.render import render
+from pdem.detection.rivals import nbs
+from pdem.output.pictures.render import render
 from pdem.verification.study import Finding, Table
 from validation.gallery.bulk_runs import case_run
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.detection.cell_grid import Search
+    from pdem.detection.rivals.cell_grid import Search
     from pdem.verification.study import Notebook
 
     Floats = NDArray[np.float64]

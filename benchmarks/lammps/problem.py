@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from benchmarks.lammps.walls import Drum, Floor, MeshedWall
     from pdem.benchmark.cases import Start
     from pdem.case.model import Case
-    from pdem.particles.shapes import ClusterShape
+    from pdem.particles.clusters.shapes import ClusterShape
 
     Floats = NDArray[np.float64]
 

@@ -28,7 +28,7 @@ from decomposition.layers import (
 )
 from decomposition.partitioners import AxisCuts
 from decomposition.repeats import Repeats
-from pdem.containers.box_tree import BoxTree, pairs_between
+from pdem.containers.meshes.box_tree import BoxTree, pairs_between
 from pdem.containers.particles import Particles
 from pdem.foundation.fields import PACKED
 

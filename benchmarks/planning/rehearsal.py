@@ -48,7 +48,7 @@ from pdem.features.insertions.state import WAITING
 from pdem.features.registry import FEATURES
 from pdem.features.wall_loads.feature import WallLoads
 from pdem.foundation.errors import InputError
-from pdem.particles.shapes import shape_arrays
+from pdem.particles.clusters.shapes import shape_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from pdem.benchmark.cases import Start
     from pdem.containers.clusters import ShapeArrays
     from pdem.containers.exchange import Exchange
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.detection.skins import Skins
 
     Columns = dict[str, NDArray[Any]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.sections.flat_walls import PlaneWall
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.containers.primitives.frames import loops_of
 
 if TYPE_CHECKING:

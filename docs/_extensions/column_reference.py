@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pdem.engine.wall_output import BODY_FIELDS, BODY_INDEX, FACET_FIELDS, FACET_NUMBER, NODE_FIELDS
 from pdem.foundation.fields import written_fields
-from pdem.output.contact_snapshots import contact_fields
-from pdem.run.contact_counts import CONTACT_COUNT
-from pdem.run.particle_output import CLUSTER_FIELDS
+from pdem.output.snapshots.contact_snapshots import contact_fields
+from pdem.run.files.contact_counts import CONTACT_COUNT
+from pdem.run.files.particle_output import CLUSTER_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

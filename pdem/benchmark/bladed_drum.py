@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

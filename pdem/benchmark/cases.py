@@ -17,7 +17,7 @@ from pdem.benchmark.wall_cases import hopper, mesh_of_a_million
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import InputError, PdemError, name_hint
 from pdem.preflight.given_particles import CheckedParticles

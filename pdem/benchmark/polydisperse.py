@@ -9,8 +9,8 @@ import numpy as np
 
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
-from pdem.particles.packing import relax_overlaps
+from pdem.containers.meshes.mesh import Mesh
+from pdem.particles.packings.packing import relax_overlaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 RADIUS = 1e-3
 

@@ -11,7 +11,7 @@ from pdem.case.gravity import first_gravity
 from pdem.case.messages import shown_key
 from pdem.case.time_tables import read_table
 from pdem.case.wall_motions import motion_of
-from pdem.containers.solid import solid_of
+from pdem.containers.meshes.solid import solid_of
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.motion.bodies import FreeBody
 from pdem.motion.servo import EAGERNESS, Servo
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.case.sections import driven_walls as sections
     from pdem.case.sections.walls import Wall
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.motion.courses import Clock
     from pdem.motion.drives import Drive
     from pdem.motion.spins import Spin

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pdem.case.sections.schema import CaseData
     from pdem.case.sections.surfaces import Surface
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
 REST = (0.0, 0.0, 0.0)
 

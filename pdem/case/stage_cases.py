@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pdem.case.sections.schema import CaseData
     from pdem.case.sections.stages import Stage
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.features.sensors.section import Sensor
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.case.messages import shown_key, shown_value
 from pdem.case.missing_file import missing_file_error
 from pdem.case.sections.walls import MeshWall
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.containers.primitives.frames import loops_of
 from pdem.foundation.errors import MeshError
 

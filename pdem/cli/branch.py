@@ -46,7 +46,7 @@ def branch(
 
     def plan() -> Any:
         from pdem.replays.branch import branch_plan
-        from pdem.run.folder_use import COMMAND_LINE
+        from pdem.run.files.folder_use import COMMAND_LINE
 
         require_results(folder, "branch")
         return branch_plan(folder, at, settings, output, COMMAND_LINE)
@@ -58,7 +58,7 @@ def _branch(prepare: Callable[[], Any], quiet: bool, communicator: Any, threads:
     from pdem.engine.ranks import on_first
     from pdem.output.run_status import CompilingStatus
     from pdem.replays.branch import run_branch
-    from pdem.run.folder_use import COMMAND_LINE
+    from pdem.run.files.folder_use import COMMAND_LINE
 
     plan = on_first(communicator, prepare)
     if is_root(communicator) and not quiet:

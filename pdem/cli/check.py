@@ -63,8 +63,8 @@ def _check(
     from pdem.preflight.estimates.impacts import expected_impact
     from pdem.preflight.population import Population
     from pdem.preflight.preflight import preflight
+    from pdem.run.files.output_folder import folder_findings
     from pdem.run.forecast import forecast
-    from pdem.run.output_folder import folder_findings
 
     case = read_case(path, settings)
     meshes = read_walls(case)

@@ -167,7 +167,7 @@ def load_kernels(
 
     A stop signal in `flag` ends it early. `status` is that of a run, which says there how far it is.
     """
-    from pdem.run.prepare_kernels import prepare_kernels
+    from pdem.run.kernels.prepare_kernels import prepare_kernels
     from pdem.run.simulation import Simulation
 
     return prepare_kernels(Simulation, communicator, case, threads, flag, status)

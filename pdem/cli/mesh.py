@@ -11,7 +11,7 @@ from pdem.cli.common import echo_to_stderr, overwrite_option, read_case, require
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
-    from pdem.containers.mesh_report import MeshReport
+    from pdem.containers.meshes.mesh_report import MeshReport
 
 
 @click.command(short_help="Write the walls of a case into a file for ParaView.")

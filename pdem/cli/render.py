@@ -63,7 +63,7 @@ def render(source: str, output: str | None, rate: float, view: str | None, **opt
 
 
 def _render(source: str, output: str | None, view: Any, **options: Any) -> None:
-    from pdem.output.render import render as draw
+    from pdem.output.pictures.render import render as draw
 
     require_results(source, "render")
     paths = draw(source, output or _default_output(Path(source)), view=view, say=echo_to_stderr, **options)

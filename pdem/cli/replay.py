@@ -98,8 +98,8 @@ def _show(communicator: Any, text: str) -> None:
 def _replay(request: Request, quiet: bool, communicator: Any, threads: int) -> int:
     from pdem.engine.ranks import on_first
     from pdem.replays.replay import plan_of, replay_plan
-    from pdem.run.folder_use import UserCommands
-    from pdem.run.output_folder import check_free
+    from pdem.run.files.folder_use import UserCommands
+    from pdem.run.files.output_folder import check_free
 
     def prepare() -> Any:
         require_results(request.folder, "replay")

@@ -24,7 +24,7 @@ def plot(output: str, names: tuple[str, ...], others: tuple[str, ...], file: str
 
 
 def _list(output: str) -> None:
-    from pdem.run.results import Results
+    from pdem.run.reading.results import Results
 
     require_results(output, "plot")
     units = Results(output).series.units
@@ -34,8 +34,8 @@ def _list(output: str) -> None:
 
 
 def _plot(outputs: tuple[str, ...], names: tuple[str, ...], file: str | None) -> None:
-    from pdem.output.plots import chosen_columns, plot_series
-    from pdem.run.results import Results
+    from pdem.output.pictures.plots import chosen_columns, plot_series
+    from pdem.run.reading.results import Results
 
     for one in outputs:
         require_results(one, "plot")
@@ -61,9 +61,9 @@ def export(output: str, kind: str, time: float | None, folder: str | None) -> in
 
 
 def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
-    from pdem.output.exports import EXPORTS, Box
     from pdem.output.saving import saving
-    from pdem.run.results import Results
+    from pdem.output.snapshots.exports import EXPORTS, Box
+    from pdem.run.reading.results import Results
 
     require_results(output, "export")
     results = Results(output)

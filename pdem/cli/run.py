@@ -121,7 +121,7 @@ def _stop_flag() -> Iterator[SignalFlag]:
 
 def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: RunOptions) -> int:
     from pdem.engine.ranks import on_first
-    from pdem.run.output_folder import check_inputs_outside, check_unoccupied
+    from pdem.run.files.output_folder import check_inputs_outside, check_unoccupied
     from pdem.run.same_on_ranks import on_all
 
     case = on_all(communicator, lambda: read_case(path, settings))
@@ -137,7 +137,7 @@ def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions)
     """Run a case from its beginning; its output folder must be free, or may be overwritten."""
     from pdem.engine.ranks import crowded_nodes, stop_if_signalled
     from pdem.run.checked_case import CheckedCase
-    from pdem.run.prepare_kernels import prepare_start_kernels
+    from pdem.run.kernels.prepare_kernels import prepare_start_kernels
     from pdem.run.simulation import Simulation
 
     crowded = crowded_nodes(communicator, threads)
@@ -245,7 +245,7 @@ def _continue_or_start(
 def _find_run(case: Case) -> tuple[bool, bool]:
     """Return whether the output folder holds a checkpoint to continue from; if not, whether it may be overwritten."""
     from pdem.output.run_folder import find_run, require_folder
-    from pdem.run.output_folder import holds_same_case
+    from pdem.run.files.output_folder import holds_same_case
 
     folder = case.output.folder
     require_folder(folder)
@@ -257,8 +257,8 @@ def _find_run(case: Case) -> tuple[bool, bool]:
 
 def _require_same_physics(point: _RestartPoint, case: Case) -> None:
     from pdem.output.run_folder import find_run
-    from pdem.run.folder_use import COMMAND_LINE
-    from pdem.run.output_folder import require_same_physics
+    from pdem.run.files.folder_use import COMMAND_LINE
+    from pdem.run.files.output_folder import require_same_physics
 
     alternatives = f"{COMMAND_LINE.overwrite} begins anew, {COMMAND_LINE.other_folder} writes elsewhere"
     require_same_physics(point.case(), case, str(find_run(case.output.folder)), alternatives)
@@ -307,7 +307,7 @@ def _check_restart(
     from pdem.engine.stages import Stages
     from pdem.preflight.restart_box import check_box
     from pdem.preflight.restart_checks import moved_walls
-    from pdem.run.output_folder import check_continued, check_unoccupied, is_same_folder
+    from pdem.run.files.output_folder import check_continued, check_unoccupied, is_same_folder
 
     check_box(then, case, groups[0].get(BOX, {}))
     step = case.resolved_step()

@@ -39,8 +39,8 @@ class RunOptions(NamedTuple):
         A run that is refused leaves the folder as it was, also after its kernels were compiled.
         """
         from pdem.output.run_status import CompilingStatus
-        from pdem.run.folder_use import COMMAND_LINE
-        from pdem.run.output_folder import writing_into
+        from pdem.run.files.folder_use import COMMAND_LINE
+        from pdem.run.files.output_folder import writing_into
 
         if self.is_locked:
             yield self
@@ -63,7 +63,7 @@ class RunOptions(NamedTuple):
         self, simulation: Simulation, findings: Sequence[object], files: Mapping[str, bytes] | None = None
     ) -> int:
         """Run all steps, with some files beside the results; return the exit code."""
-        from pdem.run.folder_use import COMMAND_LINE, FolderUse
+        from pdem.run.files.folder_use import COMMAND_LINE, FolderUse
         from pdem.run.run import run as run_to_end
 
         run_to_end(

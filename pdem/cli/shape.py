@@ -12,9 +12,9 @@ from pdem.cli.common import echo_to_stderr, overwrite_option, require_free, seri
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pdem.containers.solid import Solid
+    from pdem.containers.meshes.solid import Solid
     from pdem.containers.sphere_lists import SphereList
-    from pdem.particles.shape_files import ShapeFile
+    from pdem.particles.clusters.shape_files import ShapeFile
 
 _ROWS = {
     "union": "union",
@@ -67,8 +67,8 @@ def shape(
 def _shape(
     path: Path, most: int | None, error: float, scale: float, output: str | None, overwrite: bool
 ) -> None:  # fmt: skip
-    from pdem.particles.cluster_shapes import shape_warnings
-    from pdem.particles.shape_files import mass_rules
+    from pdem.particles.clusters.cluster_shapes import shape_warnings
+    from pdem.particles.clusters.shape_files import mass_rules
 
     if output is not None:
         require_free(Path(output), overwrite=overwrite)
@@ -86,7 +86,7 @@ def _read(path: Path, most: int | None, error: float, scale: float) -> ShapeFile
     """Return what a file says of a shape, and tell what has been read."""
     from pdem.case.sections.shapes import MESH_ENDINGS, names_mesh
     from pdem.foundation.errors import InputError
-    from pdem.particles.shape_files import read_shape
+    from pdem.particles.clusters.shape_files import read_shape
 
     is_mesh = names_mesh(path.name, most)
     if is_mesh and most is None:

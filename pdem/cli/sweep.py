@@ -123,7 +123,7 @@ def _sweep(
 
 
 def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> int:
-    from pdem.run.output_folder import writing_into
+    from pdem.run.files.output_folder import writing_into
     from pdem.sweeps.batch import write_batch_script
     from pdem.sweeps.play import outcome_of
     from pdem.sweeps.setup import FOLDER_OF_SWEEP, jobs_of_setup, prepare

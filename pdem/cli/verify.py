@@ -64,7 +64,7 @@ def _verify(
     communicator: Any, threads: int, names: Sequence[str], listed: bool, full: bool, folder: Path
 ) -> int:
     from pdem.foundation.errors import InputError
-    from pdem.output.figure import empty_figure
+    from pdem.output.pictures.figure import empty_figure
     from pdem.verification import summary
 
     if communicator is not None and communicator.size > 1:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.solid import Solid
+    from pdem.containers.meshes.solid import Solid
 
 _WIDTHS = range(4, 1000)
 _CLUSTER_SPHERES = "centers_and_radii"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.disc_union import slice_moments
-from pdem.containers.solid import Solid
+from pdem.containers.meshes.solid import Solid
 from pdem.numerics.kernels import inlined, kernel
 
 if TYPE_CHECKING:

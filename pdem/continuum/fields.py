@@ -17,7 +17,7 @@ from pdem.continuum.sums import CONTACT, COUNT, MASS, MOMENTUM, MOVING, PAIRS, S
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.fields import Field
 from pdem.foundation.named import Named
-from pdem.output.images import write_image
+from pdem.output.snapshots.images import write_image
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.detection import hgrid, linked_cell
-from pdem.detection.cell_grid import check_cell_count
+from pdem.detection import hgrid
 from pdem.detection.cell_sizes import automatic_cell_sizes, cell_sizes
 from pdem.detection.cost_model import DIRECTIONS
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import search_times
+from pdem.detection.rivals import linked_cell
+from pdem.detection.rivals.cell_grid import check_cell_count
 from pdem.detection.search_input import SearchInput, check_input
 from pdem.detection.searches import SINGLE_SIZE
 from pdem.foundation.errors import InputError

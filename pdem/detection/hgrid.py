@@ -15,9 +15,9 @@ import numpy as np
 from pdem.containers.box_shape import BoxShape
 from pdem.detection import grid_kernels as grid
 from pdem.detection import grid_levels, grid_search
-from pdem.detection.cell_grid import Spheres, touches
 from pdem.detection.grid_levels import Lean
 from pdem.detection.neighbours import SEGMENTS, NearPairs
+from pdem.detection.rivals.cell_grid import Spheres, touches
 from pdem.numerics.arrays import room_for, with_spare
 from pdem.numerics.kernels import kernel
 from pdem.numerics.simd.near_lanes import COORDINATES
@@ -316,7 +316,7 @@ def search_pairs(
     dimension: int,
     skin: float,
 ) -> tuple[NDArray[np.int64], int, int]:
-    """Find touching pairs; parameters and result as in `pdem.detection.linked_cell.search_pairs`.
+    """Find touching pairs; parameters and result as in `pdem.detection.rivals.linked_cell.search_pairs`.
 
     Parameters
     ----------

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pdem.detection import brute_force, nbs, screening, sorting
 from pdem.detection.hgrid import HierarchicalGrid
 from pdem.detection.neighbours import NearPairs
+from pdem.detection.rivals import brute_force, nbs, screening, sorting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

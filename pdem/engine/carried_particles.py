@@ -1,11 +1,11 @@
-"""The time step of carried particles, which carriers move: see `pdem.motion.carriers`."""
+"""The time step of carried particles, which carriers move: see `pdem.motion.clusters.carriers`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pdem.engine.own_force_kicks import add_to_carried
-from pdem.motion.carriers import Placing
+from pdem.motion.clusters.carriers import Placing
 from pdem.motion.fixed_particles import NO_ROWS, HeldRows
 from pdem.motion.integration import FINE
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.groups.shapes import shapes_of
-from pdem.particles.quaternions import conjugate, product, rotated
+from pdem.particles.clusters.quaternions import conjugate, product, rotated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.motion.rigid_clusters import place_all_members
+from pdem.motion.clusters.rigid_clusters import place_all_members
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -94,8 +94,8 @@ def insert_particles(
 ) -> tuple[NDArray[np.int64], Records]:
     """Insert particles, the same columns on every rank; return their ids and all present contacts. Collective.
 
-    With ``shape`` and ``orientation`` among the columns, as `pdem.particles.cluster_members.cluster_columns` has them,
-    some may be clusters, whose ids are those of their first members.
+    With ``shape`` and ``orientation`` among the columns, as `pdem.particles.clusters.cluster_members.cluster_columns`
+    has them, some may be clusters, whose ids are those of their first members.
     Rank 0 owns them until they migrate. Lists have to be rebuilt.
     """
     numbers = numbers_of_members(system, columns)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pdem.case.model import Case
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.containers.particles import Particles
     from pdem.engine.energy import Measures
     from pdem.engine.phases import Phases

@@ -1,4 +1,4 @@
-"""The rigid clusters of a rank as carriers of their members: see `pdem.motion.rigid_clusters`."""
+"""The rigid clusters of a rank as carriers of their members: see `pdem.motion.clusters.rigid_clusters`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.pairs.cluster_sums import advance_clusters
-from pdem.motion.cluster_blocks import COLUMNS, ClusterArrays, Members
-from pdem.motion.integration import StepColumns
-from pdem.motion.inverse_masses import TENSOR
-from pdem.motion.own_forces import ForcedColumns
-from pdem.motion.rigid_clusters import (
+from pdem.motion.clusters.cluster_blocks import COLUMNS, ClusterArrays, Members
+from pdem.motion.clusters.rigid_clusters import (
     begin_clusters,
     copied_members,
     finish_clusters,
@@ -21,6 +18,9 @@ from pdem.motion.rigid_clusters import (
     write_sphere_tensors,
     write_tensors,
 )
+from pdem.motion.integration import StepColumns
+from pdem.motion.inverse_masses import TENSOR
+from pdem.motion.own_forces import ForcedColumns
 from pdem.numerics.arrays import line_zeros, room_for
 from pdem.numerics.kernels import plain
 from pdem.numerics.thread_pool import threads
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
-    from pdem.motion.carriers import Loads, Placing
+    from pdem.motion.clusters.carriers import Loads, Placing
     from pdem.motion.integration import Motion
 
 _NONE, _NOWHERE, _NOTHING = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0)
@@ -41,7 +41,7 @@ _NO_MEMBERS = Members(_NONE, _NOWHERE, _NOWHERE, _NONE, _NONE)
 
 
 class RigidClusters:
-    """Moves the members of clusters; implements `pdem.motion.carriers.Carriers`.
+    """Moves the members of clusters; implements `pdem.motion.clusters.carriers.Carriers`.
 
     Parameters
     ----------

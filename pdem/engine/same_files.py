@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pdem.case.model import Case
-    from pdem.output.parallel_hdf5 import Ranks
+    from pdem.output.hdf5.parallel_hdf5 import Ranks
 
 
 def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -22,14 +22,14 @@ from pdem.contact.law.elastic import half_gaps
 from pdem.contact.law.pair_table import ContactParameters, pair_table
 from pdem.containers.box_shape import BoxShape
 from pdem.containers.exchange import Alone
-from pdem.containers.mesh import join_meshes
-from pdem.containers.surface import surface_of
+from pdem.containers.meshes.mesh import join_meshes
+from pdem.containers.meshes.surface import surface_of
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
-from pdem.detection.facets import tree_of
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import search_times
 from pdem.detection.radius_bins import binned_radii
 from pdem.detection.skins import Skins
+from pdem.detection.walls.facets import tree_of
 from pdem.motion.integration import Motion
 from pdem.motion.walls import MovingWalls
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import Recipe
     from pdem.contact.law.parts import MaterialProperties
     from pdem.containers.exchange import Exchange
-    from pdem.containers.mesh import Mesh
-    from pdem.detection.facet_tree import FacetTree
+    from pdem.containers.meshes.mesh import Mesh
+    from pdem.detection.walls.facet_tree import FacetTree
     from pdem.motion.courses import Clock
 
 AUTOMATIC_SKIN = 0.15

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdem.case.model import Case
 from pdem.foundation.errors import CheckpointError, InputError, name_hint
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.storage import HDF5_ERRORS, open_hdf5
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.engine.stage_state import load_stages, stage_groups
 from pdem.foundation.fields import state_fields
 from pdem.numerics.sums import ExactSums
-from pdem.output import parallel_hdf5 as parts
-from pdem.output.history_columns import columns_of, history_of
-from pdem.output.parallel_hdf5 import Table
+from pdem.output.checkpoints.history_columns import columns_of, history_of
+from pdem.output.hdf5 import parallel_hdf5 as parts
+from pdem.output.hdf5.parallel_hdf5 import Table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -146,7 +146,7 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
 
 
 class StatePart(dict[str, Any]):
-    """Groups of a state of which each rank has some rows: see `pdem.output.checkpoint.read_checkpoint`."""
+    """Groups of a state of which each rank has some rows: see `pdem.output.checkpoints.checkpoint.read_checkpoint`."""
 
     def copy(self) -> StatePart:
         """Return the same columns in other groups, which a simulation may empty."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
-from pdem.detection.facets_of_images import images_across_sides
+from pdem.detection.walls.facets_of_images import images_across_sides
 from pdem.engine.blow_up import PARTICLE_TOO_FAST, raise_blow_up
 from pdem.engine.box_steps import change_box, lists_in_box
 from pdem.engine.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder

@@ -37,7 +37,7 @@ from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.numerics.arrays import room_for
 from pdem.numerics.sums import ExactSums
 from pdem.numerics.thread_pool import threads
-from pdem.particles.shapes import shape_arrays
+from pdem.particles.clusters.shapes import shape_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
-    from pdem.detection.facet_tree import FacetTree
+    from pdem.detection.walls.facet_tree import FacetTree
     from pdem.engine.gravity import Gravity
     from pdem.engine.setup import Constants
-    from pdem.motion.carriers import Carriers
+    from pdem.motion.clusters.carriers import Carriers
     from pdem.motion.moving_box import MovingBox
     from pdem.motion.walls import MovingWalls
 
@@ -109,8 +109,8 @@ class System:
     columns_are_current : bool
         Whether the columns of owned particles have been written since these moved.
     carriers : Carriers or None
-        Bodies that move particles in place of the forces on each, see `pdem.motion.carriers`; to be set before lists
-        are built.
+        Bodies that move particles in place of the forces on each, see `pdem.motion.clusters.carriers`; to be set before
+        lists are built.
     clusters : RigidClusters or None
         The same, if these bodies are rigid clusters of spheres.
     features : Features

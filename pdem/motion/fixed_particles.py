@@ -50,7 +50,7 @@ class HeldRows(NamedTuple):
     Attributes
     ----------
     carried : int32 array
-        Of owned particles that a carrier moves (`pdem.motion.carriers`).
+        Of owned particles that a carrier moves (`pdem.motion.clusters.carriers`).
     fixed : int32 array
         Of owned particles that are fixed.
     copies : int32 array

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.motion.drives import Drive
     from pdem.motion.motions import Motion
     from pdem.motion.poses import Pose

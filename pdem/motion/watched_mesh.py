@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.index_set import IndexSet
-from pdem.containers.mesh_topology import members_of
+from pdem.containers.meshes.mesh_topology import members_of
 from pdem.motion.placing import place_rows
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.motion.poses import Pose
 
     Rows = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.output import vtkhdf
-from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import latest_checkpoint
-from pdem.output.history_columns import upgraded_groups
+from pdem.output.checkpoints.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import latest_checkpoint
+from pdem.output.checkpoints.history_columns import upgraded_groups
+from pdem.output.snapshots import vtkhdf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

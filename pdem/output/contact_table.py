@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import InputError
 from pdem.foundation.named import Named
-from pdem.output.contact_snapshots import AGE_OF_CONTACT, LOST, STORED, contact_fields
 from pdem.output.frames import data_frame
+from pdem.output.snapshots.contact_snapshots import AGE_OF_CONTACT, LOST, STORED, contact_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

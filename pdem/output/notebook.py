@@ -32,7 +32,7 @@ def picture_of(source: Path | str, time: float | None = None) -> bytes:
 
     What a notebook shows by itself must not end in an error: there may be no pyvista, no display, or no snapshot.
     """
-    from pdem.output.render import render
+    from pdem.output.pictures.render import render
 
     with tempfile.TemporaryDirectory() as folder, suppress(PdemError, OSError, RuntimeError):
         (path,) = render(source, Path(folder) / "picture.png", time=time, size=SIZE)

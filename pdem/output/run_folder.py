@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.output.digest_file import DIGESTS_FILE
-from pdem.output.formats import FORMATS
-from pdem.output.growing_snapshots import last_snapshot
-from pdem.output.image_series import FIELD_FILES
+from pdem.output.checkpoints.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.digest_file import DIGESTS_FILE
 from pdem.output.log import LOG_FILE
 from pdem.output.run_status import STATUS_FILE
 from pdem.output.saving import reason, save_file
 from pdem.output.series import TABLE, read_series_head
+from pdem.output.snapshots.formats import FORMATS
+from pdem.output.snapshots.growing_snapshots import last_snapshot
+from pdem.output.snapshots.image_series import FIELD_FILES
 from pdem.output.storage import HDF5_ERRORS, open_hdf5
 
 if TYPE_CHECKING:

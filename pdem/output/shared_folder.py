@@ -15,7 +15,7 @@ from pdem.output.run_folder import unusable_folder_text
 from pdem.output.saving import reason
 
 if TYPE_CHECKING:
-    from pdem.output.parallel_hdf5 import Ranks
+    from pdem.output.hdf5.parallel_hdf5 import Ranks
 
 _LOOKS, _SECONDS_BETWEEN_LOOKS = 10, 0.2  # a network file system may be late
 

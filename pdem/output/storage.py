@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.output.recoverable_file import WritableHDF5
+from pdem.output.hdf5.recoverable_file import WritableHDF5
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ _LARGEST_INTEGER = 2**63 - 1
 def open_hdf5(path: Path, mode: str, **options: Any) -> h5py.File:
     """Open a file without a file lock: a viewer that looks at it never stops the run that writes it.
 
-    One that is written, with a mode other than ``"r"``, is a `pdem.output.recoverable_file.WritableHDF5`.
+    One that is written, with a mode other than ``"r"``, is a `pdem.output.hdf5.recoverable_file.WritableHDF5`.
     """
     return h5py.File(path, mode, locking=False) if mode == "r" else WritableHDF5(path, mode, **options)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.containers.mesh import join_meshes
+from pdem.containers.meshes.mesh import join_meshes
 from pdem.foundation.errors import MeshError
 from pdem.foundation.files import write_file
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
 
 def write_wall_meshes(path: Path, names: Sequence[str], meshes: Sequence[Mesh]) -> None:

@@ -1,7 +1,7 @@
 """Overlaps of spheres with one another or with a wall, for checks before a run.
 
-What is near each other is found by trees of boxes, `pdem.containers.box_tree`, which a few large spheres or facets
-among many small ones do not slow down.
+What is near each other is found by trees of boxes, `pdem.containers.meshes.box_tree`, which a few large spheres or
+facets among many small ones do not slow down.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.box_tree import BoxTree, pairs_between, pairs_within
-from pdem.containers.mesh_splitting import triangle_fans
+from pdem.containers.meshes.box_tree import BoxTree, pairs_between, pairs_within
+from pdem.containers.meshes.mesh_splitting import triangle_fans
 from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pdem.numerics.components import components
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 from pdem.numerics.vectors import exact_cross3, exact_dot3
 from pdem.particles import regions
-from pdem.particles.soft_contacts import nearest_on_triangle
+from pdem.particles.packings.soft_contacts import nearest_on_triangle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from pdem.foundation.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 LARGEST_FRACTION = {2: 0.7, 3: 0.45}
 """Largest volume fraction of spheres within a factor of two in size, of the volume free of larger spheres.
 
-Measured with equal spheres in a periodic box (`pdem.particles.monte_carlo`): 0.40 is reached in seconds, 0.42 is
-not; for discs 0.63 is. Walls lower both. At 0.494 and 0.70 fluids of them freeze (Alder, Hoover, Young, J. Chem. Phys.
-49 (1968) 3688; Bernard, Krauth, Phys. Rev. Lett. 107 (2011) 155704): above, Monte Carlo moves make no room for another
-sphere.
+Measured with equal spheres in a periodic box (`pdem.particles.packings.monte_carlo`): 0.40 is reached in seconds, 0.42
+is not; for discs 0.63 is. Walls lower both. At 0.494 and 0.70 fluids of them freeze (Alder, Hoover, Young, J. Chem.
+Phys. 49 (1968) 3688; Bernard, Krauth, Phys. Rev. Lett. 107 (2011) 155704): above, Monte Carlo moves make no room for
+another sphere.
 """
 
 CLOSEST_FRACTION = {2: 0.91, 3: 0.74}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.containers.group import OneRank, on_each_rank
-from pdem.containers.mesh import Mesh, join_meshes
-from pdem.containers.mesh_splitting import triangle_fans
+from pdem.containers.meshes.mesh import Mesh, join_meshes
+from pdem.containers.meshes.mesh_splitting import triangle_fans
 from pdem.foundation.errors import CaseError
 from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.numerics.random import keyed_uniform
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from pdem.containers.group import Group
     from pdem.containers.sizes import SizeDistribution
+    from pdem.particles.clusters.shapes import ClusterShape
     from pdem.particles.connected_room import ConnectedRoom
-    from pdem.particles.contact_forces import ContactForces
+    from pdem.particles.packings.contact_forces import ContactForces
     from pdem.particles.particle_spheres import SphereGroups
-    from pdem.particles.shapes import ClusterShape
 
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.particles.quaternions import rotated
+from pdem.particles.clusters.quaternions import rotated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
-    from pdem.particles.shapes import ClusterShape
+    from pdem.particles.clusters.shapes import ClusterShape
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]

@@ -2,8 +2,8 @@
 
 First, random sequential addition: random positions are tried for each particle, the largest first; clusters are turned
 anew for each. It ends far below the density of a fluid of hard particles. Then Monte Carlo sweeps
-(`pdem.particles.monte_carlo`) move the placed ones, and between sweeps the others are tried again. Limits are numbers
-of attempts and candidates, never the time: success, and every position, is the same on any machine.
+(`pdem.particles.packings.monte_carlo`) move the placed ones, and between sweeps the others are tried again. Limits are
+numbers of attempts and candidates, never the time: success, and every position, is the same on any machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pdem.foundation.terminal import ERRORS
 from pdem.particles.clearance import octaves
 from pdem.particles.fill_limits import require_volume
 from pdem.particles.filling import unplaced_error
-from pdem.particles.monte_carlo import monte_carlo_sweep
+from pdem.particles.packings.monte_carlo import monte_carlo_sweep
 from pdem.particles.particle_spheres import SINGLE, ParticleShapes
 from pdem.particles.random_places import random_places
 from pdem.particles.regions import wrap_positions

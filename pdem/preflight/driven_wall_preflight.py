@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.case.sections.walls import Wall
     from pdem.case.timestep import ImpactConditions
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.motion.bodies import FreeBody
 
 

@@ -10,8 +10,8 @@ from pdem.case.gravity import first_gravity, gravity_tables
 from pdem.case.groups.fixed_groups import has_fixed
 from pdem.case.groups.inlets import face_of, inlet_of, interval_of, mean_velocity
 from pdem.case.stage_cases import walls_present
-from pdem.containers.closed_surfaces import crossings_upwards
-from pdem.containers.mesh_splitting import triangle_fans
+from pdem.containers.meshes.closed_surfaces import crossings_upwards
+from pdem.containers.meshes.mesh_splitting import triangle_fans
 from pdem.containers.primitives.frames import frame_of
 from pdem.preflight.findings import Finding
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.preflight.population import Population
 
     Floats = NDArray[np.float64]

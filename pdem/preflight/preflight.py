@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.case.timestep import ImpactConditions
     from pdem.containers.exchange import Exchange
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
 
 NO_OVERLAPS = "no particles overlap"

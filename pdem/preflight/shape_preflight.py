@@ -10,7 +10,7 @@ from pdem.case.groups.group_sizes import group_sizes, reach_of
 from pdem.case.groups.shapes import shape_masses, shape_of
 from pdem.case.messages import shown_key
 from pdem.case.rules.checks import periodic_width_problems
-from pdem.particles.cluster_shapes import shape_warnings
+from pdem.particles.clusters.cluster_shapes import shape_warnings
 from pdem.preflight.findings import Finding
 
 if TYPE_CHECKING:

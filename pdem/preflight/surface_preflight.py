@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
 LARGEST_WAY = 0.1
 """Way of a surface in one step over the smallest radius, above which friction comes too late to be right."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.mesh_splitting import triangle_fans
-from pdem.containers.mesh_topology import pieces_of
+from pdem.containers.meshes.mesh_splitting import triangle_fans
+from pdem.containers.meshes.mesh_topology import pieces_of
 from pdem.particles.clearance import near_triangles, size_classes
 from pdem.preflight.findings import Finding
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.case.sections.walls import Wall
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.preflight.population import Population
 
     Floats = NDArray[np.float64]

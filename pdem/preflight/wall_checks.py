@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from pdem.case.sections.walls import MeshWall
-from pdem.containers.closed_surfaces import inside_closed_pieces
-from pdem.containers.mesh_report import SLIVER_ANGLE
-from pdem.containers.rounding import DULL, NEARER
-from pdem.containers.surface import surface_of
+from pdem.containers.meshes.closed_surfaces import inside_closed_pieces
+from pdem.containers.meshes.mesh_report import SLIVER_ANGLE
+from pdem.containers.meshes.rounding import DULL, NEARER
+from pdem.containers.meshes.surface import surface_of
 from pdem.preflight.periodic_walls import periodic_wall_warnings
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.case.sections.walls import Wall
-    from pdem.containers.mesh import Mesh
-    from pdem.containers.mesh_report import MeshReport
+    from pdem.containers.meshes.mesh import Mesh
+    from pdem.containers.meshes.mesh_report import MeshReport
     from pdem.preflight.population import Population
 
     LevelAndText = tuple[Literal["error", "warning", "info"], str]

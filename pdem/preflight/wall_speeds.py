@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.case.sections.walls import Wall
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.motion.motions import Motion
 
     Floats = NDArray[np.float64]

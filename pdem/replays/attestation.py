@@ -18,14 +18,14 @@ from pdem.engine.ranks import on_first
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import InputError
 from pdem.foundation.files import write_file
-from pdem.output.checkpoint_reader import CheckpointReader
+from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import PROVENANCE_LABELS, changes_since, provenance
 from pdem.output.run_folder import data_files
 from pdem.output.saving import reason, saving
 from pdem.replays.origin import case_in, origin_of
 from pdem.replays.run_again import Ranks, Recipe, RunAgain
-from pdem.run.folder_use import UserCommands
-from pdem.run.output_folder import is_same_folder, writing_into
+from pdem.run.files.folder_use import UserCommands
+from pdem.run.files.output_folder import is_same_folder, writing_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

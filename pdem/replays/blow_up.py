@@ -19,8 +19,8 @@ from pdem.foundation.errors import InputError
 from pdem.replays.contact_history import ContactHistory
 from pdem.replays.origin import begun, case_in, origin_of
 from pdem.replays.replay import Request, changed_case, notes_of
-from pdem.run.folder_use import PYTHON
-from pdem.run.output_folder import check_free, is_same_folder
+from pdem.run.files.folder_use import PYTHON
+from pdem.run.files.output_folder import check_free, is_same_folder
 from pdem.run.run import run
 from pdem.run.simulation import Simulation
 

@@ -12,20 +12,20 @@ from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
 from pdem.engine.stage_start import stage_start
 from pdem.foundation.errors import CaseError, InputError
-from pdem.output.checkpoint_reader import CheckpointReader
+from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import changes_since
 from pdem.preflight.before_stage import changes_before, remedy_for
 from pdem.preflight.restart_checks import check_continuable, check_end
 from pdem.replays.origin import begun, case_in
-from pdem.run.folder_use import PYTHON, FolderUse
-from pdem.run.output_folder import check_free, is_same_folder
+from pdem.run.files.folder_use import PYTHON, FolderUse
+from pdem.run.files.output_folder import check_free, is_same_folder
 from pdem.run.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.foundation.signals import SignalFlag
-    from pdem.run.folder_use import UserCommands
+    from pdem.run.files.folder_use import UserCommands
 
 
 class BranchPlan(NamedTuple):

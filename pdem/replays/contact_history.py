@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.output.saving import save_file
-from pdem.run.contact_columns import gathered_contacts
+from pdem.run.files.contact_columns import gathered_contacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

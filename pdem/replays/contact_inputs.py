@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.replays.views import same_bits
-from pdem.run.contact_columns import HISTORY_PREFIX
+from pdem.run.files.contact_columns import HISTORY_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,11 @@ from pdem.case.differences import differences
 from pdem.case.laws import law_of
 from pdem.engine.ranks import on_first
 from pdem.foundation.errors import InputError
-from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.output.checkpoint_reader import CheckpointReader
+from pdem.output.checkpoints.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
+from pdem.output.checkpoints.history_columns import upgraded_groups
 from pdem.output.compare import compare_groups
-from pdem.output.history_columns import upgraded_groups
 from pdem.replays.contact_inputs import ContactPair, first_contact
 from pdem.replays.difference_report import FirstDifference
 from pdem.replays.first_entry import first_entry

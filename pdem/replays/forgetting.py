@@ -15,7 +15,7 @@ from pdem.engine.ranks import on_first
 from pdem.engine.state import kept_state
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import InputError
-from pdem.output.figure import empty_figure, save_figure
+from pdem.output.pictures.figure import empty_figure, save_figure
 from pdem.output.saving import save_file
 from pdem.particles.perturbed_radii import radius_factors
 from pdem.replays.origin import begun, case_in, origin_of

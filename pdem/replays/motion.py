@@ -9,8 +9,8 @@ import numpy as np
 from pdem.engine.driven_walls import GROUP
 from pdem.engine.state import local_groups, tables_of
 from pdem.features.registry import OBSERVING
-from pdem.output.content_digest import Layout, content_digest_of_tables
-from pdem.output.parallel_hdf5 import Table, block_checksums
+from pdem.output.checkpoints.content_digest import Layout, content_digest_of_tables
+from pdem.output.hdf5.parallel_hdf5 import Table, block_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -14,12 +14,12 @@ from pdem.engine.ranks import on_first
 from pdem.engine.schedule import Window
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import InputError
-from pdem.output.checkpoint_reader import CheckpointReader
-from pdem.output.digest_file import read_digests
+from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
+from pdem.output.checkpoints.digest_file import read_digests
 from pdem.output.provenance import changes_since
 from pdem.replays.origin import Origin, begun, case_in, observers_in, origin_of
 from pdem.replays.overlay import check_same_motion
-from pdem.run.output_folder import is_same_folder
+from pdem.run.files.output_folder import is_same_folder
 from pdem.run.run import run
 
 if TYPE_CHECKING:

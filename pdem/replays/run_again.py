@@ -10,7 +10,7 @@ from pdem.case.model import Case
 from pdem.engine.blow_up import BlowUp
 from pdem.engine.ranks import on_first
 from pdem.engine.state import kept_state
-from pdem.output.checkpoint_reader import CheckpointReader
+from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import changes_since
 from pdem.replays.motion import state_digest_of
 from pdem.replays.origin import begun, case_in, observers_in

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.engine.state import gather_groups, local_groups
-from pdem.run.contact_columns import gathered_contacts
+from pdem.run.files.contact_columns import gathered_contacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,17 +19,17 @@ from pdem.features.wall_loads.columns import mean_load_columns
 from pdem.foundation.fields import state_fields
 from pdem.foundation.files import write_file
 from pdem.numerics.cache import cache_directory, stored
-from pdem.output.contact_snapshots import contact_fields
+from pdem.output.snapshots.contact_snapshots import contact_fields
 from pdem.output.summary import counted, duration, quantity
 from pdem.preflight.findings import Finding
-from pdem.run.particle_output import snapshot_fields
+from pdem.run.files.particle_output import snapshot_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pdem.case.model import Case
     from pdem.contact.law.contact_law import ContactLaw
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
     Speed = dict[str, float]
 

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
 from pdem.containers.group import OneRank, on_each_rank
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.ranks import launch_layout
 from pdem.engine.state import StatePart
 from pdem.features.registry import ROW_KEYS
 from pdem.foundation.arguments import instance_of, shown, whole_number
 from pdem.foundation.errors import CheckpointError, InputError, LaunchError, PdemError, PdemWarning
-from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.containers.group import Group
-    from pdem.output.checkpoint import Checkpoint
+    from pdem.output.checkpoints.checkpoint import Checkpoint
 
 _REMEDY = "name a file in a folder that all nodes share"
 

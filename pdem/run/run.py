@@ -23,11 +23,11 @@ from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.run_folder import keep_files
 from pdem.output.summary import OverRanks, end_report
 from pdem.preflight.restart_checks import check_end
-from pdem.run.folder_use import FOLDER_USE, FolderUse
+from pdem.run.files.folder_use import FOLDER_USE, FolderUse
+from pdem.run.files.output_folder import begins_elsewhere
+from pdem.run.files.outputs import Outputs
 from pdem.run.forecast import record_speed
 from pdem.run.observation import Observation
-from pdem.run.output_folder import begins_elsewhere
-from pdem.run.outputs import Outputs
 from pdem.run.run_end import telling_status
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from pdem.engine.population import check_ids_exist, insert_particles, remove_par
 from pdem.features.insertions.checks import checked_columns
 from pdem.foundation.arguments import ids_of
 from pdem.foundation.errors import InputError, name_hint
-from pdem.run.folder_use import FolderUse
+from pdem.run.files.folder_use import FolderUse
 from pdem.run.observation import Observation
-from pdem.run.reductions import Reductions
+from pdem.run.reading.reductions import Reductions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.exchange import Records
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.engine.phases import Phases
     from pdem.motion.own_forces import OwnForce
-    from pdem.run.outputs import Outputs
+    from pdem.run.files.outputs import Outputs
 
 
 class Scripting(Reductions):
@@ -235,7 +235,7 @@ class Scripting(Reductions):
             asked = self.observing.asked
             self.observing.asked = asked._replace(snapshot=True, checkpoint=asked.checkpoint or checkpoint)
             return
-        from pdem.run.outputs import Outputs
+        from pdem.run.files.outputs import Outputs
 
         if self.outputs is None:
             simulation: Any = self

@@ -14,7 +14,7 @@ from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.clusters import NO_SHAPES, Clusters
 from pdem.containers.group import on_each_rank
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine import step as time_step
 from pdem.engine.between_steps import act, add_events, advance_by
 from pdem.engine.box_events import box_of
@@ -43,10 +43,10 @@ from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
 from pdem.preflight.given_particles import PartOfParticles, given_particles
 from pdem.preflight.restart_checks import set_folder
-from pdem.run.folder_use import FolderUse
+from pdem.run.files.folder_use import FolderUse
 from pdem.run.inputs import case_of, check_arguments, checkpoint_at, warn_of_processes_beside
+from pdem.run.kernels.prepare_kernels import prepare_kernels
 from pdem.run.nodal_forces import loads_by_wall
-from pdem.run.prepare_kernels import prepare_kernels
 from pdem.run.scripting import Scripting
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from pdem.output.figure import empty_figure
+from pdem.output.pictures.figure import empty_figure
 from pdem.scaling.comparison import PARTS
 from pdem.scaling.results import REPORTED_GROUPS
 

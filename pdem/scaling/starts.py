@@ -21,8 +21,8 @@ from pdem.case.sections.walls import MeshWall
 from pdem.case.wall_files import read_walls
 from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import InputError, name_hint
-from pdem.output.checkpoint import read_checkpoint, write_checkpoint
-from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import latest_checkpoint
 from pdem.preflight.given_particles import CheckedParticles
 from pdem.run.inputs import case_of
 from pdem.run.simulation import Simulation

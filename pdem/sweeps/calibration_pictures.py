@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.output.figure import empty_figure, save_figure
+from pdem.output.pictures.figure import empty_figure, save_figure
 from pdem.sweeps.fitting.posterior import smooth_density
 from pdem.sweeps.report import with_unit
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.output.figure import can_draw
+from pdem.output.pictures.figure import can_draw
 from pdem.output.saving import save_file
 from pdem.sweeps.calibration_pictures import draw_fit, draw_parameters
 from pdem.sweeps.calibration_result import correlation_rows, match_rows, parameter_rows, rounded, verdict

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.input_files import contents_of, files_in
 from pdem.foundation.errors import CaseError, InputError
-from pdem.output.checkpoint_folder import STAGE_PREFIX
+from pdem.output.checkpoints.checkpoint_folder import STAGE_PREFIX
 from pdem.output.provenance import provenance
 from pdem.output.saving import save_file
 from pdem.preflight.before_stage import before_stage, digest_before

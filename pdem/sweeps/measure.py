@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import InputError
-from pdem.run.results import Results
+from pdem.run.reading.results import Results
 from pdem.sweeps.measure_checks import check_measures
 from pdem.sweeps.measures import measured
 from pdem.sweeps.sections import RunsPlan, plan_of_document

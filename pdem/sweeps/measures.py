@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pdem.case.model import Case
-    from pdem.run.results import Results
+    from pdem.run.reading.results import Results
 
 
 def measured(name: str, section: Any, results: Results) -> dict[str, Measured]:

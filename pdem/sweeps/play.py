@@ -13,14 +13,14 @@ from pdem.case.model import Case
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
 from pdem.foundation.errors import CaseError, InputError, Interrupted, PdemError, WriteError
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.run_folder import remove_run
 from pdem.output.saving import save_file
 from pdem.preflight.restart_checks import check_end, set_folder
 from pdem.replays.origin import begun
 from pdem.run.checked_case import CheckedCase
-from pdem.run.folder_use import FolderUse, UserCommands
-from pdem.run.output_folder import writing_into
+from pdem.run.files.folder_use import FolderUse, UserCommands
+from pdem.run.files.output_folder import writing_into
 from pdem.run.run import run
 from pdem.run.simulation import Simulation
 

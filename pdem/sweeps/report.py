@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.output.figure import can_draw, empty_figure, save_figure
+from pdem.output.pictures.figure import can_draw, empty_figure, save_figure
 from pdem.output.saving import save_file
 from pdem.sweeps.table import spread
 

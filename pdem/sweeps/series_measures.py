@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.run.results import Results
+    from pdem.run.reading.results import Results
     from pdem.sweeps.measure_sections import (
         ColumnOfSeries,
         DischargeRate,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.saving import save_file
-from pdem.run.folder_use import UserCommands
-from pdem.run.output_folder import writing_into
+from pdem.run.files.folder_use import UserCommands
+from pdem.run.files.output_folder import writing_into
 from pdem.sweeps.design import points_of
 from pdem.sweeps.jobs import BEGINNINGS, jobs_of, settings_of, write_jobs
 from pdem.sweeps.measure_checks import check_measures

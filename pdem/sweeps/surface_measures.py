@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pdem.particles.drum_surfaces import FreeSurface
     from pdem.particles.heaps import Flank
-    from pdem.run.results import Results, Snapshot
+    from pdem.run.reading.results import Results, Snapshot
     from pdem.sweeps.measure_sections import AngleOfRepose, DynamicAngle
 
     Floats = NDArray[np.float64]

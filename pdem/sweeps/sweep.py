@@ -11,7 +11,7 @@ from pdem.case.model import Case
 from pdem.engine.ranks import on_first
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import InputError, PdemError
-from pdem.run.results import Results
+from pdem.run.reading.results import Results
 from pdem.sweeps.design import points_of
 from pdem.sweeps.measures import measured
 from pdem.sweeps.play import FINISHED, outcome_of

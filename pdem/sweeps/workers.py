@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.foundation.errors import FolderInUseError, InputError, Interrupted, WriteError
 from pdem.foundation.machine import available_cores
 from pdem.foundation.signals import SignalFlag, signal_name
-from pdem.run.helper_process import helper_environment
+from pdem.run.kernels.helper_process import helper_environment
 from pdem.sweeps.jobs import read_jobs
 from pdem.sweeps.play import FAILED, FINISHED, Outcome, outcome_of, play
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from pdem.benchmark.launch import check_launcher, default_launcher, run_on_ranks
 from pdem.case.explain.example_cases import write_example
 from pdem.containers.exchange import PartitionMethod
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.verification.bits_variants import RunCounts, Variant, middle_checkpoint, write_plan
 from pdem.verification.study import Finding, Study, Table

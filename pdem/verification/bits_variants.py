@@ -11,9 +11,9 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.engine.ranks import on_first
-from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.saving import save_file
-from pdem.run.folder_use import FolderUse
+from pdem.run.files.folder_use import FolderUse
 from pdem.run.run import run
 from pdem.run.simulation import Simulation
 

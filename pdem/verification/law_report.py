@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.version import VERSION
-from pdem.output.figure import can_draw, empty_figure
+from pdem.output.pictures.figure import can_draw, empty_figure
 from pdem.output.run_folder import LAW_FILES
 from pdem.output.summary import counted
 from pdem.preflight.findings import Finding

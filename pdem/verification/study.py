@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.output.figure import empty_figure, save_figure
+from pdem.output.pictures.figure import empty_figure, save_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.run_status import COMPILING, FAILED, FINISHED, READY, RUNNING, STOPPED
 from pdem.output.summary import counted, duration
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import PdemError
-from pdem.output.plots import chosen_columns, plot_series
-from pdem.output.snapshots import PARTICLE_FILE
+from pdem.output.pictures.plots import chosen_columns, plot_series
+from pdem.output.snapshots.snapshot_files import PARTICLE_FILE
+from pdem.output.snapshots.vtkhdf import read_times
 from pdem.output.storage import HDF5_ERRORS
-from pdem.output.vtkhdf import read_times
-from pdem.run.results import Results
+from pdem.run.reading.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

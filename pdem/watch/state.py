@@ -11,7 +11,7 @@ from pdem.output.run_status import FINISHED, RUNNING, read_status
 from pdem.output.series import TABLE
 from pdem.output.storage import HDF5_ERRORS
 from pdem.output.summary import duration, quantity
-from pdem.run.results import Results
+from pdem.run.reading.results import Results
 from pdem.watch.columns import first_column, groups_of, texts_of
 from pdem.watch.phase import Reached, phase_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.output.run_status import RunStatus
-    from pdem.run.results import SeriesTable
+    from pdem.run.reading.results import SeriesTable
 
 LOG_LINES = 12
 """Lines of the log that are shown."""

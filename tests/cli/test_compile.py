@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from pdem.case.model import Case
 from pdem.cli import main
 from pdem.foundation.machine import available_cores
-from pdem.run import helper_process, precompile
+from pdem.run.kernels import helper_process, precompile
 from pdem.run.simulation import Simulation
 from rank_harness.parent import mpirun
 
@@ -30,9 +30,9 @@ from numba.core.dispatcher import Dispatcher
 from pdem.case.model import Case
 from pdem.cli import main
 from pdem.numerics.kernel_factory import made
-from pdem.run.precompile import _Laws
+from pdem.run.kernels.precompile import _Laws
 from pdem.run.simulation import Simulation
-from pdem.run import precompile
+from pdem.run.kernels import precompile
 
 def compile_kernels(case=None):
     precompile.compile_kernels(Simulation, case)

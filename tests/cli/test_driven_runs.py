@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from pdem.cli import main
-from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.series import read_series
 
 
@@ -40,7 +40,7 @@ def test_a_piston_is_reported_and_goes_on_after_a_restart(tmp_path, monkeypatch)
     assert "equal: the same bits" in command("compare", kept, last)
     np.testing.assert_array_equal(read_series(folder / "series.h5")["piston_travel"], rows["piston_travel"])
 
-    from pdem.output.checkpoint import write_checkpoint
+    from pdem.output.checkpoints.checkpoint import write_checkpoint
 
     groups = read_checkpoint(last).groups
     groups["driven_walls"]["state"][0, 13] += 1e-12

@@ -12,7 +12,7 @@ from moving_boxes import MIXED, STEP, gas, moving_case
 import pdem
 from pdem.cli import main
 from pdem.foundation.errors import CaseError
-from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.preflight.restart_box import check_box
 
 LEANS = (

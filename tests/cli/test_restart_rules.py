@@ -13,9 +13,9 @@ from folders import FRICTION, checkpoints, command, die_in_step, listing, refuse
 import pdem
 from pdem.cli import main
 from pdem.foundation.errors import InputError
-from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.series import read_series
-from pdem.output.vtkhdf import read_times
+from pdem.output.snapshots.vtkhdf import read_times
 
 
 def test_going_back_needs_to_be_asked_for(here):

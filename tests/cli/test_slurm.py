@@ -42,7 +42,7 @@ if "PRINT_CORES" in os.environ:
     sys.exit()
 from pdem.cli import main
 from pdem.numerics import cache
-from pdem.run import precompile
+from pdem.run.kernels import precompile
 from pdem.run.simulation import Simulation
 
 advance, compile_kernels = Simulation.advance, precompile.compile_kernels

@@ -13,7 +13,7 @@ from folders import CASE, PLATE, checkpoints, command, refused, run, state
 import pdem
 from pdem.cli import main
 from pdem.output.log import LOG_FILE
-from pdem.output.scene import open_scene
+from pdem.output.pictures.scene import open_scene
 from pdem.output.series import read_series
 from pdem.output.storage import open_hdf5
 

@@ -20,7 +20,7 @@ from folders import CASE, PLATE, command
 
 from pdem.case.model import Case
 from pdem.output.run_status import RunStatus, write_status
-from pdem.run.results import Results, SeriesTable
+from pdem.run.reading.results import Results, SeriesTable
 from pdem.run.simulation import Simulation
 from pdem.watch import pictures, server, state
 

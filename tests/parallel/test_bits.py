@@ -13,8 +13,8 @@ import pytest
 from decomposition.mpi import patient_barrier
 from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
-from pdem.output.checkpoint import read_checkpoint, write_checkpoint
-from pdem.output.checkpoint_folder import BEGIN_PREFIX, CheckpointFolder
+from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import BEGIN_PREFIX, CheckpointFolder
 from pdem.output.compare import compare
 from pdem.verification import bits
 from pdem.verification.bits import BALANCES, METHODS, RANKS, THREADS, VariantTable

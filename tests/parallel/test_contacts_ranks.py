@@ -8,9 +8,9 @@ from rank_cases import CLOUD, communicator, divided, require_same_bits, state
 
 import pdem
 from decomposition.mpi import patient_barrier
-from pdem.output.contact_snapshots import CONTACT_FILE, read_contacts
-from pdem.output.vtkhdf import read_times
-from pdem.run.contact_columns import fields_of_contacts
+from pdem.output.snapshots.contact_snapshots import CONTACT_FILE, read_contacts
+from pdem.output.snapshots.vtkhdf import read_times
+from pdem.run.files.contact_columns import fields_of_contacts
 
 FLOOR = """
 [[walls]]

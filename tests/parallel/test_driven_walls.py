@@ -8,7 +8,7 @@ import pytest
 import pdem
 from cases import box, quad
 from decomposition.mpi import patient_barrier
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.state import gather_groups, local_groups
 from pdem.run.rebase_ledger import rebase_ledger
 

@@ -11,7 +11,7 @@ from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.engine.ranks import exchange_of
 from pdem.foundation.errors import CaseError
-from pdem.output.checkpoint import write_checkpoint
+from pdem.output.checkpoints.checkpoint import write_checkpoint
 from pdem.preflight.open_sides import falling_findings, fixed_particles
 from pdem.preflight.population import Population
 from pdem.preflight.preflight import preflight

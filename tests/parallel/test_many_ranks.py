@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 
 CASE = """
 time = {step = 2e-5, end = 0.004}

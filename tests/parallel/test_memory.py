@@ -12,7 +12,7 @@ import pdem
 from decomposition.mpi import patient_barrier
 from pdem.engine.ranks import group_of
 from pdem.engine.state import local_groups, tables_of
-from pdem.output.checkpoint import write_tables
+from pdem.output.checkpoints.checkpoint import write_tables
 from pdem.run.inputs import checkpoint_at
 
 CASE = """

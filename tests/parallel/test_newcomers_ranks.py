@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pdem
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import CaseError, InputError, PdemError
 

@@ -15,12 +15,12 @@ from decomposition.mpi import describe
 from pdem.containers.global_order import order_of
 from pdem.foundation.errors import CheckpointError
 from pdem.foundation.fields import state_fields, written_fields
-from pdem.output import parallel_hdf5
-from pdem.output.checkpoint import read_checkpoint, write_checkpoint, write_tables
-from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.output.content_digest import content_digest
-from pdem.output.parallel_hdf5 import Table
-from pdem.output.snapshots import ParticleSnapshots
+from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint, write_tables
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.content_digest import content_digest
+from pdem.output.hdf5 import parallel_hdf5
+from pdem.output.hdf5.parallel_hdf5 import Table
+from pdem.output.snapshots.snapshot_files import ParticleSnapshots
 
 RANKS = (1, 2, 3, 4, 8)
 ATTRIBUTES = {"case": "title = 'Mühle'\n", "time": 0.5}
@@ -237,7 +237,7 @@ def test_snapshots_before_stay_when_the_disk_is_full_for_one_rank(exchange, comm
 
 
 def assert_same_steps(path, expected):
-    from pdem.output import vtkhdf
+    from pdem.output.snapshots import vtkhdf
 
     assert vtkhdf.read_times(path).tolist() == vtkhdf.read_times(expected).tolist()
     for index in range(len(vtkhdf.read_times(path))):

@@ -19,7 +19,7 @@ from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.containers.box_shape import BoxShape
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.run.simulation import Simulation
 from pdem.scaling.measure import rank_counts

@@ -13,7 +13,7 @@ from pdem.case.model import Case
 from pdem.case.sections.sizes import sizes_of
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.ranks import exchange_of
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.particles import random_filling

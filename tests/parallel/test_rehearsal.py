@@ -21,7 +21,7 @@ from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.containers.exchange import Alone
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.engine.phases import Phases
 from pdem.engine.state import initial_groups

@@ -13,7 +13,7 @@ import pdem
 from decomposition import node_memory
 from decomposition.mpi import patient_barrier
 from decomposition.node_memory import Held, once_per_node, release
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.motion.walls import MovingWalls
@@ -156,7 +156,7 @@ def run(communicator, meshes, steps):
 @pytest.mark.ranks(1, 2, 3, slow=(4,), timeout=240)
 def test_a_rotating_mesh_across_cuts_has_the_same_bits(ranks, communicator, monkeypatch):
     """Shared, each rank with its own, and one rank alone; what a rank does not watch is not even a number."""
-    monkeypatch.setattr("pdem.detection.facets.LARGE", 1000)
+    monkeypatch.setattr("pdem.detection.walls.facets.LARGE", 1000)
     monkeypatch.setattr(node_memory, "LEAST_WINDOW", 1)
     meshes = [tube(30, 60), end(20)] if communicator.rank == 0 else []  # others are given them
     alone = run(None, meshes, 170) if communicator.rank == 0 else None

@@ -17,7 +17,7 @@ from rank_cases import (
 import pdem
 from decomposition.mpi import patient_barrier
 from pdem.case.example_meshes.mixer import drum
-from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import compare as compare_files
 from pdem.run.run import run
 
@@ -51,7 +51,7 @@ def test_moving_drum_in_boxes_divided_anew_at_every_detection(ranks):
 @pytest.mark.ranks(3, timeout=240)
 def test_large_meshes_by_blocks(ranks, monkeypatch):
     """Ranks move only the facets near their own particles; rank 0 shares out the forces of all."""
-    monkeypatch.setattr("pdem.detection.facets.LARGE", 10)
+    monkeypatch.setattr("pdem.detection.walls.facets.LARGE", 10)
     compare(pdem.Case.from_text(DRUM), 200, meshes=[drum()])
 
 
@@ -120,7 +120,7 @@ def test_particles_come_and_go(ranks):
 @pytest.mark.ranks(3, timeout=240)
 def test_files_of_a_run_hold_the_same_bits(ranks, shared_path, monkeypatch):
     """Snapshots and checkpoints, which all ranks write, and a restart from them on another number of ranks."""
-    monkeypatch.setattr("pdem.output.parallel_hdf5.BLOCK_ROWS", 16)
+    monkeypatch.setattr("pdem.output.hdf5.parallel_hdf5.BLOCK_ROWS", 16)
     comm = communicator()
 
     def played(name, communicator, end, state=None):

@@ -10,9 +10,9 @@ import pdem
 from pdem.case.example_meshes.mixer import drum
 from pdem.case.model import Case
 from pdem.foundation.errors import InputError
-from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.run.folder_use import FolderUse
+from pdem.output.checkpoints.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
+from pdem.run.files.folder_use import FolderUse
 from pdem.run.rebase_ledger import rebase_ledger
 from pdem.run.run import run
 

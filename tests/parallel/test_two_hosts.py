@@ -16,7 +16,7 @@ from tube_case import CASE, end, tube
 from two_hosts import OFI, two_hosts
 
 import pdem
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.run.run import run
 

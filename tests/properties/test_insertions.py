@@ -11,7 +11,7 @@ from inlets import BOX, DISC, case_of, inlet
 from cases import quad, state_of
 from pdem.detection.find_pairs import find_pairs
 from pdem.features.insertions.feature import Insertions
-from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.series import read_series
 from pdem.run.simulation import Simulation
 

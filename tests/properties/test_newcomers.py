@@ -132,7 +132,7 @@ def test_driven_walls_count_where_they_are_now(tmp_path):
 
 def test_large_meshes_are_looked_at_where_they_are_near(tmp_path, monkeypatch):
     """Of those a rank has only places of what its particles are near."""
-    monkeypatch.setattr("pdem.detection.facets.LARGE", 3)
+    monkeypatch.setattr("pdem.detection.walls.facets.LARGE", 3)
     walls = (
         {"mesh": box([-0.1] * 3, [0.1] * 3), "name": "box", "translation": {"velocity": [0.0, 0.0, 10.0]}},
     )

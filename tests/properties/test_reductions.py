@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 from pdem.containers.exchange import Alone
 from pdem.foundation.errors import InputError
-from pdem.run.reductions import Reductions
+from pdem.run.reading.reductions import Reductions
 
 VALUES = st.floats(-1e200, 1e200)
 

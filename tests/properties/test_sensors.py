@@ -11,7 +11,7 @@ from pdem.engine.feature import SeriesLine
 from pdem.features.insertions.feature import Insertions
 from pdem.features.sensors.feature import Sensors
 from pdem.features.sensors.report import line_values
-from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.series import read_series
 from pdem.run.simulation import Simulation
 

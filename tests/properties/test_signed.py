@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 from surfaces import FLAT, block_cells, blocks, moved, nearest_on_hull, random_place, rough, subdivided
 
 from pdem.contact.geometry.query import wall_contacts
-from pdem.containers.mesh import Mesh, join_meshes
+from pdem.containers.meshes.mesh import Mesh, join_meshes
 
 SEEDS = st.integers(0, 2**32 - 1)
 RELATIVE_OVERLAPS = st.floats(1e-3, 0.9)

@@ -17,7 +17,7 @@ from pdem.contact.law.hertz import HERTZ
 from pdem.contact.law.linear import LINEAR
 from pdem.contact.law.models import PARTS
 from pdem.contact.law.parts import MaterialProperties
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 pytestmark = pytest.mark.shares_law("sticky")
 

@@ -7,7 +7,7 @@ import warnings
 import pytest
 from moving_boxes import PERIOD, gas, moving_case
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.engine import box_warnings
 from pdem.run.simulation import Simulation
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pdem.contact.geometry.query import wall_contacts
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 CUBE_CORNERS = np.array([[x, y, z] for x in (-1.0, 0.0) for y in (-1.0, 0.0) for z in (-1.0, 0.0)])
 CUBE = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]

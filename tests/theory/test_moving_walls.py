@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cases import GRAIN, Grains, box, simulate
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 R, G = 3.5e-3, 9.81
 MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3

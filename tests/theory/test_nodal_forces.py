@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from cases import Grains, box, make_case, simulate
-from pdem.containers.mesh import Mesh, join_meshes
-from pdem.containers.surface import surface_of
-from pdem.output import vtkhdf
-from pdem.output.snapshots import WALL_FILE
+from pdem.containers.meshes.mesh import Mesh, join_meshes
+from pdem.containers.meshes.surface import surface_of
+from pdem.output.snapshots import vtkhdf
+from pdem.output.snapshots.snapshot_files import WALL_FILE
 from pdem.run.simulation import Simulation
 
 RADIUS = 0.1

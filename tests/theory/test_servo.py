@@ -9,7 +9,7 @@ import pytest
 
 from cases import GRAIN, Grains, box, quad, simulate
 from pdem.contact.law.restitution import damping_factor
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.motion.servo import SHARE, Servo
 
 R, G = 3.5e-3, 9.81

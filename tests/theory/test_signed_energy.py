@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from surfaces import subdivided
 
 from cases import Grains, box, simulate, total_energy
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 R = 1.0
 SOFT = {"density": 1.0, "youngs_modulus": 2e3, "poisson_ratio": 0.2}

@@ -10,7 +10,7 @@ from rank_cases import require_same_bits
 from staged_grains import MASS, STEP, G, R, on_plate, resting_depth, run_of
 
 from cases import GRAIN, Grains, box, quad, state_of
-from pdem.detection import facets as facet_search
+from pdem.detection.walls import facets as facet_search
 
 
 def test_a_grain_falls_freely_once_its_plate_is_gone(tmp_path):

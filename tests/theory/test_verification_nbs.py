@@ -9,7 +9,7 @@ import pytest
 
 from pdem.case.explain.example_cases import write_example
 from pdem.detection.find_pairs import find_pairs
-from pdem.run.results import Results
+from pdem.run.reading.results import Results
 from pdem.run.run import run as run_to_end
 from pdem.run.simulation import Simulation
 from pdem.verification.study import Notebook

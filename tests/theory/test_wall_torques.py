@@ -8,10 +8,10 @@ import tomli_w
 
 from cases import Grains, make_case, simulate
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
-from pdem.output import vtkhdf
+from pdem.containers.meshes.mesh import Mesh
 from pdem.output.series import read_series
-from pdem.output.snapshots import WALL_FILE
+from pdem.output.snapshots import vtkhdf
+from pdem.output.snapshots.snapshot_files import WALL_FILE
 from pdem.run.run import run
 from pdem.run.simulation import Simulation
 

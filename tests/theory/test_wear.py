@@ -10,7 +10,7 @@ import pytest
 
 import pdem
 from cases import GRAIN, RIGID, USUAL, Grains, make_case, simulate
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.features.collisions.counted import read_collisions
 from pdem.foundation.errors import CaseError, CheckpointError, InputError
 from pdem.numerics.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, narrow_values

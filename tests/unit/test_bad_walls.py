@@ -11,8 +11,8 @@ from cases import box
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
-from pdem.containers.closed_surfaces import inside_closed_pieces
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.closed_surfaces import inside_closed_pieces
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import MeshError
 from pdem.preflight.preflight import preflight
 

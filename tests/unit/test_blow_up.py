@@ -49,7 +49,7 @@ def test_a_particle_between_two_walls_is_told_to_be_squeezed(tmp_path):
 
 def test_a_wall_is_named_and_others_that_are_touched_beside(tmp_path):
     """Thrown into a corner: the floor is not opposite to the side, nothing is squeezed."""
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
     side = Mesh([[0.0, -1, -1], [0.0, 1, -1], [0.0, 1, 1], [0.0, -1, 1]], [[0, 1, 2, 3]])
     walls = {"mesh": quad(1.0), "name": "floor"}, {"mesh": side, "name": "side"}

@@ -9,7 +9,7 @@ from folders import command
 
 import pdem
 from pdem.foundation.errors import CaseError, InputError
-from pdem.output.digest_file import read_digests
+from pdem.output.checkpoints.digest_file import read_digests
 from pdem.preflight.before_stage import changes_before, digest_before
 
 pytestmark = pytest.mark.compiles

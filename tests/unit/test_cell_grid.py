@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pdem.detection.cell_grid import cell_grid, collect, half_mask
+from pdem.detection.rivals.cell_grid import cell_grid, collect, half_mask
 
 FREE = {"lower": np.zeros(3), "upper": np.full(3, 8.0)}
 

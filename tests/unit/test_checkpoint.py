@@ -17,16 +17,16 @@ from small_disks import largest_file
 
 from pdem.case.sections.general import OUTPUT_SHARES, Output
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.output import parallel_hdf5
-from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from pdem.output.checkpoint_folder import (
+from pdem.output.checkpoints.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import (
     CHECKPOINTS_TO_KEEP,
     CheckpointFolder,
     latest_checkpoint,
     steps_to_keep,
 )
-from pdem.output.checksum import SEAL_BYTES
-from pdem.output.content_digest import content_digest
+from pdem.output.checkpoints.checksum import SEAL_BYTES
+from pdem.output.checkpoints.content_digest import content_digest
+from pdem.output.hdf5 import parallel_hdf5
 
 OLD = Path(__file__).parent / "data" / "format-1.h5"  # written by pdem before ranks wrote files together
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pdem.case.sections.general import Domain
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.particles.clearance import coincident_pair, overlapping_pairs, touching_walls
 from pdem.particles.regions import wrap_positions
 
@@ -128,7 +128,7 @@ def test_small_spheres_near_large_ones_are_not_forgotten() -> None:
 @pytest.mark.parametrize("order", list(permutations(range(4))))
 def test_of_facets_that_are_as_deep_the_last_one_counts(order, at_once, monkeypatch):
     """In whichever parts the pairs come, which depends on how particles are shared among ranks."""
-    monkeypatch.setattr("pdem.containers.box_tree.AT_ONCE", at_once)
+    monkeypatch.setattr("pdem.containers.meshes.box_tree.AT_ONCE", at_once)
     corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]]
     facets = np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
     mesh = Mesh(corners, facets[list(order)])

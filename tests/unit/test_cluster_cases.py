@@ -17,8 +17,8 @@ from cases import box
 from pdem.case.groups.initial import initial_particles
 from pdem.case.groups.shapes import shape_masses, shape_of
 from pdem.foundation.errors import CaseError, InputError
-from pdem.particles.quaternions import conjugate, product, rotated
-from pdem.particles.shapes import random_orientations
+from pdem.particles.clusters.quaternions import conjugate, product, rotated
+from pdem.particles.clusters.shapes import random_orientations
 from pdem.preflight.shape_preflight import shape_findings
 
 HERTZ = {"law": "hertz-mindlin", "friction": 0.5, "restitution": 0.5}

@@ -8,7 +8,7 @@ from clusters import ROD, cluster, simulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdem.output.scene import Frame
+from pdem.output.pictures.scene import Frame
 
 
 def frame_of(columns):

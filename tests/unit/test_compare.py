@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import state_fields
-from pdem.output.checkpoint import write_checkpoint
+from pdem.output.checkpoints.checkpoint import write_checkpoint
 from pdem.output.compare import Comparison, compare
-from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
+from pdem.output.snapshots.snapshot_files import ParticleSnapshots, WallSnapshots
 
 Groups = dict[str, dict[str, np.ndarray]]
 

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from pdem.containers.mesh_topology import _closer_than
+from pdem.containers.meshes.mesh_topology import _closer_than
 from pdem.numerics.components import components
 from pdem.particles.clearance import near_triangles, triangle_distance
 

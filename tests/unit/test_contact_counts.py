@@ -10,8 +10,8 @@ from sticky import sticky_case
 
 import pdem
 from cases import Grains, make_case, simulate
-from pdem.output.vtkhdf import read_step
-from pdem.run.contact_counts import contact_counts
+from pdem.output.snapshots.vtkhdf import read_step
+from pdem.run.files.contact_counts import contact_counts
 
 R = 0.01
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pdem.foundation.errors import InputError
-from pdem.output import vtkhdf
 from pdem.output.compare import compare
-from pdem.output.contact_snapshots import ENDS, ContactSnapshots, contact_fields, read_contacts
-from pdem.output.growing_snapshots import last_snapshot
+from pdem.output.snapshots import vtkhdf
+from pdem.output.snapshots.contact_snapshots import ENDS, ContactSnapshots, contact_fields, read_contacts
+from pdem.output.snapshots.growing_snapshots import last_snapshot
 
 FIELDS = contact_fields(energies=True, ages=True)
 COUNTS = [3, 0, 5, 3, 0, 1]

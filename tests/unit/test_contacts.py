@@ -8,9 +8,9 @@ import pytest
 import pdem
 from cases import Grains, make_case
 from pdem.foundation.errors import InputError
-from pdem.output.contact_snapshots import CONTACT_FILE
-from pdem.output.render import render
-from pdem.output.vtkhdf import read_times
+from pdem.output.pictures.render import render
+from pdem.output.snapshots.contact_snapshots import CONTACT_FILE
+from pdem.output.snapshots.vtkhdf import read_times
 
 R, STEP = 0.01, 1e-5
 QUIET = {"contact_ages": True, "series_every": 1e-3, "fields_every": 1e-3}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.preflight.deformation_preflight import deformation_findings
 from pdem.preflight.population import Population
 

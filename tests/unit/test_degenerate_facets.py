@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cases import Grains, box, simulate
-from pdem.containers.mesh import Mesh, join_meshes
-from pdem.containers.solid import solid_of
-from pdem.containers.surface import surface_of
+from pdem.containers.meshes.mesh import Mesh, join_meshes
+from pdem.containers.meshes.solid import solid_of
+from pdem.containers.meshes.surface import surface_of
 from pdem.foundation.errors import MeshError
 from pdem.preflight.population import Population
 from pdem.preflight.wall_checks import mesh_warnings, side_warnings

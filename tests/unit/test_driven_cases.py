@@ -13,8 +13,8 @@ from pdem.case.drives import drives_of
 from pdem.case.groups.initial import initial_particles
 from pdem.case.timestep import automatic_step
 from pdem.case.wall_motions import motion_of
-from pdem.containers.mesh import Mesh
-from pdem.containers.solid import solid_of
+from pdem.containers.meshes.mesh import Mesh
+from pdem.containers.meshes.solid import solid_of
 from pdem.foundation.errors import CaseError
 from pdem.numerics.sums import LIMBS, ExactSums, exact_values
 from pdem.preflight.preflight import preflight

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pdem.contact.geometry.sphere_facet import nearest_feature, sphere_touches_facet
 from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
-from pdem.containers.mesh import Mesh
-from pdem.detection.facets import FacetSearch
+from pdem.containers.meshes.mesh import Mesh
+from pdem.detection.walls.facets import FacetSearch
 
 
 def soup(generator, sizes):
@@ -214,8 +214,8 @@ def test_one_object_serves_inputs_that_grow_and_shrink():
 _ON_THREADS = """
 import sys
 import numpy as np
-from pdem.containers.mesh import Mesh
-from pdem.detection.facets import FacetSearch
+from pdem.containers.meshes.mesh import Mesh
+from pdem.detection.walls.facets import FacetSearch
 from pdem.numerics.thread_pool import set_threads, threads
 set_threads(int(sys.argv[1]))
 assert threads() == int(sys.argv[1])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import pdem
 from cases import Grains, make_case
 from pdem.containers.box_shape import BoxShape
-from pdem.detection.facets_of_images import images_across_sides, join_lists
+from pdem.detection.walls.facets_of_images import images_across_sides, join_lists
 
 SIDE = 0.4
 STRIPES = 24

@@ -9,7 +9,7 @@ import pdem
 from pdem.features.fields.preflight import field_findings
 from pdem.foundation.errors import CaseError, CheckpointError, InputError
 from pdem.foundation.fields import Field
-from pdem.output.image_series import ImageSeries, Lattice, field_file, read_image, read_image_times
+from pdem.output.snapshots.image_series import ImageSeries, Lattice, field_file, read_image, read_image_times
 
 CASE = """
 [time]

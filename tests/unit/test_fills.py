@@ -10,7 +10,7 @@ import pytest
 from fills import case_of, checked
 
 from pdem.case.groups.initial import initial_particles
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.particles.clearance import touching_walls
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pdem.detection.cell_grid import cell_grid
 from pdem.detection.cell_sizes import cell_sizes
 from pdem.detection.find_pairs import METHODS, find_pairs
-from pdem.detection.screening import check_memory
+from pdem.detection.rivals.cell_grid import cell_grid
+from pdem.detection.rivals.screening import check_memory
 from pdem.foundation.errors import InputError
 
 THREE = np.zeros((3, 3))

@@ -14,10 +14,10 @@ from everything import STEP, case_in
 import pdem
 from pdem.cli import main
 from pdem.foundation.errors import BlowUpError, InputError
-from pdem.output.checkpoint import read_checkpoint, write_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.replays.first_entry import first_entry
-from pdem.run.folder_use import FolderUse
+from pdem.run.files.folder_use import FolderUse
 from pdem.run.run import run
 
 pytestmark = pytest.mark.compiles

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from cases import box, quad
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
+from pdem.containers.meshes.solid import solid_of
 from pdem.containers.primitives.round import sphere
-from pdem.containers.solid import solid_of
 from pdem.containers.sphere_union import union_of_spheres
 from pdem.foundation.errors import InputError, MeshError
-from pdem.particles.fitted_spheres import fit_spheres
+from pdem.particles.clusters.fitted_spheres import fit_spheres
 
 
 def round_mesh(radius):

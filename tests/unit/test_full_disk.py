@@ -13,12 +13,12 @@ from pdem.foundation import files
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import Field
 from pdem.foundation.files import replace_file, whole_file, write_file
-from pdem.output import vtkhdf
-from pdem.output.contact_snapshots import ENDS, ContactSnapshots, contact_fields
-from pdem.output.image_series import ImageSeries, Lattice, read_image, read_image_times
 from pdem.output.saving import save_file
 from pdem.output.series import Series, read_series
-from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
+from pdem.output.snapshots import vtkhdf
+from pdem.output.snapshots.contact_snapshots import ENDS, ContactSnapshots, contact_fields
+from pdem.output.snapshots.image_series import ImageSeries, Lattice, read_image, read_image_times
+from pdem.output.snapshots.snapshot_files import ParticleSnapshots, WallSnapshots
 
 STEPS = 6
 IDS = Field("id", np.int64, (), "1", "id")

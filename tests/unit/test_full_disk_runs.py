@@ -13,8 +13,8 @@ from small_disks import Disk, failing
 import pdem
 from pdem.foundation import files
 from pdem.foundation.errors import WriteError
-from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.output.digest_file import read_digests
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.digest_file import read_digests
 
 pytestmark = pytest.mark.compiles
 

@@ -7,7 +7,7 @@ import pytest
 from msh_files import NAMES, Way, cube, section
 from odd_meshes import TRIANGLES
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import MeshError
 
 WAYS = [

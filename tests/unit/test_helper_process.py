@@ -15,8 +15,8 @@ import pytest
 
 from pdem.foundation.signals import SignalFlag
 from pdem.numerics.cache import cache_directory
-from pdem.run import helper_process
-from pdem.run.helper_process import HelperProcess
+from pdem.run.kernels import helper_process
+from pdem.run.kernels.helper_process import HelperProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHED = (
@@ -53,7 +53,7 @@ MAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import chores
-from pdem.run import helper_process
+from pdem.run.kernels import helper_process
 helper_process.available_cores = lambda: 2
 with helper_process.HelperProcess(chores.stay) as one:
     one.wait()

@@ -11,11 +11,11 @@ from fills import case_of, checked
 
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
-from pdem.output.checkpoint import write_checkpoint
-from pdem.output.exports import Box, write_csv
+from pdem.output.checkpoints.checkpoint import write_checkpoint
+from pdem.output.snapshots.exports import Box, write_csv
 from pdem.particles.clearance import touching_walls
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.containers.size_laws import Mixture, Normal, RosinRammler, by_volume
 from pdem.containers.sizes import Constant, LogNormal, PowerLaw, Tabulated, Uniform
 from pdem.foundation.errors import InputError

@@ -7,7 +7,7 @@ import pytest
 from inlets import BOX, DISC, case_of, inlet
 
 from pdem.case.groups.initial import initial_particles
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.features.insertions.preflight import expected_number, insertion_findings
 from pdem.foundation.errors import CaseError
 from pdem.preflight.preflight import preflight

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from cases import Grains, simulate, state_of
 from pdem.containers.index_set import PAGE, IndexSet
-from pdem.containers.mesh import Mesh, join_meshes
-from pdem.containers.surface import surface_of
-from pdem.detection import facets as facet_search
-from pdem.detection.facet_tree import FacetTree
-from pdem.detection.facets import FacetSearch
+from pdem.containers.meshes.mesh import Mesh, join_meshes
+from pdem.containers.meshes.surface import surface_of
+from pdem.detection.walls import facets as facet_search
+from pdem.detection.walls.facet_tree import FacetTree
+from pdem.detection.walls.facets import FacetSearch
 from pdem.motion.courses import Steady
 from pdem.motion.motions import Motion, Turn
 from pdem.motion.walls import MovingWalls

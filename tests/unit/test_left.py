@@ -156,7 +156,7 @@ def test_an_earlier_checkpoint_and_series_go_on(tmp_path):
 
 
 def test_an_earlier_series_gets_the_new_columns(tmp_path, monkeypatch):
-    import pdem.run.outputs as outputs
+    import pdem.run.files.outputs as outputs
 
     case = stray(tmp_path, end=0.2)
     with monkeypatch.context() as patch:

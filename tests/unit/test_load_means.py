@@ -11,7 +11,7 @@ import pdem
 from cases import USUAL, Grains, make_case, quad, state_of
 from pdem.contact.walls.evaluate import LOADS, NARROW
 from pdem.contact.walls.step_loads import LoadsSoFar, StepLoads
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.numerics.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cases import Grains, simulate, state_of
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 pytestmark = pytest.mark.compiles
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pdem.containers.clusters import STATE, Clusters, ShapeArrays
 from pdem.containers.particles import Particles
 from pdem.engine.cluster_steps import with_members_together
-from pdem.motion.cluster_blocks import BLOCK
-from pdem.motion.rigid_clusters import copied_members, first_block, owned_members
+from pdem.motion.clusters.cluster_blocks import BLOCK
+from pdem.motion.clusters.rigid_clusters import copied_members, first_block, owned_members
 
 SIZES = 1, 3, 4
 SHAPES = ShapeArrays(

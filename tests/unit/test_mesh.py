@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.containers.mesh import Mesh, join_meshes
+from pdem.containers.meshes.mesh import Mesh, join_meshes
 from pdem.foundation.errors import MeshError
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])

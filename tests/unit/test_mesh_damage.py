@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from plyfile import PlyData
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:

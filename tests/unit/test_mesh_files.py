@@ -8,7 +8,7 @@ import meshio
 import numpy as np
 import pytest
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:

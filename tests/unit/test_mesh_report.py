@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.containers.box_tree import BoxTree, pairs_between, pairs_within
-from pdem.containers.mesh import Mesh
-from pdem.containers.self_intersections import self_intersections
+from pdem.containers.meshes.box_tree import BoxTree, pairs_between, pairs_within
+from pdem.containers.meshes.mesh import Mesh
+from pdem.containers.meshes.self_intersections import self_intersections
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 2.0) for z in (0.0, 3.0)])
 BOX = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]

@@ -11,7 +11,7 @@ from pdem.benchmark.cases import _mixing
 from pdem.case.example_meshes import mixer
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh, join_meshes
+from pdem.containers.meshes.mesh import Mesh, join_meshes
 from pdem.engine.setup import WallGeometry, walls_of
 from pdem.engine.stages import Stages
 from pdem.preflight.preflight import preflight

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pdem.numerics import numba_private
-from pdem.run import prepare_kernels
+from pdem.run.kernels import prepare_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,7 +6,7 @@ import meshio
 import odd_meshes
 import pytest
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import MeshError
 from pdem.preflight.wall_checks import mesh_warnings
 

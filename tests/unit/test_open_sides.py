@@ -8,7 +8,7 @@ import pytest
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
-from pdem.containers.closed_surfaces import crossings_upwards
+from pdem.containers.meshes.closed_surfaces import crossings_upwards
 from pdem.preflight.preflight import preflight
 
 BASE = """

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pdem.foundation.errors import InputError
-from pdem.particles import packing
-from pdem.particles.packing import GAP, relax_overlaps
+from pdem.particles.packings import packing
+from pdem.particles.packings.packing import GAP, relax_overlaps
 
 LOWER = np.array([-1.0, 0.5, 0.0])
 

@@ -14,7 +14,7 @@ from benchmarks.lammps.walls import Floor, MeshedWall
 from benchmarks.liggghts.commands import MESH, commands_of, write_files
 from pdem.benchmark.bladed_drum import BLADES, COUNT, DRUM_RADIUS, LENGTH, bladed_drum
 from pdem.benchmark.cases import SkipCase
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 TILTED = Mesh([[0.03, 0.03, 0.0], [0.07, 0.03, 0.01], [0.07, 0.07, 0.02], [0.03, 0.07, 0.01]], [[0, 1, 2, 3]])
 TURNING = "[motions.plate.rotation]\nrate = 2.0\naxis = [0.0, 0.0, 4.0]\ncentre = [0.05, 0.05, 0.0]\n"

@@ -13,8 +13,8 @@ from pdem.case.explain.keys import explain
 from pdem.case.groups.inlets import face_at
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
-from pdem.containers.mesh import Mesh
-from pdem.containers.placement import Placement, placement_of
+from pdem.containers.meshes.mesh import Mesh
+from pdem.containers.meshes.placement import Placement, placement_of
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.preflight.restart_checks import check_continuable
 

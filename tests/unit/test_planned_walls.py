@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import box
-from pdem.containers.mesh import join_meshes
+from pdem.containers.meshes.mesh import join_meshes
 from pdem.engine import contact_forces
 from pdem.motion.motions import Motion
 from pdem.motion.planned_walls import MOST_STEPS, place_walls

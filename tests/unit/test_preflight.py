@@ -7,7 +7,7 @@ import pytest
 
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.preflight import preflight as preflight_module
 from pdem.preflight.findings import Finding

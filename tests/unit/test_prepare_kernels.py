@@ -8,7 +8,7 @@ import pytest
 
 from cases import Grains, make_case
 from pdem.numerics import cache
-from pdem.run import precompile, prepare_kernels
+from pdem.run.kernels import precompile, prepare_kernels
 from pdem.run.simulation import Simulation
 
 pytestmark = pytest.mark.compiles

@@ -8,7 +8,7 @@ import pytest
 
 import pdem
 from cases import Grains, make_case
-from pdem.run import precompile
+from pdem.run.kernels import precompile
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 import pdem
 from pdem.case.explain.example_cases import write_example
 from pdem.cli import main
-from pdem.output.checkpoint import read_checkpoint, write_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.output.log import environment
 from pdem.output.provenance import PROVENANCE_LABELS, changes_since, provenance, provenance_warning

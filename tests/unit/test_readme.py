@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pdem.foundation.fields import written_fields
-from pdem.output.snapshots import ParticleSnapshots
+from pdem.output.snapshots.snapshot_files import ParticleSnapshots
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_disks import Disk, failing, largest_file
 
-from pdem.output.recoverable_file import RecoverableFile, WritableHDF5, _Pieces
+from pdem.output.hdf5.recoverable_file import RecoverableFile, WritableHDF5, _Pieces
 from pdem.output.storage import open_hdf5
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from pdem.foundation.errors import CheckpointError, InputError, PdemError
 from pdem.foundation.fields import Field, written_fields
-from pdem.output import scene
-from pdem.output.checkpoint import write_checkpoint
-from pdem.output.colour_scale import prefixed, scale_of
-from pdem.output.colours import Choice, coloured_particles, coloured_walls
-from pdem.output.picture import sharp_edges
-from pdem.output.render import render
-from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
+from pdem.output.checkpoints.checkpoint import write_checkpoint
+from pdem.output.pictures import scene
+from pdem.output.pictures.colour_scale import prefixed, scale_of
+from pdem.output.pictures.colours import Choice, coloured_particles, coloured_walls
+from pdem.output.pictures.picture import sharp_edges
+from pdem.output.pictures.render import render
+from pdem.output.snapshots.snapshot_files import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
 
 SIZE = (160, 120)
 TIMES = (0.0, 0.1, 0.2)

@@ -13,10 +13,10 @@ from folders import CASE, PLATE, command
 
 import pdem
 from pdem.foundation.errors import BlowUpError, CaseError, InputError
-from pdem.output.checkpoint import read_checkpoint, write_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder, steps_to_keep
+from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder, steps_to_keep
+from pdem.output.checkpoints.digest_file import DIGESTS_FILE, read_digests, record_digest
 from pdem.output.compare import compare
-from pdem.output.digest_file import DIGESTS_FILE, read_digests, record_digest
 
 STEP = 1e-5
 

@@ -12,7 +12,7 @@ from folders import CASE, PLATE, command
 
 import pdem
 from pdem.foundation.errors import InputError
-from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.replays.blow_up import HISTORY_FILE
 

@@ -8,7 +8,7 @@ from pdem.case.differences import differences, physical_differences
 from pdem.case.model import Case
 from pdem.cli.run import _read_restart_point
 from pdem.foundation.version import VERSION
-from pdem.output.checkpoint import write_checkpoint
+from pdem.output.checkpoints.checkpoint import write_checkpoint
 from pdem.run.inputs import case_of
 
 CASE = """

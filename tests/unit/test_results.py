@@ -154,7 +154,9 @@ def test_what_notebooks_show(run, monkeypatch):
     )
     drawn = []
     monkeypatch.setattr("pdem.output.notebook.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
-    monkeypatch.setattr("pdem.run.results.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
+    monkeypatch.setattr(
+        "pdem.run.reading.results.picture_of", lambda *given: drawn.append(given) or b"\x89PNG"
+    )
     results = pdem.Results(folder)
     last = results[-1]
     snapshot = last._repr_html_()
@@ -164,7 +166,7 @@ def test_what_notebooks_show(run, monkeypatch):
     assert "data:image/png" in results._repr_html_()
     assert drawn == [(folder, last.time), (folder,)]
     monkeypatch.undo()
-    monkeypatch.setattr("pdem.output.render.draw", lambda *given: 1 / 0)
+    monkeypatch.setattr("pdem.output.pictures.render.draw", lambda *given: 1 / 0)
     monkeypatch.setitem(__import__("sys").modules, "pyvista", None)
     assert "data:image" not in last._repr_html_()
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pdem.containers.mesh import Mesh, join_meshes
-from pdem.containers.rounding import rounding_of
-from pdem.containers.surface import surface_of
+from pdem.containers.meshes.mesh import Mesh, join_meshes
+from pdem.containers.meshes.rounding import rounding_of
+from pdem.containers.meshes.surface import surface_of
 from pdem.foundation.errors import MeshError
 from pdem.preflight.wall_checks import mesh_warnings
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pdem.foundation.errors import InputError
-from pdem.output.checkpoint import write_checkpoint
+from pdem.output.checkpoints.checkpoint import write_checkpoint
 from pdem.output.run_folder import find_run, folder_problem, remove_run, require_folder, time_of_day
 
 

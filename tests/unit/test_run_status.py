@@ -24,8 +24,8 @@ from pdem.output.folder_lock import FolderLock
 from pdem.output.lock_owner import LOCK_FILE, Owner
 from pdem.output.run_folder import remove_run
 from pdem.output.run_status import RUNNING, STATUS_FILE, CompilingStatus, RunStatus, read_status, write_status
-from pdem.run import prepare_kernels
-from pdem.run.results import Results
+from pdem.run.kernels import prepare_kernels
+from pdem.run.reading.results import Results
 from pdem.run.run import run
 from pdem.run.simulation import Simulation
 from pdem.watch.phase import Reached, phase_of

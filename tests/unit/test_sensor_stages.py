@@ -9,7 +9,7 @@ from inlets import BOX, case_of, inlet
 
 from cases import state_of
 from pdem.foundation.errors import CaseError
-from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.series import read_series
 from pdem.preflight.before_stage import changes_before
 from pdem.run.simulation import Simulation

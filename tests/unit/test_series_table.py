@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdem.run.results import SeriesTable
+from pdem.run.reading.results import SeriesTable
 
 
 def test_a_series_is_walked_through_by_the_names_of_its_columns():

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import Field, written_fields
-from pdem.output import growing_datasets, snapshots, vtkhdf
-from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
+from pdem.output.hdf5 import growing_datasets
+from pdem.output.snapshots import vtkhdf
+from pdem.output.snapshots.snapshot_files import ParticleSnapshots, WallSnapshots
+from pdem.output.snapshots.snapshot_files import snapshot_files as snapshots
 
 FACET_START = np.array([0, 4, 7, 12])
 FACET_VERTICES = np.array([0, 1, 2, 3, 0, 1, 4, 0, 1, 2, 5, 6])
@@ -192,7 +194,7 @@ KILLED = """
 import os, signal, sys
 sys.path[:0] = [{tests!r}]
 from unit.test_snapshots import FACET_START, FACET_VERTICES, FACET_WALL, particles, walls
-from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
+from pdem.output.snapshots.snapshot_files import ParticleSnapshots, WallSnapshots
 points = ParticleSnapshots("p.vtkhdf")
 surface = WallSnapshots("w.vtkhdf", FACET_START, FACET_VERTICES, FACET_WALL)
 for index in range(3):

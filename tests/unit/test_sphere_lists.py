@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.containers.solid import Solid
+from pdem.containers.meshes.solid import Solid
 from pdem.containers.sphere_lists import read_spheres, require_possible
 from pdem.foundation.errors import InputError
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pdem.containers.solid import Solid
+from pdem.containers.meshes.solid import Solid
 from pdem.containers.sphere_union import union_of_spheres
 
 SIZES = st.floats(0.2, 2.0)

@@ -10,10 +10,10 @@ from scipy.spatial.transform import Rotation
 
 from cases import box
 from pdem.contact.geometry.query import wall_contacts
-from pdem.containers.mesh import Mesh, join_meshes
-from pdem.containers.mesh_topology import MeshOrigin
-from pdem.containers.rounding import rounding_of
-from pdem.containers.surface import surface_of
+from pdem.containers.meshes.mesh import Mesh, join_meshes
+from pdem.containers.meshes.mesh_topology import MeshOrigin
+from pdem.containers.meshes.rounding import rounding_of
+from pdem.containers.meshes.surface import surface_of
 
 JUNCTION = Mesh(
     [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0.5, 0], [2, 0, 0], [2, 0.5, 0], [2, 1, 0]],

@@ -19,7 +19,7 @@ from folders import CASE, PLATE
 import pdem
 from pdem.cli import main
 from pdem.foundation.errors import CaseError, InputError, Interrupted
-from pdem.output.digest_file import read_digests
+from pdem.output.checkpoints.digest_file import read_digests
 from pdem.run.simulation import Simulation
 
 pytestmark = pytest.mark.compiles

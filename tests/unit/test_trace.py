@@ -11,7 +11,7 @@ from traces import require_order, seconds_of
 
 from cases import USUAL, Grains, make_case, quad, state_of
 from pdem.foundation.errors import BlowUpError, InputError, Interrupted
-from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.output.checkpoints.checkpoint_folder import latest_checkpoint
 from pdem.run.run import run
 from pdem.run.simulation import Simulation
 from pdem.run.trace import Trace, events_of

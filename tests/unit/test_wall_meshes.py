@@ -9,7 +9,7 @@ import pyvista
 from click.testing import CliRunner
 
 from pdem.cli.mesh import mesh as command
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 if TYPE_CHECKING:
     from pathlib import Path

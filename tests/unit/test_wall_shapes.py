@@ -13,7 +13,7 @@ from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.sections.round_walls import ScrewWall
 from pdem.case.wall_files import read_walls
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.preflight.preflight import preflight
 from pdem.preflight.restart_checks import check_continuable

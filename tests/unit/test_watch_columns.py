@@ -10,8 +10,8 @@ from pdem.case.stress_columns import stress_columns
 from pdem.engine.energy import TERMS
 from pdem.features.sensors.columns import columns_of_sensor
 from pdem.features.wall_loads.columns import columns_of_wall
-from pdem.run.outputs import _FIRST_COLUMNS, _LAST_COLUMNS
-from pdem.run.wall_columns import load_columns
+from pdem.run.files.outputs import _FIRST_COLUMNS, _LAST_COLUMNS
+from pdem.run.files.wall_columns import load_columns
 from pdem.watch.columns import CONTACTS, ENERGIES, OTHERS, RUN, STRESS, first_column, groups_of, texts_of
 
 BED = """

@@ -13,7 +13,7 @@ from validation.gallery.bulk_runs import begin_of_stage, case_run, steady_rate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.run.results import Results
+    from pdem.run.reading.results import Results
     from pdem.verification.study import Notebook
 
 DIAMETER, DENSITY, DEPTH, WIDTH = 0.002, 2500.0, 0.006, 0.08

@@ -15,9 +15,9 @@ from pdem.case.model import Case
 from pdem.output.run_folder import find_run
 from pdem.output.saving import save_file
 from pdem.output.storage import open_hdf5
-from pdem.run.folder_use import FolderUse
-from pdem.run.output_folder import require_same_physics
-from pdem.run.results import Results
+from pdem.run.files.folder_use import FolderUse
+from pdem.run.files.output_folder import require_same_physics
+from pdem.run.reading.results import Results
 from pdem.run.run import run as run_to_end
 from pdem.run.simulation import Simulation
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.run.results import Results, SeriesTable
+    from pdem.run.reading.results import Results, SeriesTable
     from pdem.verification.study import Notebook
 
     Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from scipy.spatial import Delaunay
 from scipy.spatial.transform import Rotation
 
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.numerics.random import keyed_vectors
 from pdem.run.simulation import Simulation
 from pdem.verification.study import Study, Table, at_most

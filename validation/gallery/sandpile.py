@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.verification.study import Finding, Study, Table
 from validation.gallery.bulk_runs import case_run, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.run.results import Results
+    from pdem.run.reading.results import Results
     from pdem.verification.study import Notebook
 
 FLOOR = -0.57

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 SUPPORT_DISTANCE = 2.0
 """Distance of plate, ridge and pyramid of `supports` along x, in m."""

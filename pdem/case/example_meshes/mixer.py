@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

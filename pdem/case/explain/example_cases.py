@@ -18,7 +18,7 @@ from pdem.case.explain.example_texts import (
     example_title,
     title_of,
 )
-from pdem.containers.mesh import Mesh
+from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.foundation.files import write_file
 

@@ -29,7 +29,6 @@ from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.numerics.random import keyed_vectors
 from pdem.particles.clearance import coincident_pair
-from pdem.particles.dense_filling import pack_together, pack_until_jammed
 from pdem.particles.filling import (
     FillGroup,
     FillRequest,
@@ -40,6 +39,7 @@ from pdem.particles.filling import (
     reaches,
 )
 from pdem.particles.lattice_filling import lattice_group
+from pdem.particles.packings.dense_filling import pack_together, pack_until_jammed
 from pdem.particles.perturbed_radii import radius_factors
 from pdem.particles.random_filling import fill_randomly
 from pdem.particles.regions import wrap_positions
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pdem.case.sections.particles import ParticleGroup
     from pdem.containers.clusters import ParticleTable
     from pdem.containers.exchange import Exchange
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
     Table = dict[str, NDArray[Any]]
 

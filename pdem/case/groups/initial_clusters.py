@@ -12,11 +12,11 @@ from pdem.case.laws import material_properties
 from pdem.case.sections.shapes import RandomTurn, Turn
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
 from pdem.containers.particles import Particles
-from pdem.motion.rigid_clusters import place_all_members
-from pdem.particles.cluster_members import cluster_columns, member_columns
+from pdem.motion.clusters.rigid_clusters import place_all_members
+from pdem.particles.clusters.cluster_members import cluster_columns, member_columns
+from pdem.particles.clusters.shapes import random_orientations, shape_arrays
 from pdem.particles.particle_spheres import SINGLE
 from pdem.particles.regions import wrap_positions
-from pdem.particles.shapes import random_orientations, shape_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +111,7 @@ def _without_fixed(members: Table, clusters: Table, fixed: NDArray[np.int16]) ->
 def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
     """Return the columns of the members of clusters, and those of the clusters.
 
-    They are made from what `pdem.particles.cluster_members.cluster_columns` takes, and maybe ``liquid``.
+    They are made from what `pdem.particles.clusters.cluster_members.cluster_columns` takes, and maybe ``liquid``.
     """
     shapes = list(shapes_of(case).values())
     density = np.array([one.density or 1.0 for one in material_properties(case)])  # fixed ones may have none

@@ -78,7 +78,7 @@ def _face_of_file(case: CaseData, given: MeshFace, where: list[str | int]) -> Fa
     path = case.file(given.mesh)
     if not path.is_file():
         raise missing_file_error(case, f"{case.source}: {shown_key([*where, 'mesh'])}", path)
-    from pdem.containers.mesh import (
+    from pdem.containers.meshes.mesh import (
         Mesh,  # late: most cases have no such face, and reading a case should be quick
     )
 

@@ -9,7 +9,7 @@ from pdem.case.messages import shown_key
 from pdem.case.stage_cases import walls_present
 from pdem.case.timestep import contact_force
 from pdem.foundation.errors import CaseError
-from pdem.particles.contact_forces import ContactForces
+from pdem.particles.packings.contact_forces import ContactForces
 
 if TYPE_CHECKING:
     from pdem.case.model import Case

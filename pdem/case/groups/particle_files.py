@@ -75,7 +75,7 @@ def read_particle_file(
 
 def _newest_in(folder: Path) -> str:
     """Return a hint on the newest checkpoint of a folder, from which particles can be read."""
-    from pdem.output.checkpoint_folder import CheckpointFolder
+    from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 
     checkpoints = CheckpointFolder(folder).paths()
     if checkpoints:
@@ -154,7 +154,7 @@ def _hdf5_columns(path: Path, part: int, parts: int) -> Columns:
 
 
 def _checkpoint_columns(path: Path, part: int, parts: int) -> Columns:
-    from pdem.output.checkpoint_reader import CheckpointReader
+    from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
 
     try:
         reader = CheckpointReader(path)

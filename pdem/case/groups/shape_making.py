@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.sections.shapes import GivenMass
-from pdem.containers.solid import Solid
+from pdem.containers.meshes.solid import Solid
 from pdem.containers.sphere_lists import SphereList, require_possible
 from pdem.foundation.errors import InputError
-from pdem.particles.cluster_shapes import scaled
-from pdem.particles.shape_files import ShapeFile, mass_rules, read_shape
-from pdem.particles.shapes import ClusterShape
+from pdem.particles.clusters.cluster_shapes import scaled
+from pdem.particles.clusters.shape_files import ShapeFile, mass_rules, read_shape
+from pdem.particles.clusters.shapes import ClusterShape
 
 if TYPE_CHECKING:
     from pathlib import Path

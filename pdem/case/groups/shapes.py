@@ -9,9 +9,9 @@ from pdem.foundation.errors import CaseError, InputError, MeshError
 if TYPE_CHECKING:
     from pdem.case.sections.particles import ParticleGroup
     from pdem.case.sections.schema import CaseData
-    from pdem.containers.solid import Solid
+    from pdem.containers.meshes.solid import Solid
     from pdem.features.insertions.section import Insertion
-    from pdem.particles.shapes import ClusterShape
+    from pdem.particles.clusters.shapes import ClusterShape
 
 
 def has_clusters(case: CaseData) -> bool:

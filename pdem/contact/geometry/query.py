@@ -13,8 +13,8 @@ from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.signed_features import signed_features
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
-from pdem.containers.mesh import Mesh
-from pdem.containers.surface import Surface, surface_of
+from pdem.containers.meshes.mesh import Mesh
+from pdem.containers.meshes.surface import Surface, surface_of
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:

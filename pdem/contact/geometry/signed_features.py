@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.geometry.signed_patches import Powers
     from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
 ALONG = 1e-6
 """A sum of features turns no farther from the normal of its patch than this, or the patch stands for one alone."""
@@ -35,7 +35,7 @@ def signed_features(
     near : ndarray, int64
         Facets that it may touch.
     mesh : Mesh
-        Made by `pdem.containers.surface.surface_of`, or several such joined.
+        Made by `pdem.containers.meshes.surface.surface_of`, or several such joined.
     surface : SurfaceArrays
         Its arrays, where it is at present.
     powers : Powers

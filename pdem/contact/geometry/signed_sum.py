@@ -57,7 +57,7 @@ def resolve_signed(
     tested, first
         As in `pdem.contact.geometry.double_hierarchy.resolve_h2`.
     surface : SurfaceArrays
-        Made by `pdem.containers.surface.surface_of`.
+        Made by `pdem.containers.meshes.surface.surface_of`.
     powers : Powers
         Whether forces grow with the overlap or its power 3/2.
     scratch, found

@@ -1,6 +1,6 @@
 """Where a sphere meets one planar convex facet: the fast intersection test and the nearest feature.
 
-Facets, edges and vertices are numbered as in `pdem.containers.mesh.Mesh`. Every edge is evaluated from
+Facets, edges and vertices are numbered as in `pdem.containers.meshes.mesh.Mesh`. Every edge is evaluated from
 its lower to its higher vertex, whichever facet asks, so that neighbours see the same bits.
 H2: Santasusana et al., Comp. Part. Mech. (2016), doi 10.1007/s40571-016-0109-4.
 """

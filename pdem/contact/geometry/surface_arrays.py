@@ -12,7 +12,7 @@ from pdem.numerics.arrays import line_zeros
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
 
 
 PLACE_NUMBERS = 8
@@ -38,10 +38,10 @@ class SurfaceArrays(NamedTuple):
     vertices, normals : (V, 3) and (F, 3) arrays
         Present positions [m], and unit normals of the facets.
     facet_start, ..., vertex_facet_ids : int64 arrays
-        See `pdem.containers.mesh_topology.Topology`. A part of a mesh will do if it is renumbered in the same order and
-        has every facet within reach of the sphere.
+        See `pdem.containers.meshes.mesh_topology.Topology`. A part of a mesh will do if it is renumbered in the same
+        order and has every facet within reach of the sphere.
     facet_side, facet_body, vertex_euler : int8, int64 and int32 arrays
-        As in `pdem.containers.mesh.Mesh`.
+        As in `pdem.containers.meshes.mesh.Mesh`.
     facet_wall, wall_material : int32 arrays
         Wall of each facet, material of each wall.
     """

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from pdem.contact.pairs.arguments import Candidates, Kick, Rows
 from pdem.contact.pairs.force_sums import total_force
 from pdem.containers.clusters import ShapeArrays
-from pdem.motion.cluster_blocks import ClusterArrays, Members
+from pdem.motion.clusters.cluster_blocks import ClusterArrays, Members
+from pdem.motion.clusters.member_blocks import add_loads, clear_loads, put_load, row_of
+from pdem.motion.clusters.rigid_clusters import block_of, first_block, move_block, present_block
 from pdem.motion.integration import FINE, FixedColumns, Motion
-from pdem.motion.member_blocks import add_loads, clear_loads, put_load, row_of
-from pdem.motion.rigid_clusters import block_of, first_block, move_block, present_block
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import inlined, prange, uncounted_kernel
 from pdem.numerics.simd.transposition import whole_rows
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.motion.cluster_blocks import Block
+    from pdem.motion.clusters.cluster_blocks import Block
 
 
 @inlined
@@ -31,7 +31,7 @@ def sum_contacts(
     block: Block, clusters: ClusterArrays, members: Members, rows: Rows, candidates: Candidates,
     forces: NDArray[np.float64], kick: Kick,
 ) -> None:  # fmt: skip
-    """Write the forces and torques on clusters into their columns, as `pdem.motion.member_blocks.sum_loads` does.
+    """Write the forces and torques on clusters into their columns, as `member_blocks.sum_loads` does.
 
     Those of a member are what `pdem.contact.pairs.force_sums.sum_carried` writes.
     """
@@ -61,7 +61,7 @@ def advance_clusters(
     worst: NDArray[np.int64], shapes: ShapeArrays, clusters: ClusterArrays, members: Members, image: NDArray[np.int32],
     rows: Rows, candidates: Candidates, forces: NDArray[np.float64], kick: Kick,
 ) -> None:  # fmt: skip
-    """End a step and begin the next, as `pdem.motion.rigid_clusters.begin_clusters` does with two kicks.
+    """End a step and begin the next, as `pdem.motion.clusters.rigid_clusters.begin_clusters` does with two kicks.
 
     For boxes that do not deform. Columns of forces are not written. Each worker writes the largest code of its clusters
     and members (`pdem.motion.integration.FINE`) to `worst`.

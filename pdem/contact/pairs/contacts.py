@@ -20,7 +20,7 @@ from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
 from pdem.foundation.fields import Ghosted, ghosted_fields
-from pdem.motion.carriers import Loads
+from pdem.motion.clusters.carriers import Loads
 from pdem.motion.fixed_particles import HeldRows
 from pdem.motion.integration import FINE, PACKED, pack, unpack
 from pdem.numerics.arrays import line_zeros, room_for, with_spare

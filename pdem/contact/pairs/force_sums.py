@@ -187,7 +187,7 @@ def sum_carried(
     """Write the sums of the forces on the owned particles `order` to their columns; no particle is kicked.
 
     The sums are those of `sum_forces`. What moves these particles is not the kick, but a carrier (see
-    `pdem.motion.carriers`).
+    `pdem.motion.clusters.carriers`).
     """
     for k in prange(len(order)):
         sum_particle(

@@ -4,8 +4,9 @@ A worker evaluates one chunk of candidates after the other, and sums the forces 
 candidates has been evaluated; its row is prefetched before the first of them is. The force of a contact is needed for
 as many chunks as lie between the first and the last one of a particle: where most particles are complete soon, few
 forces have to be kept at a time. Particles for which that takes too long are *deferred*: their forces are summed at the
-end of the step. Behind these stand particles that a carrier moves (`pdem.motion.carriers`): their forces are summed at
-the end of the step, too, and no particle is kicked by them. Where there are none, no particle costs anything for it.
+end of the step. Behind these stand particles that a carrier moves (`pdem.motion.clusters.carriers`): their forces are
+summed at the end of the step, too, and no particle is kicked by them. Where there are none, no particle costs anything
+for it.
 """
 
 from __future__ import annotations

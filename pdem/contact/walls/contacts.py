@@ -30,9 +30,9 @@ from pdem.contact.walls.readings import WallReadings
 from pdem.contact.walls.storage import WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table
-from pdem.detection.facets import FacetSearch
-from pdem.detection.facets_of_images import join_lists
 from pdem.detection.neighbours import ALL_STAY
+from pdem.detection.walls.facets import FacetSearch
+from pdem.detection.walls.facets_of_images import join_lists
 from pdem.numerics.arrays import room_for, with_spare
 from pdem.numerics.kernels import plain
 from pdem.numerics.simd.due_lanes import DUE_LANES, make_due
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
-    from pdem.detection.facet_tree import FacetTree
-    from pdem.detection.facets_of_images import Images
+    from pdem.detection.walls.facet_tree import FacetTree
+    from pdem.detection.walls.facets_of_images import Images
     from pdem.motion.walls import MovingWalls
     from pdem.numerics.kernel_calls import Call
 

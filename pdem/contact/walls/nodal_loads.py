@@ -15,7 +15,7 @@ import numpy as np
 from pdem.contact.geometry.facet_weights import facet_weights
 from pdem.contact.geometry.sphere_facet import nearest_feature
 from pdem.contact.geometry.surface_arrays import SurfaceArrays
-from pdem.containers.mesh_topology import pieces_of
+from pdem.containers.meshes.mesh_topology import pieces_of
 from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.motion.walls import MovingWalls
 
     Columns = dict[str, NDArray[np.float64]]

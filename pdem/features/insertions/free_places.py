@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.mesh_topology import members_of
+from pdem.containers.meshes.mesh_topology import members_of
 from pdem.particles.clearance import touching_walls
 from pdem.particles.particle_spheres import single_spheres
 from pdem.particles.sphere_table import NOBODY, SphereTable

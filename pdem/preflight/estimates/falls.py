@@ -10,8 +10,8 @@ import numpy as np
 from pdem.case.groups.inlets import face_of, inlet_of, interval_of, largest_insertion_speed
 from pdem.case.stage_cases import walls_present
 from pdem.case.wall_motions import motion_of
-from pdem.containers.closed_surfaces import crossings_upwards
-from pdem.containers.mesh_splitting import triangle_fans
+from pdem.containers.meshes.closed_surfaces import crossings_upwards
+from pdem.containers.meshes.mesh_splitting import triangle_fans
 from pdem.containers.primitives.frames import frame_of
 from pdem.motion.motions import Turn
 from pdem.preflight.estimates.beds import bed_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.preflight.population import Population
 
     Floats = NDArray[np.float64]

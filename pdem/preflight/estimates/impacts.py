@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.case.sections.materials import Interaction
     from pdem.case.sections.schema import CaseData
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.meshes.mesh import Mesh
     from pdem.preflight.population import Population
 
     Floats = NDArray[np.float64]

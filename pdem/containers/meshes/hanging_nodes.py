@@ -1,0 +1,115 @@
+"""Vertices that lie within the edges of other facets (hanging nodes, T-junctions)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers.meshes.box_tree import BoxTree, pairs_between
+from pdem.containers.meshes.rounding import clearance
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WELD = 1e-9
+"""Vertices closer than this part of the bounding box's diagonal are one vertex."""
+
+ROUNDED = 4.0
+"""A node is on an edge if it is no farther away than this many times the rounding of a coordinate."""
+
+
+def nodes_on_edges(
+    vertices: NDArray[np.float64],
+    wall: NDArray[np.int32],
+    edges: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    tolerance: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return pairs of an edge and a node that lies within it, and at which part of its length.
+
+    Parameters
+    ----------
+    vertices : ndarray, shape (V, 3)
+        Positions [m].
+    wall : ndarray, shape (V,)
+        Wall of each vertex: those of different walls have nothing to do with each other.
+    edges : ndarray, shape (E, 2)
+        Ends of the edges, of one wall each.
+    nodes : ndarray, shape (N,)
+        Vertices to look at.
+    tolerance : ndarray, shape (E,)
+        How far a node may lie beside each edge [m].
+
+    Returns
+    -------
+    edge, node : ndarray of int64
+        The pairs, in no particular order.
+    part : ndarray
+        Way from the first end of the edge to the node over the length of the edge, between 0 and 1.
+    """
+    if not len(nodes):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    low, along = vertices[edges[:, 0]], vertices[edges[:, 1]] - vertices[edges[:, 0]]
+    length = np.linalg.norm(along, axis=1)
+    wide = tolerance[:, None]
+    ends = np.minimum(low, low + along) - wide, np.maximum(low, low + along) + wide
+    near = pairs_between(BoxTree(*ends), BoxTree(vertices[nodes], vertices[nodes]))
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+    for edge, place in near:
+        node = nodes[place]
+        arm = vertices[node] - low[edge]
+        part = np.einsum("ij,ij->i", arm, along[edge]) / length[edge] ** 2
+        aside = np.linalg.norm(arm - part[:, None] * along[edge], axis=1)
+        on = (node != edges[edge, 0]) & (node != edges[edge, 1])
+        on &= wall[node] == wall[edges[edge, 0]]
+        on &= (aside <= tolerance[edge]) & (part > 0.0) & (part < 1.0)
+        found.append((edge[on], node[on], part[on]))
+    edge, node, part = (np.concatenate(column) for column in zip(*found, strict=True))
+    return edge, node, part
+
+
+def hanging_nodes(
+    vertices: NDArray[np.float64],
+    wall: NDArray[np.int32],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    resolution: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the hanging nodes of a mesh as `nodes_on_edges` does, without the tips of needles.
+
+    Such a tip is near the long side of its own facet. A node is on an edge if it is no farther away than vertices that
+    are one, or than rounding puts it, but never by more than a small part of the facets at that edge.
+
+    Parameters
+    ----------
+    vertices, wall, edges
+        As in `nodes_on_edges`.
+    start, loops : ndarray, shapes (F + 1,) and (K,)
+        Facets in compressed rows.
+    facet_edges : ndarray, shape (K,)
+        Edge from each vertex of a loop to the next.
+    resolution : ndarray, shape (walls,)
+        By how much the coordinates of each wall may be rounded [m].
+    """
+    facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    harmless = np.full(len(edges), np.inf)
+    np.minimum.at(harmless, facet_edges, clearance(vertices, start, loops)[facet])
+    rounded = np.minimum(ROUNDED * resolution[wall[edges[:, 0]]], harmless)
+    tolerance = np.maximum(welding(vertices[loops]), rounded)
+    edge, node, part = nodes_on_edges(vertices, wall, edges, np.unique(loops), tolerance)
+    by_edge = np.argsort(facet_edges, kind="stable")
+    first, last = (np.searchsorted(facet_edges[by_edge], edge, side) for side in ("left", "right"))
+    pair = np.repeat(np.arange(len(edge)), last - first)
+    within = np.arange(len(pair)) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
+    width = len(vertices)
+    own = np.isin(facet[by_edge[first[pair] + within]] * width + node[pair], facet * width + loops)
+    apart = np.bincount(pair[own], minlength=len(edge)) == 0
+    return edge[apart], node[apart], part[apart]
+
+
+def welding(vertices: NDArray[np.float64]) -> float:
+    """Return the distance at which vertices of a mesh are one [m]."""
+    return WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))

@@ -1,0 +1,321 @@
+"""What is worth knowing about a wall mesh before a simulation trusts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers.meshes.hanging_nodes import hanging_nodes
+from pdem.containers.meshes.mesh_topology import MeshOrigin, Topology, pieces_of, successors
+from pdem.containers.meshes.rounding import DIGITS, facet_size
+from pdem.containers.meshes.self_intersections import self_intersections
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SLIVER_ANGLE = 1.0
+"""Corner [degrees] below which a facet is called a sliver."""
+
+
+@dataclass(frozen=True)
+class MeshReport:
+    """Findings about a mesh.
+
+    Attributes
+    ----------
+    facets, edges, vertices : int
+        How many.
+    triangles, quads, polygons : int
+        Facets of 3, 4 and more sides.
+    open_edges : int
+        Edges with one facet.
+    non_manifold_edges : int
+        Edges with more than two facets.
+    inconsistent_edges : int
+        Edges of two facets that both run along it in the same direction: their normals disagree.
+    duplicated_facets : int
+        Facets that repeat the vertices of an earlier one.
+    welded_vertices, collapsed_edges, unused_vertices : int
+        Vertices joined to others, edges that lost their length by it, vertices that no facet uses.
+    passed_over : tuple of (str, int)
+        Cells of the file that are no surface.
+    split_facets : int
+        Facets of the file that were cut into triangles.
+    dropped_facets : int
+        Facets of the file without three distinct corners or without area, which are no part of the mesh. Under
+        `first` the number in the file.
+    hanging_nodes : int
+        Vertices that lie within an edge of another facet (T-junctions).
+    self_intersections : int or None
+        Pairs of facets that cut each other without a common vertex, None if they were not looked for.
+    all_intersections : bool
+        False if there are so many that the count was given up.
+    pieces, closed_pieces : int
+        Pieces that hang together by edges, and those of them whose edges all have two facets.
+    slivers : int
+        Facets with a corner below `SLIVER_ANGLE`.
+    smallest_angle : float
+        Smallest corner of all facets [degrees].
+    smallest_edge, largest_edge : float
+        Shortest and longest edge [m].
+    smallest_facet, largest_facet : float
+        Facet size (longest edge of a facet) of the smallest and the largest facet [m].
+    area : float
+        Surface area [m2].
+    volume : float or None
+        Volume [m3] enclosed, if the mesh is closed and consistently oriented.
+    normals_outward : bool or None
+        Whether the normals of such a mesh point out of the volume.
+    lower, upper : tuple of 3 floats
+        Bounding box [m] of the vertices in use.
+    rounding : float
+        By how much coordinates are rounded [m], as far as that is not probably chance; `rounded_by` says by what.
+    typical_edge : float
+        Median of the shortest edges of facets [m].
+    notes : tuple of str
+        What a reader left out, or took otherwise than the format has it.
+    groups : tuple of str
+        Parts that the file names; `group` is the one that was taken, None for all.
+    first : dict of str to tuple of int
+        Facets (of hanging nodes: the vertex) of the first finding by its name above.
+    """
+
+    facets: int
+    edges: int
+    vertices: int
+    triangles: int
+    quads: int
+    polygons: int
+    open_edges: int
+    non_manifold_edges: int
+    inconsistent_edges: int
+    duplicated_facets: int
+    welded_vertices: int
+    collapsed_edges: int
+    unused_vertices: int
+    passed_over: tuple[tuple[str, int], ...]
+    split_facets: int
+    dropped_facets: int
+    hanging_nodes: int
+    self_intersections: int | None
+    all_intersections: bool
+    pieces: int
+    closed_pieces: int
+    slivers: int
+    smallest_angle: float
+    smallest_edge: float
+    largest_edge: float
+    smallest_facet: float
+    largest_facet: float
+    area: float
+    volume: float | None
+    normals_outward: bool | None
+    lower: tuple[float, float, float]
+    upper: tuple[float, float, float]
+    rounding: float = 0.0
+    rounded_by: str = ""
+    typical_edge: float = 0.0
+    notes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    group: str | None = None
+    first: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def closed(self) -> bool:
+        """Whether every edge has exactly two facets."""
+        return self.open_edges == 0 and self.non_manifold_edges == 0
+
+    def lines(self) -> list[str]:
+        """Return the report as sentences for a reader."""
+        surface = "closed" if self.closed else f"open ({self.open_edges} open edges)"
+        pieces = (
+            "1 piece" if self.pieces == 1 else f"{self.pieces} pieces, {self.closed_pieces} of them closed"
+        )
+        volume = "" if self.volume is None else f", volume {self.volume:.6g} m3"
+        text = [
+            f"{_counted(self.facets, 'facet')} ({_counted(self.triangles, 'triangle')}, "
+            f"{_counted(self.quads, 'quad')}, {_counted(self.polygons, 'polygon')}), {self.vertices} vertices, "
+            f"{surface}, {pieces}",
+            f"area {self.area:.6g} m2{volume}, box {_point(self.lower)} to {_point(self.upper)} m",
+            f"facet size {self.smallest_facet:.4g} to {self.largest_facet:.4g} m, "
+            f"smallest angle {self.smallest_angle:.3g} degrees",
+        ]
+        return text + [f"{count} {what}" for what, count in self._oddities() if count] + list(self.notes)
+
+    def _oddities(self) -> list[tuple[str, int]]:
+        return [
+            ("edges with more than two facets", self.non_manifold_edges),
+            ("edges where the normals of the two facets disagree", self.inconsistent_edges),
+            ("duplicated facets", self.duplicated_facets),
+            ("pairs of facets that cut each other", self.self_intersections or 0),
+            ("hanging nodes (vertices within the edge of another facet)", self.hanging_nodes),
+            (f"slivers (a corner below {SLIVER_ANGLE:g} degrees)", self.slivers),
+            ("facets, not planar or not convex, cut into triangles", self.split_facets),
+            ("facets without three distinct corners or without area, left out", self.dropped_facets),
+            ("edges without length, left out", self.collapsed_edges),
+            ("vertices that no facet uses", self.unused_vertices),
+            *((f"{kind} cells of the file, no surface, left out", count) for kind, count in self.passed_over),
+        ]
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _point(place: tuple[float, float, float]) -> str:
+    """Return a point to nine digits, in which the rounding of its computation does not show."""
+    return "[" + ", ".join(f"{one:.9g}" for one in place) + "]"
+
+
+def report_of(
+    vertices: NDArray[np.float64],
+    mesh: Topology,
+    normals: NDArray[np.float64],
+    areas: NDArray[np.float64],
+    origin: MeshOrigin,
+    intersections: bool,
+) -> MeshReport:
+    """Return the report of a mesh given by its arrays.
+
+    Parameters
+    ----------
+    vertices, mesh, normals, areas, origin
+        Of the mesh.
+    intersections : bool
+        Look for facets that cut each other.
+    """
+    sides = np.diff(mesh.facet_start)
+    length = np.linalg.norm(vertices[mesh.edges[:, 1]] - vertices[mesh.edges[:, 0]], axis=1)
+    size = np.maximum.reduceat(length[mesh.facet_edges], mesh.facet_start[:-1])
+    first: dict[str, tuple[int, ...]] = {}
+    cut = self_intersections(vertices, mesh.facet_start, mesh.facet_vertices) if intersections else None
+    if cut is not None and cut.first is not None:
+        first["self_intersections"] = cut.first
+    edges = _edge_findings(mesh, first)
+    whole = edges["open_edges"] == edges["non_manifold_edges"] == edges["inconsistent_edges"] == 0
+    volume = _signed_volume(vertices, mesh, normals, areas) if whole else None
+    _, closed = pieces_of(mesh)
+    angle = _angles(vertices, mesh)
+    slivers = _noted("slivers", np.flatnonzero(angle < SLIVER_ANGLE), first)
+    lower, upper = _box(vertices[mesh.facet_vertices])
+    return MeshReport(
+        facets=len(sides),
+        edges=len(mesh.edges),
+        vertices=len(vertices),
+        triangles=int((sides == 3).sum()),
+        quads=int((sides == 4).sum()),
+        polygons=int((sides > 4).sum()),
+        **edges,
+        duplicated_facets=_duplicated(mesh, sides, first),
+        welded_vertices=origin.welded_vertices,
+        collapsed_edges=origin.collapsed_edges,
+        unused_vertices=int((np.diff(mesh.vertex_facet_start) == 0).sum()),
+        passed_over=origin.passed_over,
+        split_facets=origin.split_facets,
+        dropped_facets=_noted("dropped_facets", np.array(origin.dropped_facets, np.int64), first),
+        hanging_nodes=_hanging_nodes(vertices, mesh, origin, first),
+        self_intersections=None if cut is None else cut.pairs,
+        all_intersections=cut is None or cut.complete,
+        pieces=len(closed),
+        closed_pieces=int(closed.sum()),
+        slivers=slivers,
+        smallest_angle=float(angle.min()),
+        smallest_edge=float(length.min()),
+        largest_edge=float(length.max()),
+        smallest_facet=float(size.min()),
+        largest_facet=float(size.max()),
+        area=float(areas.sum()),
+        volume=None if volume is None else abs(volume),
+        normals_outward=None if volume is None else volume > 0,
+        lower=lower,
+        upper=upper,
+        rounding=origin.resolution if origin.rounded_by.endswith(DIGITS) else origin.certain,
+        rounded_by=origin.rounded_by,
+        typical_edge=facet_size(vertices, mesh.facet_start, mesh.facet_vertices),
+        groups=origin.groups,
+        notes=origin.notes,
+        group=origin.group,
+        first=first,
+    )
+
+
+def _noted(name: str, facets: NDArray[np.int64], first: dict[str, tuple[int, ...]]) -> int:
+    """Note the first of some facets under a name, and return how many there are."""
+    if len(facets):
+        first[name] = (int(facets[0]),)
+    return len(facets)
+
+
+def _edge_findings(mesh: Topology, first: dict[str, tuple[int, ...]]) -> dict[str, int]:
+    """Count edges that are open, that more than two facets share, or along which two run the same way."""
+    facets_at = np.diff(mesh.edge_facet_start)
+    edges = {
+        "open_edges": facets_at == 1,
+        "non_manifold_edges": facets_at > 2,
+        "inconsistent_edges": (facets_at == 2) & (_directions(mesh) != 0),
+    }
+    for name, found in edges.items():
+        if found.any():
+            edge = int(np.argmax(found))
+            around = mesh.edge_facet_ids[mesh.edge_facet_start[edge] : mesh.edge_facet_start[edge + 1]]
+            first[name] = tuple(around.tolist())
+    return {name: int(found.sum()) for name, found in edges.items()}
+
+
+def _hanging_nodes(
+    vertices: NDArray[np.float64], mesh: Topology, origin: MeshOrigin, first: dict[str, tuple[int, ...]]
+) -> int:
+    """Count vertices that lie within an edge."""
+    _, node, _ = hanging_nodes(
+        vertices, np.zeros(len(vertices), np.int32), mesh.facet_start, mesh.facet_vertices, mesh.edges,
+        mesh.facet_edges, np.array([origin.resolution]),
+    )  # fmt: skip
+    return _noted("hanging_nodes", np.unique(node), first)
+
+
+def _box(points: NDArray[np.float64]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    (a, b, c), (d, e, f) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    return (a, b, c), (d, e, f)
+
+
+def _directions(mesh: Topology) -> NDArray[np.int64]:
+    """Return for each edge how often facets run along it upwards (low to high vertex) minus downwards."""
+    upwards = np.where(mesh.facet_vertices == mesh.edges[mesh.facet_edges, 0], 1, -1)
+    return np.bincount(mesh.facet_edges, weights=upwards, minlength=len(mesh.edges)).astype(np.int64)
+
+
+def _duplicated(mesh: Topology, sides: NDArray[np.int64], first: dict[str, tuple[int, ...]]) -> int:
+    """Count facets with the same set of vertices as an earlier one."""
+    repeated = []
+    for order in np.unique(sides):
+        facets = np.flatnonzero(sides == order)
+        loops = np.sort(mesh.facet_vertices[mesh.facet_start[facets][:, None] + np.arange(order)], axis=1)
+        by_loop = np.lexsort(loops.T)
+        same = (loops[by_loop[1:]] == loops[by_loop[:-1]]).all(axis=1)
+        repeated.append(np.stack((facets[by_loop[:-1][same]], facets[by_loop[1:][same]]), axis=1))
+    pairs = np.concatenate(repeated)
+    if len(pairs):
+        low, high = pairs[np.argmin(pairs[:, 1])].tolist()
+        first["duplicated_facets"] = (low, high)
+    return len(pairs)
+
+
+def _angles(vertices: NDArray[np.float64], mesh: Topology) -> NDArray[np.float64]:
+    """Return the smallest corner of each facet [degrees]."""
+    following = successors(mesh.facet_start)
+    along = vertices[mesh.facet_vertices[following]] - vertices[mesh.facet_vertices]
+    back, ahead = -along, along[following]
+    sine = np.linalg.norm(np.cross(ahead, back), axis=1)
+    corners = np.arctan2(sine, np.einsum("ij,ij->i", ahead, back))
+    return np.degrees(np.minimum.reduceat(corners, mesh.facet_start[:-1]))
+
+
+def _signed_volume(
+    vertices: NDArray[np.float64], mesh: Topology, normals: NDArray[np.float64], areas: NDArray[np.float64]
+) -> float:
+    """Divergence theorem about the middle of the box, where the terms are smallest."""
+    first = vertices[mesh.facet_vertices[mesh.facet_start[:-1]]]
+    middle = 0.5 * (first.min(axis=0) + first.max(axis=0))
+    return float((np.einsum("ij,ij->i", first - middle, normals) * areas).sum() / 3.0)

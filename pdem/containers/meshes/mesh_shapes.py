@@ -1,0 +1,145 @@
+"""Whether facets can serve as walls: with an area, planar and convex."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers.meshes.mesh_topology import coordinate_step, refusal, successors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DEGENERATE_HEIGHT = 1e-10
+"""A facet whose area is less than this part of half its longest edge squared has no direction."""
+
+_ROUNDED = 4.0
+"""Steps of double precision at the coordinates by which a corner may be beside where it should be: far from the origin
+this is more than all other tolerances."""
+
+SPLIT = "split_facets = true (a key of [[walls]], an argument of Mesh) cuts such facets into triangles"
+
+
+def thin_facets(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    areas: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Tell which facets have no area."""
+    along = vertices[loops[successors(start)]] - vertices[loops]
+    longest = np.maximum.reduceat(np.linalg.norm(along, axis=1), start[:-1])
+    rounded = _ROUNDED * coordinate_step(vertices)
+    thin: NDArray[np.bool_] = 2.0 * areas <= np.maximum(DEGENERATE_HEIGHT * longest, rounded) * longest
+    return thin
+
+
+def check_shapes(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    normals: NDArray[np.float64],
+    flatness: float,
+    numbers: NDArray[np.int64],
+    given: int,
+) -> None:
+    """Refuse facets that are not planar or not convex, by their `numbers` among those `given`."""
+    if (np.diff(start) == 3).all():
+        return
+    _check_planar(vertices, start, loops, normals, flatness, numbers, given)
+    _check_convex(vertices, start, loops, normals, flatness, numbers, given)
+
+
+def unfit_facets(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    normals: NDArray[np.float64],
+    flatness: float,
+) -> NDArray[np.int64]:
+    """Return the facets, ascending, that are not planar or not convex, but could be cut into triangles."""
+    if (np.diff(start) == 3).all():
+        return np.zeros(0, np.int64)
+    bent = _heights(vertices, start, loops, normals)[0] > flatness
+    return np.flatnonzero((bent | _concave(vertices, start, loops, normals, flatness)) & (np.diff(start) > 3))
+
+
+def _check_planar(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    normals: NDArray[np.float64],
+    flatness: float,
+    numbers: NDArray[np.int64],
+    given: int,
+) -> None:
+    share, height = _heights(vertices, start, loops, normals)
+    bent = np.flatnonzero((share > flatness) & (np.diff(start) > 3))
+    if len(bent):
+        number = int(bent[0])
+        raise refusal(
+            int(numbers[number]),
+            given,
+            f"is not planar: a vertex lies {height[number]:.3g} m, {share[number]:.2g} "
+            "of the longest edge, off its plane",
+            f"at most {flatness:g} of that edge is allowed ({len(bent)} such facets)",
+            f"{SPLIT}, or allow more with flatness= of Mesh",
+        )
+
+
+def _heights(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    normals: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far the vertices of each facet lie off its plane: over its longest edge, and in m."""
+    facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    offset = vertices[loops] - vertices[loops[start[:-1]]][facet]
+    height = np.maximum.reduceat(np.abs(np.einsum("ij,ij->i", offset, normals[facet])), start[:-1])
+    length = np.linalg.norm(vertices[loops[successors(start)]] - vertices[loops], axis=1)
+    beyond = np.maximum(height - _ROUNDED * coordinate_step(vertices), 0.0)
+    return beyond / np.maximum.reduceat(length, start[:-1]), height
+
+
+def _check_convex(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    normals: NDArray[np.float64],
+    flatness: float,
+    numbers: NDArray[np.int64],
+    given: int,
+) -> None:
+    sides = np.diff(start)
+    wrong = np.flatnonzero(_concave(vertices, start, loops, normals, flatness) & (sides > 3))
+    if len(wrong):
+        number = int(wrong[0])
+        raise refusal(
+            int(numbers[number]),
+            given,
+            f"is not convex (it has {sides[number]} sides)",
+            f"every corner must turn the same way and the outline once ({len(wrong)} such facets)",
+            f"{SPLIT}, unless their outline crosses itself",
+        )
+
+
+def _concave(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    normals: NDArray[np.float64],
+    flatness: float,
+) -> NDArray[np.bool_]:
+    """Tell which facets are not convex: some corner turns right, or all together not once (a pentagram twice)."""
+    along = vertices[loops[successors(start)]] - vertices[loops]
+    length = np.linalg.norm(along, axis=1)
+    facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    following = successors(start)
+    scale = length * length[following]
+    sine = np.einsum("ij,ij->i", np.cross(along, along[following]), normals[facet]) / scale
+    cosine = np.einsum("ij,ij->i", along, along[following]) / scale
+    turning = np.add.reduceat(np.arctan2(sine, cosine), start[:-1])
+    rounded = _ROUNDED * coordinate_step(vertices) / np.minimum(length, length[following])
+    return (np.minimum.reduceat(sine + rounded, start[:-1]) < -flatness) | (np.abs(turning - 2 * np.pi) > 1.0)

@@ -1,0 +1,365 @@
+"""How the facets of a mesh hang together: welding, loops, edges, adjacency, and the checks on each facet.
+
+Everything here is a pure function on arrays. Facets are loops of vertex indices in compressed rows:
+facet ``f`` is ``loops[start[f]:start[f + 1]]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.containers.meshes.box_tree import BoxTree, pairs_within
+from pdem.foundation.errors import MeshError
+from pdem.numerics.components import components
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+LARGEST_COORDINATE = 1e15
+"""Coordinates beyond it [m] are errors of a file, and would overflow in products."""
+
+
+class Topology(NamedTuple):
+    """The integer arrays of a mesh in the order in which the contact kernels take them.
+
+    Attributes
+    ----------
+    facet_start : ndarray, shape (F + 1,), int64
+        Facet f is the loop ``facet_vertices[facet_start[f]:facet_start[f + 1]]``.
+    facet_vertices : ndarray, shape (K,), int64
+        Vertices of all loops, one after the other; every loop begins at its lowest vertex.
+    facet_edges : ndarray, shape (K,), int64
+        Edge between the loop vertex at the same place and the next one.
+    edges : ndarray, shape (E, 2), int64
+        Vertices of each edge, the lower first; rows ascending.
+    edge_facet_start, edge_facet_ids : ndarray, shapes (E + 1,) and (K,), int64
+        Facets at each edge, ascending, in compressed rows.
+    vertex_facet_start, vertex_facet_ids : ndarray, shapes (V + 1,) and (K,), int64
+        Facets at each vertex, ascending, in compressed rows.
+    """
+
+    facet_start: NDArray[np.int64]
+    facet_vertices: NDArray[np.int64]
+    facet_edges: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    edge_facet_start: NDArray[np.int64]
+    edge_facet_ids: NDArray[np.int64]
+    vertex_facet_start: NDArray[np.int64]
+    vertex_facet_ids: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MeshOrigin:
+    """What was joined, dropped or passed over while a mesh was built, so that nothing goes unnoticed.
+
+    Attributes
+    ----------
+    welded_vertices : int
+        Vertices that were joined to an earlier one.
+    collapsed_edges : int
+        Edges that lost their length when vertices were joined.
+    passed_over : tuple of (str, int)
+        Cells of a file that are no surface, as (``"line"``, 12).
+    split_facets : int
+        Facets that were cut into triangles because they were not planar or not convex.
+    dropped_facets : tuple of int
+        Numbers, among the given ones, of facets without three distinct corners or without area.
+    groups : tuple of str
+        Names of the parts that the file tells apart.
+    group : str, optional
+        The one that was taken.
+    notes : tuple of str
+        What else a reader left out, or took otherwise than the format has it.
+    resolution : float
+        By how much coordinates may be rounded [m]; 0 if that is not known.
+    certain : float
+        By how much some of them certainly are [m].
+    rounded_by : str
+        What rounds them.
+    wall_resolutions : tuple of float
+        The resolution of each wall, if several are joined.
+    """
+
+    welded_vertices: int = 0
+    collapsed_edges: int = 0
+    passed_over: tuple[tuple[str, int], ...] = ()
+    split_facets: int = 0
+    dropped_facets: tuple[int, ...] = ()
+    groups: tuple[str, ...] = ()
+    group: str | None = None
+    notes: tuple[str, ...] = ()
+    resolution: float = 0.0
+    certain: float = 0.0
+    rounded_by: str = ""
+    wall_resolutions: tuple[float, ...] = ()
+
+
+def coordinate_step(vertices: NDArray[np.float64]) -> float:
+    """Return the largest step of double precision at coordinates of this size [m]."""
+    return 2.0**-52 * float(np.abs(vertices).max(initial=0.0))
+
+
+def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:
+    """Return `vertices` as a ``(V, 3)`` array that nobody else holds; plane points get z = 0.
+
+    Raises
+    ------
+    MeshError
+        If the shape is wrong.
+    """
+    try:
+        array = np.array(vertices, dtype=np.float64, order="C", ndmin=2)
+    except (TypeError, ValueError):
+        raise MeshError(
+            "vertices are no table of real numbers; it must be (V, 3): one row x, y, z each"
+        ) from None
+    if array.size == 0:
+        raise MeshError("the mesh has no vertices; a facet needs at least 3: check its export")
+    if array.ndim != 2 or array.shape[1] not in (2, 3):
+        raise MeshError(f"vertices have shape {array.shape}; it must be (V, 3): one row x, y, z each")
+    if array.shape[1] == 2:
+        array = np.column_stack((array, np.zeros(len(array))))
+    return array + 0.0  # turns -0.0 into 0.0, so that equal means the same bits
+
+
+def check_coordinates(
+    vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
+) -> None:
+    """Refuse coordinates that are not finite or absurdly large, naming a facet that has one."""
+    bad = np.flatnonzero(~(np.abs(vertices) <= LARGEST_COORDINATE).all(axis=1))
+    if not len(bad):
+        return
+    places = np.flatnonzero(np.isin(loops, bad))
+    number = int(loops[places[0]]) if len(places) else int(bad[0])
+    facet = int(np.searchsorted(start, places[0], side="right")) - 1 if len(places) else -1
+    owner = f"of facet {facet} (of {len(start) - 1}, counted from 0)" if facet >= 0 else "of no facet"
+    raise MeshError(
+        f"vertex {number} {owner} is {vertices[number].tolist()} m ({len(bad)} such vertices); coordinates "
+        f"must be finite and at most {LARGEST_COORDINATE:g}: repair the file or script that wrote it"
+    )
+
+
+def flattened_loops(
+    facets: ArrayLike | Sequence[ArrayLike],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ``(start, loops)`` of facets given as an ``(F, k)`` array or as loops of any sizes."""
+    is_table = isinstance(facets, np.ndarray) and facets.ndim == 2
+    rows: Any = facets if is_table else list(facets) if hasattr(facets, "__iter__") else [facets]  # type: ignore[arg-type]
+    if not is_table and not all(hasattr(row, "__len__") for row in rows):
+        raise MeshError(
+            "facets are no rows; give for each facet the numbers of its vertices: [[0, 1, 2], ...]"
+        )
+    if len(rows) == 0:
+        raise MeshError("the mesh has no facets; at least one is needed: check its export")
+    try:
+        table: NDArray[Any] | None = np.asarray(facets)
+    except ValueError:  # loops of different lengths
+        table = None
+    if table is not None and table.ndim == 2:
+        start = np.arange(len(table) + 1, dtype=np.int64) * table.shape[1]
+        return start, _as_indices(table.reshape(-1))
+    lengths = np.fromiter(map(len, facets), dtype=np.int64)  # type: ignore[arg-type]
+    start = np.concatenate(([0], np.cumsum(lengths)))
+    flat = list(chain.from_iterable(facets))  # type: ignore[arg-type]
+    return start, _as_indices(np.asarray(flat) if flat else np.zeros(0, dtype=np.int64))
+
+
+def _as_indices(values: NDArray[Any]) -> NDArray[np.int64]:
+    if values.dtype.kind not in "iu":
+        raise MeshError(f"facets hold values of type {values.dtype}; vertex indices must be whole numbers")
+    return values.astype(np.int64)
+
+
+def check_indices(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_count: int) -> None:
+    """Refuse loops that name a vertex that is not there."""
+    wrong = np.flatnonzero((loops < 0) | (loops >= vertex_count))
+    if len(wrong):
+        number = int(np.searchsorted(start, wrong[0], side="right")) - 1
+        raise refusal(
+            number,
+            len(start) - 1,
+            f"names vertex {loops[wrong[0]]}",
+            f"vertices are numbered 0 to {vertex_count - 1}",
+            "correct its indices",
+        )
+
+
+def welded(
+    vertices: NDArray[np.float64], loops: NDArray[np.int64], tolerance: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the vertices with coincident ones joined, and the new index of each old vertex.
+
+    Vertices closer than `tolerance` times the diagonal of the used bounding box become the first of
+    them in the given order, so the outcome does not depend on how the search goes.
+    """
+    used = vertices[loops]
+    distance = tolerance * float(np.linalg.norm(used.max(axis=0) - used.min(axis=0)))
+    _check_far_off(vertices, loops, distance)
+    unique, first, back = _exactly_equal(vertices)
+    pairs = np.zeros((0, 2), dtype=np.int64)
+    if distance > 0:
+        pairs = _closer_than(unique, distance)
+    label = components(pairs[:, 0], pairs[:, 1], len(unique)) if len(pairs) else np.arange(len(unique))
+    earliest = np.full(label.max() + 1, len(vertices), dtype=np.int64)
+    np.minimum.at(earliest, label, first)
+    kept, rank = np.unique(earliest, return_inverse=True)
+    return np.ascontiguousarray(vertices[kept]), rank.astype(np.int64)[label[back]]
+
+
+def _closer_than(points: NDArray[np.float64], distance: float) -> NDArray[np.int64]:
+    """Return all pairs of points at most so far from each other, shape (n, 2)."""
+    tree = BoxTree(points - distance, points)
+    found = [np.zeros((0, 2), dtype=np.int64)]
+    for first, second in pairs_within(tree):
+        apart = points[first] - points[second]
+        close = np.einsum("ij,ij->i", apart, apart) <= distance * distance
+        found.append(np.column_stack((first[close], second[close])))
+    return np.concatenate(found)
+
+
+def _check_far_off(vertices: NDArray[np.float64], loops: NDArray[np.int64], distance: float) -> None:
+    """Refuse a mesh so wide that welding would join most of it: one wrong coordinate does that."""
+    used = vertices[loops]
+    typical = float(np.median(np.linalg.norm(used[1:] - used[:-1], axis=1)))
+    if 0.0 < typical < distance:
+        middle = np.median(used, axis=0)
+        far = int(loops[np.argmax(np.linalg.norm(used - middle, axis=1))])
+        raise MeshError(
+            f"vertex {far} is {vertices[far].tolist()} m, so that vertices closer than {distance:.3g} m would be "
+            f"joined, while facets are about {typical:.3g} m large: correct its coordinates, or weld= less"
+        )
+
+
+def _exactly_equal(
+    vertices: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct rows, where each occurs first, and which of them every row is."""
+    order = np.lexsort(vertices.T[::-1])
+    rows = vertices[order]
+    new = np.concatenate(([True], (rows[1:] != rows[:-1]).any(axis=1)))
+    group = np.cumsum(new) - 1
+    back = np.empty(len(vertices), dtype=np.int64)
+    back[order] = group
+    return rows[new], order[new], back  # lexsort is stable: the first of a group is the earliest
+
+
+def successors(start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for every loop place the place that follows it around its facet."""
+    following = np.arange(1, start[-1] + 1, dtype=np.int64)
+    following[start[1:] - 1] = start[:-1]
+    return following
+
+
+def without_repeats(
+    start: NDArray[np.int64], loops: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Drop the second of two equal neighbours in a loop (an edge without length); also return how many."""
+    keep = loops != loops[successors(start)]
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    new_start = kept_before[start]
+    return new_start, loops[keep], int(len(loops) - keep.sum())
+
+
+def canonical_loops(start: NDArray[np.int64], loops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn every loop, keeping its sense, so that it starts at its lowest vertex.
+
+    Results that depend on the first vertex in their last bits then do not depend on how the file
+    happened to begin each facet.
+    """
+    length = np.diff(start)
+    facet = np.repeat(np.arange(len(length)), length)
+    first = _lowest_place(loops, start) - start[:-1]
+    within = np.arange(len(loops)) - start[facet]
+    return loops[start[facet] + (within + first[facet]) % length[facet]]
+
+
+def _lowest_place(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each loop the first place with its lowest value."""
+    lowest = np.minimum.reduceat(values, start[:-1])
+    places = np.flatnonzero(values == np.repeat(lowest, np.diff(start)))
+    facet = np.searchsorted(start, places, side="right") - 1
+    new = np.concatenate(([True], facet[1:] != facet[:-1]))
+    return places[new]
+
+
+def edges_of(
+    start: NDArray[np.int64], loops: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct edges ``(E, 2)``, ascending by their vertices, and the edge of each loop place."""
+    following = loops[successors(start)]
+    low, high = np.minimum(loops, following), np.maximum(loops, following)
+    width = int(loops.max()) + 1
+    keys, facet_edges = np.unique(low * width + high, return_inverse=True)
+    edges = np.ascontiguousarray(np.column_stack(np.divmod(keys, width)))
+    return edges, facet_edges.astype(np.int64).reshape(-1)
+
+
+def incidence(
+    start: NDArray[np.int64], members: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ``(first, facets)``: facets at member m (an edge or a vertex), ascending, in compressed rows."""
+    facet = np.repeat(np.arange(len(start) - 1, dtype=np.int64), np.diff(start))
+    first = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(members, minlength=count), out=first[1:])
+    return first, facet[np.argsort(members, kind="stable")]
+
+
+def members_of(
+    start: NDArray[np.int64], members: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the members of some compressed rows, one row after the other."""
+    sizes = start[rows + 1] - start[rows]
+    shift = np.repeat(start[rows] - (np.cumsum(sizes) - sizes), sizes)
+    return members[np.arange(len(shift)) + shift]
+
+
+def topology_of(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_count: int) -> Topology:
+    """Return all integer arrays of a mesh with these loops."""
+    edges, facet_edges = edges_of(start, loops)
+    edge_start, edge_facet_ids = incidence(start, facet_edges, len(edges))
+    vertex_start, vertex_facet_ids = incidence(start, loops, vertex_count)
+    return Topology(
+        start, loops, facet_edges, edges, edge_start, edge_facet_ids, vertex_start, vertex_facet_ids
+    )
+
+
+def pieces_of(mesh: Topology) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the piece of each facet, pieces hanging together by edges, and whether each piece is closed.
+
+    Pieces are numbered by their first facets; they are closed if all their edges have exactly two facets.
+    """
+    count, sides = len(mesh.facet_start) - 1, np.diff(mesh.facet_start)
+    facet = np.repeat(np.arange(count), sides)
+    label = components(facet, count + mesh.facet_edges, count + len(mesh.edges))[:count]
+    _, first, piece = np.unique(label, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    piece = rank[piece]
+    closed = np.ones(len(first), dtype=bool)
+    closed[piece[facet[np.diff(mesh.edge_facet_start)[mesh.facet_edges] != 2]]] = False
+    return piece, closed
+
+
+def normals_and_areas(
+    vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return unit normals ``(F, 3)`` (right hand rule) and areas ``(F,)`` of the facets (H2 eqs. 14-15)."""
+    along = vertices[loops[successors(start)]] - vertices[loops]
+    # From the beginning of the shortest edge no product of two long, nearly parallel sides occurs:
+    # normals of needles then are as exact as their coordinates.
+    base = _lowest_place(np.einsum("ij,ij->i", along, along), start)
+    corner = vertices[loops] - np.repeat(vertices[loops[base]], np.diff(start), axis=0)
+    twice = np.add.reduceat(np.cross(corner, along), start[:-1], axis=0)
+    size = np.linalg.norm(twice, axis=1)
+    return twice / np.where(size > 0, size, 1.0)[:, None], 0.5 * size
+
+
+def refusal(number: int, count: int, fact: str, limit: str, remedy: str) -> MeshError:
+    """Return the error about one facet; numbers count from 0 in the given order."""
+    return MeshError(f"facet {number} (of {count}, counted from 0) {fact}; {limit}: {remedy}")

@@ -1,0 +1,157 @@
+"""Facets of a mesh that cut each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.containers.meshes.box_tree import BoxTree, pairs_within
+from pdem.containers.meshes.mesh_splitting import triangle_fans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+TOUCHING = 2e-7
+"""Facets that reach into each other by no more than this part of the coordinates touch: it is what is lost where a
+file holds single precision."""
+
+MOST_PAIRS = 300_000_000
+"""Pairs of triangles with overlapping boxes after which the count is given up as too large."""
+
+
+class SelfIntersections(NamedTuple):
+    """Facets that cut each other.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of facets without a common vertex that cut through each other or lie in each other in one plane.
+    first : tuple of 2 int, or None
+        The pair with the lowest numbers.
+    complete : bool
+        False if the search was given up; `pairs` is then what was found until then.
+    """
+
+    pairs: int
+    first: tuple[int, int] | None
+    complete: bool
+
+
+def self_intersections(
+    vertices: Floats, start: Indices, loops: Indices, *, most_pairs: int = MOST_PAIRS
+) -> SelfIntersections:
+    """Count the pairs of facets that cut each other without having a vertex in common.
+
+    Parameters
+    ----------
+    vertices : ndarray, shape (V, 3)
+        Positions [m].
+    start, loops : ndarray, int64
+        Facets in compressed rows.
+    most_pairs : int
+        Give up after so many pairs of triangles.
+
+    Returns
+    -------
+    SelfIntersections
+        Facets that only touch (a fin on a plate, hanging nodes) are not counted.
+    """
+    triangles, owner = triangle_fans(start, loops)
+    corners = vertices[triangles]
+    extent = float(np.abs(corners).max() + np.ptp(corners.reshape(-1, 3), axis=0).max())
+    depth = TOUCHING * extent
+    lower, upper = corners.min(axis=1) + 0.25 * depth, corners.max(axis=1) - 0.25 * depth
+    middle = 0.5 * (lower + upper)
+    tree = BoxTree(np.minimum(lower, middle), np.maximum(upper, middle))  # flat boxes stay boxes
+    found, seen, complete = [], 0, True
+    for one, other in pairs_within(tree):
+        seen += len(one)
+        complete = seen <= most_pairs
+        if not complete:
+            break
+        apart = ~(triangles[one][:, :, None] == triangles[other][:, None, :]).any(axis=(1, 2))
+        one, other = one[apart], other[apart]
+        cut = _cut(corners[one], corners[other], depth)
+        found.append(np.sort(np.stack((owner[one[cut]], owner[other[cut]]), axis=1), axis=1))
+    pairs = np.unique(np.concatenate(found), axis=0) if found else np.zeros((0, 2), np.int64)
+    pairs = pairs[~_share_a_vertex(pairs, start, loops, len(vertices))]
+    first = (int(pairs[0, 0]), int(pairs[0, 1])) if len(pairs) else None
+    return SelfIntersections(len(pairs), first, complete)
+
+
+def _share_a_vertex(pairs: Indices, start: Indices, loops: Indices, count: int) -> NDArray[np.bool_]:
+    """Tell which pairs of facets have a vertex in common (facets paired with themselves do)."""
+    one, other = (_keys(pairs[:, side], start, loops, count) for side in (0, 1))
+    shared = np.intersect1d(one, other) // count
+    result = np.zeros(len(pairs), np.bool_)
+    result[shared] = True
+    return result
+
+
+def _keys(facets: Indices, start: Indices, loops: Indices, count: int) -> Indices:
+    sides = start[facets + 1] - start[facets]
+    row = np.repeat(np.arange(len(facets)), sides)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(sides) - sides, sides) + start[facets][row]
+    return row * count + loops[place]
+
+
+def _cut(p: Floats, q: Floats, depth: float) -> NDArray[np.bool_]:
+    """Tell which pairs of triangles, shapes (m, 3, 3), reach into each other by more than `depth` [m]."""
+    result = np.zeros(len(p), np.bool_)
+    normal = _normals(q)
+    height = np.einsum("ijk,ik->ij", p - q[:, :1], normal)
+    flat = np.flatnonzero((np.abs(height) <= depth).all(axis=1))
+    result[flat] = _overlap_in_plane(p[flat], q[flat], normal[flat], depth)
+    rows = np.flatnonzero(_astride(height, depth))
+    p, q, normal, height = p[rows], q[rows], normal[rows], height[rows]
+    own = _normals(p)
+    other = np.einsum("ijk,ik->ij", q - p[:, :1], own)
+    both = np.flatnonzero(_astride(other, depth))
+    line = np.cross(own[both], normal[both])
+    length = np.linalg.norm(line, axis=1)
+    both, line = both[length > 1e-12], (line / np.maximum(length, 1e-300)[:, None])[length > 1e-12]
+    base = p[both, :1]
+    low, high = _interval(np.einsum("ijk,ik->ij", p[both] - base, line), height[both])
+    other_low, other_high = _interval(np.einsum("ijk,ik->ij", q[both] - base, line), other[both])
+    result[rows[both]] = np.minimum(high, other_high) - np.maximum(low, other_low) > depth
+    return result
+
+
+def _normals(triangles: Floats) -> Floats:
+    normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    return normal / np.maximum(np.linalg.norm(normal, axis=1), np.finfo(float).tiny)[:, None]
+
+
+def _astride(height: Floats, depth: float) -> NDArray[np.bool_]:
+    """Tell which triangles have corners on both sides of a plane, by their heights (m, 3)."""
+    return (height.max(axis=1) > depth) & (height.min(axis=1) < -depth)
+
+
+def _interval(along: Floats, height: Floats) -> tuple[Floats, Floats]:
+    """Return where triangles astride of a plane meet it, by places along the line of both planes and heights."""
+    low, high = np.full(len(along), np.inf), np.full(len(along), -np.inf)
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        crossing = (height[:, a] > 0.0) != (height[:, b] > 0.0)
+        between = np.where(crossing, height[:, a] - height[:, b], 1.0)
+        place = along[:, a] + (along[:, b] - along[:, a]) * height[:, a] / between
+        low = np.where(crossing, np.minimum(low, place), low)
+        high = np.where(crossing, np.maximum(high, place), high)
+    return low, high
+
+
+def _overlap_in_plane(p: Floats, q: Floats, normal: Floats, depth: float) -> NDArray[np.bool_]:
+    """Tell which triangles of one plane overlap: no line along a side of either parts them."""
+    overlap = np.ones(len(p), np.bool_)
+    for corners in (p, q):
+        for a, b in ((0, 1), (1, 2), (2, 0)):
+            across = np.cross(normal, corners[:, b] - corners[:, a])
+            across /= np.maximum(np.linalg.norm(across, axis=1), np.finfo(float).tiny)[:, None]
+            one, other = np.einsum("ijk,ik->ij", p, across), np.einsum("ijk,ik->ij", q, across)
+            overlap &= np.minimum(one.max(axis=1), other.max(axis=1)) > depth + np.maximum(
+                one.min(axis=1), other.min(axis=1)
+            )
+    return overlap

@@ -1,0 +1,83 @@
+"""The volume that a closed mesh encloses, its centre and its moments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.containers.meshes.surface import surface_of
+from pdem.foundation.errors import MeshError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.meshes.mesh import Mesh
+
+
+class Solid(NamedTuple):
+    """What a closed mesh encloses.
+
+    Attributes
+    ----------
+    volume : float
+        [m^3].
+    centre : (3,) array
+        Of the volume [m].
+    inertia : (3, 3) array
+        Tensor about the centre for the density 1 [m^5].
+    """
+
+    volume: float
+    centre: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+
+
+def solid_of(mesh: Mesh) -> Solid:
+    """Return volume, centre and inertia of what a closed mesh encloses, whichever way its facets are turned.
+
+    Connected pieces of the mesh are added up: they must lie beside, not within each other.
+
+    Raises
+    ------
+    MeshError
+        If the mesh is not closed, or encloses nothing.
+
+    Notes
+    -----
+    By the divergence theorem: sums over tetrahedra between a point inside and triangles of the facets, of volume
+    det / 6, centre sum of corners / 4 and second moment det / 120 (sum p p + s s), s the sum of corners.
+    """
+    surface = surface_of(mesh).mesh
+    if not surface.facet_side.all():
+        raise MeshError(
+            f"{int((surface.facet_side == 0).sum())} of {surface.facet_count} facets close no volume; "
+            "close the mesh, or give mass, centre and inertia"
+        )
+    origin = surface.vertices.mean(axis=0)
+    corners, facet = _triangles(surface, origin)
+    six = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
+    six *= surface.facet_side[facet]
+    body = surface.facet_body[facet]
+    outward = np.sign(np.bincount(body, six))  # pieces are turned one way or the other
+    six *= outward[body]
+    volume = float(six.sum()) / 6.0
+    if not volume > 0.0:
+        raise MeshError("the mesh encloses no volume; give mass, centre and inertia")
+    middle = corners.sum(axis=1)
+    centre = six @ middle / (24.0 * volume)
+    second = np.einsum("i,ijk,ijl->kl", six, corners, corners) + np.einsum("i,ik,il->kl", six, middle, middle)
+    second = second / 120.0 - volume * np.outer(centre, centre)
+    second = 0.5 * (second + second.T)
+    return Solid(volume, origin + centre, np.trace(second) * np.eye(3) - second)
+
+
+def _triangles(mesh: Mesh, origin: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the corners (n, 3, 3) of triangles that make up the facets, from an origin, and the facet of each."""
+    sides = np.diff(mesh.facet_start)
+    facet = np.repeat(np.arange(mesh.facet_count), sides - 2)
+    first = mesh.facet_start[facet]
+    before = np.concatenate(([0], np.cumsum(sides - 2)[:-1]))
+    second = first + 1 + np.arange(len(facet)) - before[facet]
+    rows = mesh.facet_vertices[np.stack((first, second, second + 1), axis=1)]
+    return mesh.vertices[rows] - origin, facet

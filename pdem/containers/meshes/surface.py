@@ -1,0 +1,162 @@
+"""The surface that a mesh describes, freed from how it is described: what the signed contact sum works on.
+
+The same surface may come with its facets and nodes in any order, with facets turned round or given twice, and with
+nodes of one facet in the middle of another one's edge. Here it becomes one and the same list of numbers:
+vertices and facets in the order of their coordinates, each facet once, every node in the loops of all facets
+that pass it. Where the facets close, their sides are told apart, whichever way each of them was turned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.containers.meshes import mesh_topology as topology
+from pdem.containers.meshes.hanging_nodes import hanging_nodes
+from pdem.containers.meshes.mesh import Mesh, mesh_of_loops
+from pdem.numerics.components import components
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Loops = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Surface(NamedTuple):
+    """A mesh in the order of its coordinates, and where its parts came from.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        Without vertices that no facet uses and without repeated facets; hanging nodes are in all loops.
+    facet_origin, vertex_origin : ndarray, shapes (F,) and (V,), int64
+        Facet (of repeated ones the first) and vertex of the given mesh.
+    """
+
+    mesh: Mesh
+    facet_origin: NDArray[np.int64]
+    vertex_origin: NDArray[np.int64]
+
+
+def surface_of(mesh: Mesh) -> Surface:
+    """Return the surface that a mesh describes: the same arrays for any order of its facets and nodes.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        One wall, or several joined: they stay apart.
+
+    Notes
+    -----
+    A vertex within `WELD` (of the diagonal of the box) from the inside of an edge, or as near as the rounding of the
+    coordinates in a file puts it (a small part of the facets there at most), is taken for a hanging node and becomes a
+    corner, of half a turn, of the facets along the edge. The tip of a needle is none of its own long side.
+    """
+    used = np.unique(mesh.facet_vertices)
+    vertex_origin = used[np.lexsort((*mesh.vertices[used].T[::-1], mesh.vertex_wall[used]))]
+    number = np.full(mesh.vertex_count, -1)
+    number[vertex_origin] = np.arange(len(vertex_origin))
+    vertices = np.ascontiguousarray(mesh.vertices[vertex_origin])
+    wall = mesh.vertex_wall[vertex_origin]
+    start, loops, facet_origin = _sorted_once(mesh.facet_start, number[mesh.facet_vertices])
+    resolution = np.array(mesh.origin.wall_resolutions or (mesh.origin.resolution,))
+    start, loops = _with_hanging_nodes(vertices, wall, start, loops, resolution)
+    start, loops, kept = _sorted_once(start, loops)
+    facet_origin = facet_origin[kept]
+    surface = mesh_of_loops(vertices, start, loops, mesh.origin)
+    surface.facet_wall, surface.vertex_wall = mesh.facet_wall[facet_origin], wall
+    surface.facet_body, surface.facet_side = _bodies(surface)
+    surface.vertex_euler = _vertex_euler(surface)
+    return Surface(surface, facet_origin, vertex_origin)
+
+
+def _one_way(start: NDArray[np.int64], loops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn loops that begin at their lowest vertex round such that the lower of its neighbours comes second."""
+    length = np.repeat(np.diff(start), np.diff(start))
+    first = np.repeat(start[:-1], np.diff(start))
+    turned = np.repeat(loops[start[:-1] + 1] > loops[start[1:] - 1], np.diff(start))
+    within = np.arange(len(loops)) - first
+    return loops[first + np.where(turned, (length - within) % length, within)]
+
+
+def _sorted_once(
+    start: NDArray[np.int64], loops: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sort facets by size and loop, whichever way round it goes, and drop repeats; also return which these were."""
+    loops = _one_way(start, topology.canonical_loops(start, loops))
+    sides = np.diff(start)
+    parts, origin = [], []
+    for size in np.unique(sides):
+        facets = np.flatnonzero(sides == size)
+        table = loops[start[facets][:, None] + np.arange(size)]
+        order = np.lexsort(table.T[::-1])  # stable: of equal loops the first given stays
+        table = table[order]
+        new = np.concatenate(([True], (table[1:] != table[:-1]).any(axis=1)))
+        parts.append(table[new])
+        origin.append(facets[order[new]])
+    lengths = np.concatenate([np.full(len(part), part.shape[1], dtype=np.int64) for part in parts])
+    flat = np.concatenate([part.reshape(-1) for part in parts])
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))), flat, np.concatenate(origin)
+
+
+def _with_hanging_nodes(
+    vertices: NDArray[np.float64],
+    wall: NDArray[np.int32],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    resolution: NDArray[np.float64],
+) -> Loops:
+    """Insert the vertices that lie within an edge into the loops along this edge."""
+    edges, facet_edges = topology.edges_of(start, loops)
+    edge, node, part = hanging_nodes(vertices, wall, start, loops, edges, facet_edges, resolution)
+    if not len(edge):
+        return start, loops
+    order = np.lexsort((part, edge))
+    edge, node = edge[order], node[order]
+    first = np.searchsorted(edge, np.arange(len(edges) + 1))
+    more = np.diff(first)[facet_edges]
+    result = []
+    for place in np.flatnonzero(more):
+        inside = node[first[facet_edges[place]] : first[facet_edges[place] + 1]]
+        result.append(inside if loops[place] == edges[facet_edges[place], 0] else inside[::-1])
+    where = np.repeat(np.flatnonzero(more) + 1, more[more > 0])
+    before = np.concatenate(([0], np.cumsum(more)))
+    return start + before[start], np.insert(loops, where, np.concatenate(result))
+
+
+def _vertex_euler(mesh: Mesh) -> NDArray[np.int32]:
+    """Return how often each vertex counts in the Euler sum: once, less what its facets and edges count already."""
+    edges = np.diff(mesh.edge_facet_start) - 1
+    of_edges = np.zeros(mesh.vertex_count, np.int64)
+    np.add.at(of_edges, mesh.edges, edges[:, None])
+    return (1 - np.diff(mesh.vertex_facet_start) + of_edges).astype(np.int32)
+
+
+def _bodies(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """Return the connected piece of each facet, and 1 or -1 by the way it is turned if that piece is closed, else 0.
+
+    Every facet stands twice in a graph, as it is and turned round, joined to neighbours that go on in the same sense.
+    A closed piece that falls apart into two halves there has two sides. Pieces that meet in a vertex are left without.
+    """
+    count, facets_at = mesh.facet_count, np.diff(mesh.edge_facet_start)
+    facet = np.repeat(np.arange(count), np.diff(mesh.facet_start))
+    body, closed = topology.pieces_of(mesh.topology)
+    lowest = np.full(mesh.vertex_count, count)
+    np.minimum.at(lowest, mesh.facet_vertices, body[facet])
+    meeting = body[facet] != lowest[mesh.facet_vertices]  # bodies that share a vertex are surfaces
+    closed[body[facet[meeting]]] = closed[lowest[mesh.facet_vertices[meeting]]] = False
+
+    upwards = mesh.facet_vertices == mesh.edges[mesh.facet_edges, 0]
+    by_edge = np.argsort(mesh.facet_edges, kind="stable")
+    inner = by_edge[facets_at[mesh.facet_edges[by_edge]] == 2].reshape(-1, 2)
+    one, other = facet[inner[:, 0]], facet[inner[:, 1]]
+    turned = (upwards[inner[:, 0]] == upwards[inner[:, 1]]) * count
+    rows, columns = (
+        np.concatenate((one, one + count)),
+        np.concatenate((other + turned, other + count - turned)),
+    )
+    half = components(rows, columns, 2 * count)
+    sided = closed[body] & (half[:count] != half[count:])
+    side = np.where(half[:count] < half[count:], 1, -1)
+    return body.astype(np.int64), np.where(sided, side, 0).astype(np.int8)

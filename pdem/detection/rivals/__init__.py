@@ -1,0 +1,1 @@
+"""Detection methods for spheres of similar size: NBS, linked cells, sorting, screening, and brute force."""

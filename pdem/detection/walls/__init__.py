@@ -1,0 +1,1 @@
+"""Which facets of the walls may touch which spheres."""

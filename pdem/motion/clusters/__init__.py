@@ -1,0 +1,1 @@
+"""Rigid clusters of spheres: how they move, and where their members are."""

@@ -1,0 +1,286 @@
+"""The motion of rigid clusters for a block of them at a time, as columns: vector code.
+
+A cluster needs much arithmetic, one operation after the other, for each of its turns. As columns of a block of
+clusters (`numerics.simd`) several are under way at once. Everything is compiled without contraction: numbers are the
+same for any block that a cluster stands in, on whichever rank.
+
+`at` is where the columns of a worker begin (see `Block`), `c` the number of a cluster in its block.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.containers.clusters import STATE, ShapeArrays
+from pdem.motion.displacement import drifted
+from pdem.motion.integration import Motion, half_kick
+from pdem.motion.rigid_rotation import angular_velocity_by, matrix_of, turned
+from pdem.numerics.box_images import images_in
+from pdem.numerics.geometry_kernels import inlined_geometry
+from pdem.numerics.simd.columns import column_reader, column_writer
+from pdem.numerics.simd.places import ROW, offset
+from pdem.numerics.simd.prefetch import LINE, fetch
+from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
+from pdem.numerics.vectors import get3, put3
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+BLOCK = 8
+"""Clusters that are moved at a time: all of their members fit into the nearest cache."""
+
+
+class Block(NamedTuple):
+    """Some clusters that are handled together; as many members of each are here.
+
+    Attributes
+    ----------
+    at : int
+        Where the columns of the worker begin.
+    first, size : int
+        The first of the clusters, in the order of their `Members`, and their number, at most `BLOCK`.
+    lane, members : int
+        Where their members begin in the lists of `Members`, and how many each has.
+    """
+
+    at: int
+    first: int
+    size: int
+    lane: int
+    members: int
+
+
+class Members(NamedTuple):
+    """Some clusters of a rank in blocks, and their members.
+
+    Clusters of a block have as many members. These stand in *lanes*: the first ones of all clusters of a block, then
+    the second ones, and so on, `BLOCK` each; where there are fewer clusters, the last one is there again and again.
+
+    Attributes
+    ----------
+    order : (n,) int32 array
+        Rows of the clusters.
+    first, lane : (blocks + 1,) int64 arrays
+        Block b has the clusters ``order[first[b]:first[b + 1]]``, and lanes from ``lane[b]`` to ``lane[b + 1]``.
+    row, sphere : int32 arrays
+        By lane: the row of a particle, and which of the spheres of all shapes it is.
+    """
+
+    order: NDArray[np.int32]
+    first: NDArray[np.int64]
+    lane: NDArray[np.int64]
+    row: NDArray[np.int32]
+    sphere: NDArray[np.int32]
+
+
+class ClusterArrays(NamedTuple):
+    """The clusters of a rank for kernels.
+
+    Attributes
+    ----------
+    states : flat array
+        Of owned clusters and copies, `pdem.containers.clusters.STATE` numbers each.
+    image : (count, 3) int32 array
+        Lengths of the periodic box travelled by owned clusters.
+    density : (M,) array
+        By material [kg/m^3].
+    spheres : flat array
+        Of all shapes, 4 numbers each: place along principal axes about the centre of mass for the scale 1, radius [m].
+    turned : array
+        By lane of owned members: periods that were taken off in the last step as one number, not finite if that is not
+        known; written.
+    tensor : flat array
+        Inverse mass tensors of all particles by row, `pdem.motion.inverse_masses.TENSOR` numbers each; written.
+    packed : flat array
+        Packed rows of all particles; written.
+    work : flat array
+        Columns of all workers, `COLUMNS` each.
+    """
+
+    states: Floats
+    image: NDArray[np.int32]
+    density: Floats
+    spheres: Floats
+    turned: Floats
+    tensor: Floats
+    packed: Floats
+    work: Floats
+
+
+MEMBER = BLOCK * (STATE + 43)
+"""Where columns of members begin, see `pdem.motion.clusters.member_blocks`."""
+
+COLUMNS = MEMBER + BLOCK * 24
+"""Numbers of all columns."""
+
+CX, VX, QW, LX, SHAPE, SCALE, MATERIAL = (np.uint64(BLOCK * k) for k in (0, 3, 6, 10, 13, 14, 15))
+"""The state, see `pdem.containers.clusters`."""
+
+INVERSE_MASS, INVERSE_INERTIA, DENSITY, FX, TX, PERIODS, SPIN, INERTIA = (
+    np.uint64(BLOCK * (STATE + k)) for k in (0, 1, 4, 5, 8, 11, 14, 17)
+)
+"""Where further columns begin: one over the mass, and over the principal moments (3); density of the material; force
+and torque (3 each); periods that were taken off the centre (3); angular velocity in space (3); inverse inertia in space
+(6)."""
+
+NOW, THEN = (BLOCK * (STATE + k) for k in (25, 34))
+"""Rotation matrices (9) of the orientation, and of that for which velocities are found."""
+
+STRIDE = np.uint64(BLOCK)
+
+_gather = rows_to_columns(STATE, BLOCK)
+_scatter = columns_to_rows(STATE, BLOCK)
+_quaternion = [int(QW) + BLOCK * k for k in range(4)]
+_read_quaternion, _write_quaternion = column_reader(_quaternion), column_writer(_quaternion)
+_now, _then = [NOW + BLOCK * k for k in range(9)], [THEN + BLOCK * k for k in range(9)]
+read_now, read_then = column_reader(_now), column_reader(_then)
+"""The matrices of one cluster: of the columns, and the place of the cluster."""
+_write_now, _write_then = column_writer(_now), column_writer(_then)
+_inertia = [int(INERTIA) + BLOCK * k for k in range(6)]
+read_inertia = column_reader(_inertia)
+"""The inverse inertia in space of one cluster, likewise."""
+_write_inertia = column_writer(_inertia)
+
+
+@inlined_geometry
+def _row_begin(place: int, last: int, order: NDArray[np.int32]) -> int:
+    """Return where a state begins; behind the last one, that of the last one."""
+    return STATE * (order[np.uint64(min(place, last))] & ROW)
+
+
+@inlined_geometry
+def gather_clusters(
+    block: Block, order: NDArray[np.int32], shapes: ShapeArrays, clusters: ClusterArrays
+) -> None:
+    """Write the states of the clusters of a block, their masses and moments into columns.
+
+    Behind the last one it stands there again, up to a multiple of `ROWS`.
+    """
+    (at, first, count, _, _), states, work, density = block, clusters.states, clusters.work, clusters.density
+    last = first + count - 1
+    for c in range(count):  # of the next block, of which the hardware does not know where it is
+        ahead = np.uint64(_row_begin(first + BLOCK + c, len(order) - 1, order))
+        fetch(states, ahead)
+        fetch(states, ahead + np.uint64(LINE))
+    for c in range(0, count, ROWS):
+        k = first + c
+        _gather(
+            states, _row_begin(k, last, order), _row_begin(k + 1, last, order), _row_begin(k + 2, last, order),
+            _row_begin(k + 3, last, order), work, offset(at, c),
+        )  # fmt: skip
+    for c in range(whole_lanes(count)):
+        w, from_ = offset(at, c), offset(at, min(c, count - 1))
+        shape, material = int(work[from_ + SHAPE]) & ROW, int(work[from_ + MATERIAL]) & ROW
+        moments = shapes.moments
+        put3(work, w + INVERSE_INERTIA, STRIDE, (moments[shape, 0], moments[shape, 1], moments[shape, 2]))
+        work[w + INVERSE_MASS], work[w + DENSITY] = shapes.volume[shape], density[material]
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        scale = work[w + SCALE]
+        cube = work[w + DENSITY] * (scale * scale * scale)
+        fifth = cube * (scale * scale)
+        a, b, d = get3(work, w + INVERSE_INERTIA, STRIDE)
+        put3(work, w + INVERSE_INERTIA, STRIDE, (1.0 / (fifth * a), 1.0 / (fifth * b), 1.0 / (fifth * d)))
+        work[w + INVERSE_MASS] = 1.0 / (cube * work[w + INVERSE_MASS])
+
+
+@inlined_geometry
+def scatter_clusters(block: Block, order: NDArray[np.int32], clusters: ClusterArrays) -> None:
+    """Write columns back to the states of clusters."""
+    (at, first, count, _, _), states, work = block, clusters.states, clusters.work
+    last = first + count - 1
+    for c in range(0, count, ROWS):  # behind the last cluster of a block stands the same once more
+        k = first + c
+        _scatter(
+            work, offset(at, c), states, _row_begin(k, last, order), _row_begin(k + 1, last, order),
+            _row_begin(k + 2, last, order), _row_begin(k + 3, last, order),
+        )  # fmt: skip
+
+
+@inlined_geometry
+def kick_block(at: int, count: int, half: float, motion: Motion, work: Floats) -> None:
+    """Let forces and torques in their columns, and gravity, act for a time `half` [s]."""
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        v0, v1, v2, l0, l1, l2 = half_kick(
+            half, work[w + INVERSE_MASS], 1.0, motion, get3(work, w + VX, STRIDE), get3(work, w + LX, STRIDE),
+            get3(work, w + FX, STRIDE), get3(work, w + TX, STRIDE),
+        )  # fmt: skip
+        put3(work, w + VX, STRIDE, (v0, v1, v2))
+        put3(work, w + LX, STRIDE, (l0, l1, l2))
+
+
+@inlined_geometry
+def drift_block(at: int, count: int, dt: float, motion: Motion, work: Floats) -> None:
+    """Move the centres of clusters on, and turn them."""
+    box = images_in(motion.box)
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        x, v = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
+        way = dt * v[0], dt * v[1], dt * v[2]
+        x, v, turns, _ = drifted(way, x, v, x, motion.sides, box)
+        put3(work, w + CX, STRIDE, x)
+        put3(work, w + VX, STRIDE, v)
+        put3(work, w + PERIODS, STRIDE, turns)
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        q, momentum = _read_quaternion(work, w), get3(work, w + LX, STRIDE)
+        _write_quaternion(work, w, turned(q, momentum, get3(work, w + INVERSE_INERTIA, STRIDE), dt))
+
+
+@inlined_geometry
+def orient_block(at: int, count: int, work: Floats) -> None:
+    """Write the rotation matrices of the orientations."""
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        _write_now(work, w, matrix_of(_read_quaternion(work, w)))
+
+
+@inlined_geometry
+def spin_block(at: int, count: int, back: float, work: Floats) -> None:
+    """Write orientations and angular velocities of a time `back` [s] ago."""
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        q, momentum = _read_quaternion(work, w), get3(work, w + LX, STRIDE)
+        then = turned(q, momentum, get3(work, w + INVERSE_INERTIA, STRIDE), -back)
+        _write_then(work, w, matrix_of(then))
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        then, inverse = read_then(work, w), get3(work, w + INVERSE_INERTIA, STRIDE)
+        put3(
+            work,
+            w + SPIN,
+            STRIDE,
+            angular_velocity_by(then, get3(work, w + LX, STRIDE), inverse),
+        )
+
+
+@inlined_geometry
+def present_spin_block(at: int, count: int, work: Floats) -> None:
+    """Write the angular velocities of the present orientations, whose matrices are there."""
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        momentum, inverse = get3(work, w + LX, STRIDE), get3(work, w + INVERSE_INERTIA, STRIDE)
+        put3(work, w + SPIN, STRIDE, angular_velocity_by(read_now(work, w), momentum, inverse))
+
+
+@inlined_geometry
+def inertia_block(at: int, count: int, work: Floats) -> None:
+    """Write R I^-1 R^T of the present orientations [1/(kg m^2)]: xx, yy, zz, xy, xz, yz."""
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        (xa, xb, xc, ya, yb, yc, za, zb, zc) = read_now(work, w)
+        i, j, k = get3(work, w + INVERSE_INERTIA, STRIDE)
+        found = (
+            i * (xa * xa) + j * (xb * xb) + k * (xc * xc),
+            i * (ya * ya) + j * (yb * yb) + k * (yc * yc),
+            i * (za * za) + j * (zb * zb) + k * (zc * zc),
+            i * (xa * ya) + j * (xb * yb) + k * (xc * yc),
+            i * (xa * za) + j * (xb * zb) + k * (xc * zc),
+            i * (ya * za) + j * (yb * zb) + k * (yc * zc),
+        )
+        _write_inertia(work, w, found)

@@ -1,0 +1,1 @@
+"""HDF5 files that ranks write together, that grow, and that a full disk cannot damage."""

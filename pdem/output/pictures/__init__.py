@@ -1,0 +1,1 @@
+"""Pictures, films and plots of runs."""

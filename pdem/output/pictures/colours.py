@@ -1,0 +1,143 @@
+"""By what pictures of a scene are coloured: fields of particles and walls, and the limits of their scales."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+from pdem.output.pictures.colour_scale import Scale, class_scale, scale_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.output.pictures.scene import Frame, Scene
+
+    Limits = tuple[float, float] | None
+
+_FRAMES_FOR_LIMITS = 20
+_UPPER_PERCENTILE = 99.5
+_NOT_FROM_ZERO = ("radius",)
+_AT_REST = 0.01
+"""Speeds are noise that are less than this share of that of a fall by a diameter."""
+_GRAVITY = 9.81
+
+
+class Choice(NamedTuple):
+    """What is coloured by which field, as a user asks for it.
+
+    Attributes
+    ----------
+    field : str
+        Of particles, contacts or walls; empty for one colour.
+    colour_map : str
+        A colour map of matplotlib.
+    limits : tuple of float or None
+        Values at the ends of the scale, None for those of the data.
+    """
+
+    field: str
+    colour_map: str
+    limits: Limits = None
+
+
+class Coloured(NamedTuple):
+    """A field, its scale, and the numbers of the walls that are coloured, of particles all of none."""
+
+    field: str
+    scale: Scale
+    walls: frozenset[int] = frozenset()
+
+
+def assigned(frame: Frame, particles: Choice, walls: Choice) -> tuple[Choice, Choice]:
+    """Return how particles and walls are coloured: a field that walls alone have is for these."""
+    fields = {} if frame.walls is None else frame.walls.fields
+    if not walls.field and particles.field in fields and not frame.has(particles.field):
+        return particles._replace(field=""), particles
+    return particles, walls
+
+
+def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> Coloured | None:
+    """Return how particles are coloured, or contacts if these are drawn; None for one colour.
+
+    Scales end at a percentile, so that a few fast particles do not darken all. Materials have a colour each.
+
+    Raises
+    ------
+    InputError
+        If there is no such field.
+    """
+    if not choice.field:
+        return None
+    frames = list(_sampled(scene, indices))
+    found = [one.values(choice.field) for one in frames]
+    names = frames[0].names.get(choice.field, ())
+    if names and choice.limits is None:
+        present = np.unique(np.concatenate(found)).tolist()
+        return Coloured(choice.field, class_scale(choice.field, names, present))
+    limits = choice.limits or _limits(found, _UPPER_PERCENTILE, choice.field not in _NOT_FROM_ZERO)
+    if choice.limits is None and choice.field == "speed":
+        limits = limits[0], max(limits[1], *(_noise_of(one) for one in frames))
+    whole, exact = all(one.is_whole(choice.field) for one in frames), choice.limits is not None
+    unit = frames[0].unit(choice.field)
+    return Coloured(
+        choice.field, scale_of(choice.field, unit, choice.colour_map, limits, exact=exact, whole=whole)
+    )
+
+
+def coloured_walls(scene: Scene, indices: Sequence[int], choice: Choice, *, beside: bool) -> Coloured | None:
+    """Return how walls are coloured; those on which the field is nowhere other than 0 keep their own colours.
+
+    `beside` says whether particles have a scale as well.
+
+    Raises
+    ------
+    InputError
+        If there are no walls, or these have no such field.
+    """
+    if not choice.field:
+        return None
+    walls = [one.walls for one in _sampled(scene, indices) if one.walls is not None]
+    if not walls:
+        raise InputError(f"no walls to colour by {choice.field!r}: the run has written none")
+    found = [one.values(choice.field) for one in walls]
+    limits = choice.limits or _limits(found, 100.0, True)
+    numbers = {
+        int(wall) for one, values in zip(walls, found, strict=True) for wall in one.facet_wall[values != 0.0]
+    }
+    every = {int(wall) for one in walls for wall in one.facet_wall}
+    name = f"wall {choice.field}" if beside else choice.field
+    scale = scale_of(
+        name,
+        walls[0].units.get(choice.field, "1"),
+        choice.colour_map,
+        limits,
+        exact=choice.limits is not None,
+    )
+    return Coloured(choice.field, scale, frozenset(numbers or every))
+
+
+def _sampled(scene: Scene, indices: Sequence[int]) -> Iterator[Frame]:
+    chosen = list(indices)
+    return (scene.frame(index) for index in chosen[:: max(1, len(chosen) // _FRAMES_FOR_LIMITS)])
+
+
+def _limits(
+    columns: Sequence[NDArray[np.float64]], percentile: float, from_zero: bool
+) -> tuple[float, float]:
+    """Return the range of the finite values, up to a percentile of each column."""
+    finite = [one for values in columns if len(one := values[np.isfinite(values)])]
+    low = min((float(one.min()) for one in finite), default=0.0)
+    high = max((float(np.percentile(one, percentile)) for one in finite), default=1.0)
+    if from_zero and 0 < low < high / 2:
+        low = 0.0
+    return (low, high) if high > low else (low, low + (abs(low) or 1.0))
+
+
+def _noise_of(frame: Frame) -> float:
+    """Return the speed up to which particles of a frame look at rest [m/s]."""
+    radius = frame.columns["radius"]
+    return _AT_REST * float(np.sqrt(4.0 * _GRAVITY * np.median(radius))) if len(radius) else 0.0

@@ -1,0 +1,321 @@
+"""One picture of a frame: lit spheres inside translucent walls, a colour scale, title and time.
+
+The graphics library draws spheres as impostors, one triangle each, so that millions are possible. No display is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.errors import PdemError
+from pdem.foundation.extras import how_to_install
+from pdem.output.pictures.colour_scale import add_bars
+from pdem.output.summary import body_count, counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.output.pictures.colour_scale import Scale
+    from pdem.output.pictures.colours import Coloured
+    from pdem.output.pictures.scene import Frame, Walls
+
+_LINE_COLOUR = "#2b3440"
+_BACKGROUND_BOTTOM, _BACKGROUND_TOP = "#ffffff", "#dfe6ee"
+_WALL_COLOURS = ("#8fa3b8", "#8795a5", "#7a9a8d", "#9a8ba8", "#a89f7f", "#7f93b4")
+_PLAIN = 184, 190, 197
+"""Colour of particles that are not coloured by a field."""
+_WALL_OPACITY, _INNER_OPACITY = 0.15, 3.0
+_EDGE_OPACITY = 0.35
+_SHARP_EDGE = 30.0
+_VIEW_ANGLE = 25.0
+_FILLED_HEIGHT, _FILLED_WIDTH = 0.8, 0.8  # below the text
+_SHIFT_LEFT, _SHIFT_DOWN = 0.06, 0.05
+_REFERENCE_HEIGHT = 960
+_SHADOW_SAMPLES = 16
+_THINNEST, _THICK = 0.03, 0.5  # radii of tubes over the median radius of particles
+_THICKEST = 99.5  # percentile of forces
+_TUBE_SIDES = 12
+_SHADOW_RADIUS = 6.0
+_LIGHTS = (((-0.6, 0.9, 1.0), 0.75), ((0.9, 0.1, 0.8), 0.3), ((0.0, 0.3, 1.0), 0.2))
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Direction and extent of a view.
+
+    Attributes
+    ----------
+    direction : ndarray (3,)
+        From the scene towards the camera, of length 1.
+    outline : ndarray (k, 3)
+        Points to fit into the picture (m).
+    """
+
+    direction: NDArray[np.float64]
+    outline: NDArray[np.float64]
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """Lower corner of the box around the outline (m)."""
+        return self.outline.min(axis=0)
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """Upper corner of the box around the outline (m)."""
+        return self.outline.max(axis=0)
+
+    @property
+    def centre(self) -> NDArray[np.float64]:
+        """Centre of the box (m), the origin of the picture."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def up(self) -> NDArray[np.float64]:
+        """Direction that is up in the picture: z, but y in a view along z."""
+        along_z = abs(self.direction[2]) > np.cos(np.radians(8))
+        return np.array([0.0, 1.0, 0.0]) if along_z else np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Look:
+    """Style of a picture.
+
+    Attributes
+    ----------
+    size : tuple of int
+        In pixels.
+    particles, walls : Coloured or None
+        How particles, or contacts, and walls are coloured; None: not by a field.
+    wall_opacity : float or None
+        Opacity of the walls; None for the usual ones.
+    shows_particles : bool
+        Whether particles, or contacts, are drawn.
+    sampling : int
+        Pixels drawn per pixel along each axis: 2 gives smooth edges, 1 takes a third of the time (films).
+    """
+
+    size: tuple[int, int]
+    particles: Coloured | None
+    walls: Coloured | None = None
+    wall_opacity: float | None = None
+    shows_particles: bool = True
+    sampling: int = 2
+
+    @property
+    def scales(self) -> list[Scale]:
+        """The scales of a picture, from the top."""
+        shown = [self.particles] if self.shows_particles else []
+        return [one.scale for one in (*shown, self.walls) if one is not None]
+
+    @property
+    def scale(self) -> float:
+        """Pixels drawn per pixel of a picture of normal height."""
+        return self.sampling * self.size[1] / _REFERENCE_HEIGHT
+
+
+def import_pyvista() -> Any:
+    """Return pyvista, with its warnings on a missing display silenced.
+
+    Raises
+    ------
+    PdemError
+        When it is not installed.
+    """
+    try:
+        import pyvista
+        from vtkmodules.vtkCommonCore import vtkLogger
+    except ImportError as error:
+        raise PdemError(
+            f"pictures need pyvista, which is not installed: {how_to_install('render')}"
+        ) from error
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    return pyvista
+
+
+def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
+    """Return one picture as an array of colours, shape (height, width, 3)."""
+    pyvista = import_pyvista()
+    pixels = [look.sampling * length for length in look.size]
+    plotter = pyvista.Plotter(off_screen=True, window_size=pixels, lighting="none")
+    try:
+        plotter.render_window.SetMultiSamples(0)  # supersampling smooths edges already
+        plotter.set_background(_BACKGROUND_BOTTOM, top=_BACKGROUND_TOP)
+        for position, intensity in _LIGHTS:
+            plotter.add_light(
+                pyvista.Light(position=position, light_type="camera light", intensity=intensity)
+            )
+        if look.shows_particles:
+            add = _add_particles if frame.contacts is None else _add_chains
+            add(plotter, frame, camera, look)
+        if frame.walls is None:
+            _add_outline(plotter, camera, look)
+        else:
+            _add_walls(plotter, frame.walls, camera, look)
+        add_bars(plotter, look.scales, look.scale)
+        _add_text(plotter, frame, look)
+        _place_camera(plotter, camera, look)
+        if frame.contacts is None and look.shows_particles:
+            _add_shadows(plotter, frame)
+        return _downsampled(plotter.screenshot(return_img=True), look.size)
+    finally:
+        plotter.close()
+
+
+def _add_particles(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
+    """Add the spheres; their shader wants single precision, which is enough relative to the centre of the scene."""
+    from vtkmodules.vtkRenderingCore import vtkActor
+    from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLSphereMapper
+
+    whole = np.isfinite(frame.columns["position"]).all(axis=1)
+    if not whole.any():
+        return
+    centres = (frame.columns["position"][whole] - camera.centre).astype(np.float32)
+    cloud = import_pyvista().PolyData(centres)
+    cloud["radius"] = frame.columns["radius"][whole].astype(np.float32)
+    cloud["colour"] = _colours(frame, look)[whole]
+    cloud.set_active_scalars("colour")
+    mapper = vtkOpenGLSphereMapper()
+    mapper.SetInputData(cloud)
+    mapper.SetScaleArray("radius")
+    actor = vtkActor()
+    actor.SetMapper(mapper)
+    surface = actor.GetProperty()
+    surface.SetAmbient(0.25)
+    surface.SetDiffuse(0.85)
+    surface.SetSpecular(0.2)
+    surface.SetSpecularPower(30)
+    plotter.add_actor(actor)
+
+
+def _colours(frame: Frame, look: Look) -> NDArray[np.uint8]:
+    """Return the colours (n, 3) of all particles, or contacts."""
+    if look.particles is None:
+        number = len(frame.columns["radius"] if frame.contacts is None else frame.contacts["normal_force"])
+        return np.tile(np.array(_PLAIN, np.uint8), (number, 1))
+    return look.particles.scale.colours(frame.values(look.particles.field))
+
+
+def _add_chains(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
+    """Add a tube along each contact, as thick as its normal force is large beside the largest ones."""
+    assert frame.contacts is not None
+    force = np.abs(frame.contacts["normal_force"])
+    if not len(force) or not force.any():
+        return
+    begin = frame.contacts["centre"] - camera.centre
+    ends = np.stack((begin, begin + frame.contacts["branch"]), axis=1).reshape(-1, 3)
+    lines = np.column_stack((np.full(len(force), 2), np.arange(len(ends)).reshape(-1, 2)))
+    share = np.minimum(force / np.percentile(force, _THICKEST), 1.0)
+    radius = float(np.median(frame.columns["radius"])) * (_THINNEST + (_THICK - _THINNEST) * share)
+    mesh = import_pyvista().PolyData(ends, lines=lines.ravel())
+    mesh["width"] = np.repeat(radius, 2)
+    mesh["colour"] = np.repeat(_colours(frame, look), 2, axis=0)
+    tubes = mesh.tube(scalars="width", absolute=True, n_sides=_TUBE_SIDES, capping=True)
+    plotter.add_mesh(tubes, scalars="colour", rgb=True, ambient=0.3, diffuse=0.8, specular=0.2)
+
+
+def _add_walls(plotter: Any, walls: Walls, camera: Camera, look: Look) -> None:
+    """Add each wall with its sharp edges: as a tinted, translucent surface, or in the colours of a field."""
+    lower, upper = walls.vertices.min(axis=0), walls.vertices.max(axis=0)
+    margin = 1e-3 * (upper - lower)
+    loops = np.split(walls.facet_vertices, walls.facet_start[1:-1])
+    for wall in np.unique(walls.facet_wall):
+        mine = np.flatnonzero(walls.facet_wall == wall)
+        own = [loops[facet] for facet in mine]
+        faces = np.concatenate([np.concatenate(([len(loop)], loop)) for loop in own])
+        surface = import_pyvista().PolyData(walls.vertices - camera.centre, faces=faces)
+        vertices = walls.vertices[np.concatenate(own)]
+        inside = (vertices.min(axis=0) > lower + margin) & (vertices.max(axis=0) < upper - margin)
+        coloured = look.walls is not None and int(wall) in look.walls.walls
+        opacity = _opacity(look, coloured, bool(np.count_nonzero(inside) > 1))
+        if opacity == 0.0:
+            continue
+        if look.walls is not None and coloured:
+            surface.cell_data["colour"] = look.walls.scale.colours(walls.values(look.walls.field)[mine])
+            plotter.add_mesh(surface, scalars="colour", rgb=True, opacity=opacity, ambient=0.6, diffuse=0.4)
+        else:
+            colour = _WALL_COLOURS[int(wall) % len(_WALL_COLOURS)]
+            plotter.add_mesh(surface, color=colour, opacity=opacity, ambient=0.4, diffuse=0.6)
+        _add_edges(plotter, surface, look)
+
+
+def _opacity(look: Look, coloured: bool, inner: bool) -> float:
+    """Return the opacity of a wall that is coloured by a field or not, and inside others or not."""
+    if look.wall_opacity is None and coloured:
+        return 1.0
+    usual = _WALL_OPACITY if look.wall_opacity is None else look.wall_opacity
+    return min(1.0, usual * (_INNER_OPACITY if inner else 1.0))
+
+
+def _add_edges(plotter: Any, surface: Any, look: Look) -> None:
+    edges = sharp_edges(surface)
+    if edges.n_points:
+        width = 1.2 * look.scale
+        plotter.add_mesh(edges, color=_LINE_COLOUR, opacity=_EDGE_OPACITY, line_width=width, lighting=False)
+
+
+def sharp_edges(surface: Any) -> Any:
+    """Return the sharp edges and borders of a surface.
+
+    Facets of walls have no side of their own, and neighbours may go round the other way: they are turned first.
+    """
+    turned = surface.clean().compute_normals(
+        point_normals=False, split_vertices=False, consistent_normals=True, non_manifold_traversal=False
+    )
+    return turned.extract_feature_edges(feature_angle=_SHARP_EDGE, non_manifold_edges=False)
+
+
+def _add_outline(plotter: Any, camera: Camera, look: Look) -> None:
+    """Add the edges of the bounding box, for scenes without walls."""
+    half = (camera.upper - camera.lower) / 2
+    box = import_pyvista().Box(np.stack([-half, half], axis=1).ravel())
+    _add_edges(plotter, box, look)
+
+
+def _add_text(plotter: Any, frame: Frame, look: Look) -> None:
+    """Add title, time and number of particles at the upper left."""
+    state = f"t = {frame.time:.4g} s    {counted(body_count(frame.columns), 'particle')}"
+    lines = [(frame.title, 13), (state, 10)] if frame.title else [(state, 10)]
+    height = 0.97
+    for text, points in lines:
+        height -= 3.2 * points / _REFERENCE_HEIGHT
+        size = round(0.8 * points * look.scale)
+        plotter.add_text(text, position=(0.025, height), viewport=True, font_size=size, color=_LINE_COLOUR)
+
+
+def _place_camera(plotter: Any, camera: Camera, look: Look) -> None:
+    """Place the camera so that the whole outline just fits between the text and the colour scale."""
+    right = np.cross(camera.up, camera.direction)
+    right /= np.linalg.norm(right)
+    above = np.cross(camera.direction, right)
+    points = camera.outline - camera.centre
+    tangent = np.tan(np.radians(_VIEW_ANGLE / 2))
+    width, height = look.size
+    upright = np.abs(points @ above) / (_FILLED_HEIGHT * tangent)
+    sideways = np.abs(points @ right) / (_FILLED_WIDTH * tangent * width / height)
+    distance = float((np.maximum(upright, sideways) + points @ camera.direction).max())
+    plotter.camera.position = tuple(camera.direction * distance)
+    plotter.camera.focal_point = (0.0, 0.0, 0.0)
+    plotter.camera.up = tuple(camera.up)
+    plotter.camera.view_angle = _VIEW_ANGLE
+    plotter.camera.SetWindowCenter(_SHIFT_LEFT, _SHIFT_DOWN)
+    plotter.reset_camera_clipping_range()
+
+
+def _add_shadows(plotter: Any, frame: Frame) -> None:
+    """Darken the gaps between spheres (ambient occlusion), which gives depth to a bed."""
+    radii = frame.columns["radius"]
+    if len(radii):
+        typical = float(np.median(radii))
+        plotter.enable_ssao(
+            radius=_SHADOW_RADIUS * typical, bias=0.1 * typical, kernel_size=_SHADOW_SAMPLES, blur=True
+        )
+
+
+def _downsampled(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return the picture in its final size; averaging the supersampled pixels smooths all edges."""
+    from PIL import Image
+
+    return np.asarray(Image.fromarray(image[:, :, :3]).resize(size, Image.Resampling.BOX))

@@ -1,0 +1,1 @@
+"""Snapshots: particles, walls, contacts and fields at one time, as VTKHDF time series and in other formats."""

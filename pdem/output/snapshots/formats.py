@@ -1,0 +1,145 @@
+"""Formats of snapshots, by name: their writers and the names of their files.
+
+A new format is a file with two writers and an entry here. Pictures and comparisons read VTKHDF.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pdem.output.snapshots.contact_snapshots import CONTACT_FILE, ContactSnapshots
+from pdem.output.snapshots.growing_snapshots import last_snapshot
+from pdem.output.snapshots.snapshot_files import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.containers.global_order import Rows
+
+    Columns = Mapping[str, NDArray[Any]]
+
+
+class SnapshotFile(Protocol):
+    """A file to which a run adds snapshots.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    commit_every : float
+        Snapshots within so many seconds after one that viewers see may wait for the next.
+    """
+
+    path: Path
+    commit_every: float
+
+    @property
+    def conflict(self) -> bool:
+        """Whether there is a whole file that holds other columns, and cannot be continued; changes nothing."""
+        ...
+
+    def open(self) -> None:
+        """Cut an existing file back to the step to continue from, if there is one."""
+        ...
+
+    def flush(self) -> None:
+        """Make all snapshots visible. Collective."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+class RowWriter(SnapshotFile, Protocol):
+    """A file of particles or contacts, see `pdem.output.snapshots.snapshot_files.ParticleSnapshots`."""
+
+    def write(self, time: float, step: int, columns: Columns, rows: Rows | None = None) -> None:
+        """Append the rows at `time` (s); those of this or a later step are replaced. Collective."""
+        ...
+
+
+class ParticleWriter(RowWriter, Protocol):
+    """A file of particles that may have small tables besides."""
+
+    def write(
+        self,
+        time: float,
+        step: int,
+        columns: Columns,
+        rows: Rows | None = None,
+        tables: Columns | None = None,
+    ) -> None:
+        """Append the rows at `time` (s), and tables by name; those of this or a later step are replaced. Collective."""
+        ...
+
+
+class WallWriter(SnapshotFile, Protocol):
+    """A file of walls, see `pdem.output.snapshots.snapshot_files.WallSnapshots`."""
+
+    def write(
+        self,
+        time: float,
+        step: int,
+        vertices: NDArray[np.float64],
+        loads: Columns,
+        vertex_columns: Columns | None = None,
+        facet_columns: Columns | None = None,
+    ) -> None:
+        """Append the walls at `time` (s); snapshots of this or a later step are replaced."""
+        ...
+
+
+@dataclass(frozen=True)
+class SnapshotFormat:
+    """A file format of snapshots.
+
+    Attributes
+    ----------
+    particle_file, wall_file, cluster_file, contact_file : str
+        Names of its files in an output folder.
+    particles, walls, contacts : callable
+        Make the writers, with the arguments of `ParticleSnapshots`, `WallSnapshots` and `ContactSnapshots`.
+    last_snapshot : callable
+        Returns step and time [s] of the last snapshot in a file, None if there is none.
+    """
+
+    particle_file: str
+    wall_file: str
+    cluster_file: str
+    contact_file: str
+    particles: Callable[..., ParticleWriter]
+    walls: Callable[..., WallWriter]
+    contacts: Callable[..., RowWriter]
+    last_snapshot: Callable[[Path], tuple[int, float] | None]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of all files."""
+        return self.particle_file, self.wall_file, self.cluster_file, self.contact_file
+
+
+CLUSTER_FILE = "clusters.vtkhdf"
+"""Name of the snapshots of rigid clusters as bodies; their members are among the particles."""
+
+FORMATS = {
+    "vtkhdf": SnapshotFormat(
+        PARTICLE_FILE,
+        WALL_FILE,
+        CLUSTER_FILE,
+        CONTACT_FILE,
+        ParticleSnapshots,
+        WallSnapshots,
+        ContactSnapshots,
+        last_snapshot,
+    )
+}
+"""Formats by name."""
+
+WRITTEN_FORMAT = "vtkhdf"
+"""The format that runs write."""

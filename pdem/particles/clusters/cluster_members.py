@@ -1,0 +1,77 @@
+"""From clusters at some places to their states and their members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.fields import FIELDS
+from pdem.particles.clusters.quaternions import conjugate, product, rotated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.particles.clusters.shapes import ClusterShape
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Table = dict[str, NDArray[Any]]
+
+
+def cluster_columns(
+    shapes: Sequence[ClusterShape], placed: Mapping[str, NDArray[Any]], density: Floats
+) -> Table:
+    """Return the columns of clusters (`pdem.containers.clusters.COLUMNS`) at some places.
+
+    Parameters
+    ----------
+    shapes : sequence of ClusterShape
+        Of the case, in its order.
+    placed : mapping of ndarray
+        Of each cluster ``id`` of its first member, ``shape``, ``radius``, how far it reaches [m], ``position`` of its
+        centre of mass, ``velocity``, ``angular_velocity``, ``material``, and ``orientation`` from how the shape is
+        drawn.
+    density : (M,) array
+        By material [kg/m^3].
+    """
+    shape, material = placed["shape"], placed["material"]
+    reach, frame = np.array([one.reach for one in shapes]), np.array([one.frame for one in shapes])
+    scale = placed["radius"] / reach[shape]
+    orientation = product(placed["orientation"], frame[shape])
+    orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
+    square = scale * scale
+    moments = np.array([one.moments for one in shapes])[shape]
+    moments *= (density[material] * (square * square * scale))[:, None]
+    momentum = rotated(orientation, moments * rotated(conjugate(orientation), placed["angular_velocity"]))
+    return {
+        "number": placed["id"] + 1, "image": np.zeros((len(scale), 3), np.int32), "position": placed["position"],
+        "velocity": placed["velocity"], "orientation": orientation, "angular_momentum": momentum,
+        "shape": shape.astype(np.int32), "scale": scale, "material": material.astype(np.int32),
+    }  # fmt: skip
+
+
+def member_columns(shapes: Sequence[ClusterShape], clusters: Mapping[str, NDArray[Any]]) -> Table:
+    """Return the columns of the members of clusters, one cluster after the other; they are still without places.
+
+    What a cluster has in ``liquid`` is divided among its members by their surfaces.
+    """
+    sizes = np.array([len(one.radius) for one in shapes], np.int64)
+    first = np.cumsum(sizes) - sizes
+    shape = np.asarray(clusters["shape"], np.int64)
+    of_cluster = np.repeat(np.arange(len(shape)), sizes[shape])
+    sphere = np.arange(len(of_cluster)) - np.repeat(np.cumsum(sizes[shape]) - sizes[shape], sizes[shape])
+    radius = np.concatenate([np.zeros(0), *(one.radius for one in shapes)])
+    columns = {name: field.allocate(len(of_cluster)) for name, field in FIELDS.items()}
+    columns["id"][:] = clusters["number"][of_cluster] - 1 + sphere
+    columns["cluster"][:] = clusters["number"][of_cluster]
+    columns["material"][:] = clusters["material"][of_cluster]
+    columns["radius"][:] = clusters["scale"][of_cluster] * radius[first[shape[of_cluster]] + sphere]
+    columns["position"][:] = clusters["position"][of_cluster]
+    if "liquid" in clusters:
+        surface = columns["radius"] ** 2
+        whole = np.bincount(of_cluster, surface, len(shape))
+        columns["liquid"][:] = clusters["liquid"][of_cluster] * surface / whole[of_cluster]
+    return columns

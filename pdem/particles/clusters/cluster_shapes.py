@@ -1,0 +1,98 @@
+"""What is to be known of a shape made of spheres: its mass properties by several rules, its pieces."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers.meshes.solid import Solid
+from pdem.containers.principal_axes import principal_axes
+from pdem.numerics.components import components
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.sphere_lists import SphereList
+
+    Floats = NDArray[np.float64]
+
+MANY = 100
+"""Spheres of a shape above which contacts cost more than the shape is worth."""
+
+CONTRADICTION = 0.01
+"""Relative difference of volume or a principal moment above which a file contradicts its spheres."""
+
+
+def sum_of_spheres(centre: Floats, radius: Floats) -> Solid:
+    """Return volume, centre and inertia of spheres (n, 3), (n,) [m]; overlaps count as often as they are covered."""
+    volume = 4.0 / 3.0 * math.pi * radius**3
+    total = float(volume.sum())
+    middle = volume @ centre / total
+    away = centre - middle
+    second = (volume[:, None] * away).T @ away
+    own = float(0.4 * (volume * radius**2).sum())
+    return Solid(total, middle, (own + np.trace(second)) * np.eye(3) - second)
+
+
+def solid_of_list(spheres: SphereList) -> Solid | None:
+    """Return what a file says of its shape, None if it says nothing."""
+    if spheres.volume is None or spheres.inertia_per_mass is None:
+        return None
+    return Solid(spheres.volume, np.zeros(3), spheres.volume * np.diag(spheres.inertia_per_mass))
+
+
+def scaled(spheres: SphereList, factor: float) -> SphereList:
+    """Return the spheres in other units: m for a `factor` of m per unit."""
+    volume, inertia = spheres.volume, spheres.inertia_per_mass
+    return spheres._replace(
+        centre=factor * spheres.centre, radius=factor * spheres.radius,
+        volume=None if volume is None else factor**3 * volume,
+        inertia_per_mass=None if inertia is None else factor**2 * inertia,
+    )  # fmt: skip
+
+
+def pieces_of(centre: Floats, radius: Floats) -> int:
+    """Return into how many pieces that do not touch a shape falls."""
+    apart = np.linalg.norm(centre[:, None] - centre, axis=2)
+    first, second = np.nonzero(apart <= (1.0 + 1e-12) * (radius[:, None] + radius))
+    return int(components(first, second, len(radius)).max(initial=-1)) + 1
+
+
+def hidden_in(centre: Floats, radius: Floats) -> NDArray[np.int64]:
+    """Return which spheres are wholly inside another one: of some that are the same all but the first."""
+    apart = np.linalg.norm(centre[:, None] - centre, axis=2)
+    inside = apart + radius[:, None] <= radius * (1.0 + 1e-12)
+    both = inside & inside.T
+    return np.flatnonzero((inside & ~both).any(axis=1) | np.tril(both, -1).any(axis=1))
+
+
+def shape_warnings(centre: Floats, radius: Floats, rules: Mapping[str, Solid]) -> Iterator[str]:
+    """Yield what is doubtful about a shape, with mass properties by rule."""
+    pieces, hidden = pieces_of(centre, radius), hidden_in(centre, radius)
+    if pieces > 1:
+        yield f"the shape is in {pieces} pieces that do not touch: add spheres between them, or make them larger"
+    if len(hidden):
+        yield f"{len(hidden)} spheres are inside others (sphere {hidden[0] + 1}) and change nothing: leave them out"
+    if len(radius) > MANY:
+        yield f"{len(radius)} spheres make many contacts: {MANY} or fewer have nearly any shape"
+    for rule, where in (("file", "in the file"), ("given", "as given")):
+        for name, share in differences(rules[rule], rules["union"]) if rule in rules else ():
+            if abs(share) > CONTRADICTION:
+                yield (
+                    f"{name} {where} differs by {100.0 * share:+.2g} % from that of the union of its spheres: decide "
+                    "which counts"
+                )
+
+
+def differences(one: Solid, other: Solid) -> Iterator[tuple[str, float]]:
+    """Yield by how much volume, centre and moments over mass of a solid differ from those of another, relatively."""
+    yield "the volume", one.volume / other.volume - 1.0
+    away = float(np.linalg.norm(one.centre - other.centre))
+    yield "the centre of mass, over the size,", away / other.volume ** (1.0 / 3.0)
+    own, same = (np.sort(principal_axes(solid.inertia)[0]) / solid.volume for solid in (one, other))
+    for number, share in enumerate((own / same - 1.0).tolist()):
+        yield f"the {('smallest', 'middle', 'largest')[number]} moment over mass", share

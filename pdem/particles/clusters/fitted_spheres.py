@@ -1,0 +1,207 @@
+"""Overlapping spheres that fill a closed mesh: a rigid cluster of that shape.
+
+Points of a grid inside the mesh are candidates, each with the largest sphere about it that stays inside. One after the
+other that sphere is taken which covers most of what no other covers yet. Spheres that stay inside leave edges and
+corners empty; all radii are enlarged by one and the same length, so that the union has the volume of the mesh. Spheres
+are added until the inertia agrees as well.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import root_scalar
+from scipy.spatial import cKDTree
+
+from pdem.containers.meshes.closed_surfaces import inside_closed_pieces
+from pdem.containers.meshes.mesh_splitting import triangle_fans
+from pdem.containers.meshes.solid import Solid, solid_of
+from pdem.containers.sphere_union import union_of_spheres
+from pdem.foundation.errors import InputError, MeshError
+from pdem.numerics.kernels import kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.meshes.mesh import Mesh
+
+    Floats = NDArray[np.float64]
+
+_POINTS = 20_000
+"""Of the grid inside the mesh, about."""
+
+_SAMPLES = 0.5
+"""Distance of points on the surface from which the distance of a point is measured, in steps of the grid."""
+
+
+class FittedSpheres(NamedTuple):
+    """Spheres that fill a mesh.
+
+    Attributes
+    ----------
+    centre : (n, 3) array
+        [m].
+    radius : (n,) array
+        [m].
+    inertia_error : float
+        Largest difference of a component of both tensors of inertia, each about its own centre of mass, over the
+        largest component.
+    gap : float
+        Largest distance of the surface of the mesh from that of the union [m].
+    """
+
+    centre: Floats
+    radius: Floats
+    inertia_error: float
+    gap: float
+
+
+def fit_spheres(mesh: Mesh, most: int, error: float) -> FittedSpheres:
+    """Return spheres whose union has the volume of a closed mesh, and nearly its inertia.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Closed, of one piece.
+    most : int
+        Most spheres.
+    error : float
+        Of the inertia, at which no more spheres are added; 0 for as many as allowed.
+
+    Raises
+    ------
+    InputError
+        If `most` is not positive.
+    MeshError
+        If the mesh is not closed.
+    """
+    if most < 1:
+        raise InputError(f"{most} spheres cannot fill a mesh; allow at least 1")
+    inside = _inside(mesh)
+    chosen: list[int] = []
+    more = 0.0
+    for row in _by_gain(inside):
+        chosen.append(row)
+        more, found = _enlarged(inside, inside.centre[chosen], inside.room[chosen], more)
+        if found.inertia_error <= error or len(chosen) == most:
+            break
+    return found
+
+
+class _Inside(NamedTuple):
+    """What a mesh encloses: the solid, points on its surface, and points of a grid inside.
+
+    Attributes
+    ----------
+    solid : Solid
+        Volume, centre and inertia.
+    samples : (m, 3) array
+        Points on the surface [m].
+    step : float
+        Of the grid [m].
+    cells : (n, 3) int64 array
+        Places in the grid.
+    centre : (n, 3) array
+        The same in m.
+    room : (n,) array
+        Distances from the surface [m].
+    """
+
+    solid: Solid
+    samples: Floats
+    step: float
+    cells: NDArray[np.int64]
+    centre: Floats
+    room: Floats
+
+
+def _inside(mesh: Mesh) -> _Inside:
+    solid = solid_of(mesh)
+    step = (solid.volume / _POINTS) ** (1.0 / 3.0)
+    lower, upper = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    counts = np.maximum(np.round((upper - lower) / step).astype(np.int64), 1)
+    shift = 0.5 * (
+        (upper - lower) - (counts - 1) * step
+    )  # the same space left at both sides: symmetry is kept
+    axes = (np.arange(count) for count in counts)
+    cells = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    points = lower + shift + step * cells
+    inside = np.logical_or.reduce(list(inside_closed_pieces(points, mesh).values()))
+    if not inside.any():
+        raise MeshError("the mesh is too thin to be filled with spheres; give them")
+    samples = _samples(mesh, _SAMPLES * step)
+    room: Floats = cKDTree(samples).query(points[inside])[0]
+    return _Inside(solid, samples, step, cells[inside], points[inside], room)
+
+
+def _samples(mesh: Mesh, spacing: float) -> Floats:
+    """Return points on a surface that are about so far apart."""
+    triangles, _ = triangle_fans(mesh.facet_start, mesh.facet_vertices)
+    corners = mesh.vertices[triangles]
+    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    parts = np.maximum(np.ceil(sides / spacing).astype(np.int64), 1)
+    found = []
+    for count in np.unique(parts):
+        i, j = np.nonzero(np.add.outer(np.arange(count + 1), np.arange(count + 1)) <= count)
+        weights = np.column_stack((i, j, count - i - j)) / count
+        found.append(np.einsum("pk,tkx->tpx", weights, corners[parts == count]).reshape(-1, 3))
+    return np.concatenate(found)
+
+
+def _by_gain(inside: _Inside) -> Iterator[int]:
+    """Yield candidates in the order of what they add to those before.
+
+    What a candidate adds becomes less as others come, never more: it is counted anew only when it is first in the
+    queue.
+    """
+    cells, reach = inside.cells, inside.room / inside.step
+    free = np.zeros(cells.max(axis=0) + 1, np.int64)
+    free[tuple(cells.T)] = 1
+    # a sphere has no more points of a grid than one that is larger by half the diagonal of a cell has volume
+    queue = [(-4.19 * (r + 0.87) ** 3, row) for row, r in enumerate(reach.tolist())]
+    heapq.heapify(queue)
+    while queue:
+        _, row = heapq.heappop(queue)
+        gain = _count(free, cells[row], reach[row], False)
+        if queue and -gain > queue[0][0]:
+            heapq.heappush(queue, (-gain, row))
+        elif gain:
+            _count(free, cells[row], reach[row], True)
+            yield row
+
+
+@kernel
+def _count(free: NDArray[np.int64], cell: NDArray[np.int64], reach: float, clear: bool) -> int:
+    """Return how many marked cells are within reach of one, in steps of the grid; with `clear` unmark them."""
+    found = 0
+    width = int(reach)
+    for i in range(max(cell[0] - width, 0), min(cell[0] + width + 1, free.shape[0])):
+        for j in range(max(cell[1] - width, 0), min(cell[1] + width + 1, free.shape[1])):
+            for k in range(max(cell[2] - width, 0), min(cell[2] + width + 1, free.shape[2])):
+                away = (i - cell[0]) ** 2 + (j - cell[1]) ** 2 + (k - cell[2]) ** 2
+                if away <= reach * reach:
+                    found += free[i, j, k]
+                    if clear:
+                        free[i, j, k] = 0
+    return found
+
+
+def _enlarged(inside: _Inside, centre: Floats, radius: Floats, before: float) -> tuple[float, FittedSpheres]:
+    """Return by how much spheres are enlarged to the volume of the solid [m], and the spheres; `before` is a guess."""
+    solid = inside.solid
+    size = solid.volume ** (1.0 / 3.0)
+
+    def excess(more: float) -> float:
+        return union_of_spheres(centre, radius + more).volume / solid.volume - 1.0
+
+    more = root_scalar(excess, x0=before, x1=before + 0.01 * size, xtol=1e-13 * size).root
+    union = union_of_spheres(centre, radius + more)
+    error = np.abs(union.inertia - solid.inertia).max() / np.abs(solid.inertia).max()
+    outside = np.full(len(inside.samples), np.inf)
+    for place, r in zip(centre, radius + more, strict=True):
+        np.minimum(outside, np.linalg.norm(inside.samples - place, axis=1) - r, out=outside)
+    return float(more), FittedSpheres(centre, radius + more, float(error), float(np.abs(outside).max()))

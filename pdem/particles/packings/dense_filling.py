@@ -1,0 +1,263 @@
+"""Dense packings for ``fill`` groups: up to random close packing or a pressure, in any region, between walls.
+
+Particles begin at random places, overlapping, and are pushed apart until none overlaps
+(`pdem.particles.packings.soft_spheres`): below the fraction at which they jam that is possible, above forces balance
+before (O'Hern, Silbert, Liu, Nagel, Phys. Rev. E 68 (2003) 011306: 0.639 for many equal spheres). A fill without a
+number of particles is filled until it jams: it begins with more than fit, and loses some until overlaps vanish. From
+there `pdem.particles.packings.pressing` goes to a pressure.
+
+The first rank makes all packed groups together, so that they are the same on any number of ranks.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from pdem.containers.exchange import Alone
+from pdem.containers.global_order import part_of
+from pdem.containers.group import on_first_rank
+from pdem.foundation.errors import CaseError
+from pdem.foundation.terminal import ERRORS
+from pdem.particles.filling import PlacedGroup
+from pdem.particles.packings import soft_spheres
+from pdem.particles.packings.packing_report import packing_report
+from pdem.particles.packings.packing_task import Task
+from pdem.particles.packings.pressing import pressed, require_reasonable
+from pdem.particles.random_filling import PROGRESS_AFTER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import Exchange
+    from pdem.particles.filling import FillGroup, FillRequest, Surroundings
+    from pdem.particles.packings.packing_task import Packing, Places
+
+    Floats = NDArray[np.float64]
+
+GROWTH = (0.6, 0.7, 0.8, 0.9)
+"""Shares of their size at which particles are relaxed for a while first, so that none is pushed through a wall."""
+
+GROWTH_STEPS = 150
+
+FIRST_FRACTION = {2: 0.87, 3: 0.67}
+"""Of a fill that is filled until it jams, at the begin."""
+
+ADDED = 1.05
+"""By which factor such a fill grows while it does not jam."""
+
+LOST = 1.2
+"""How many particles such a fill loses, over the excess by which it is denser than jammed: some leave a hole."""
+
+MOST_ROUNDS = 60
+"""How often such a fill may lose particles."""
+
+RETURNS = 8
+"""How often particles that were pushed out of a container are put back."""
+
+
+def pack(task: Task, counts: Sequence[int | None], bar: Any) -> tuple[list[Floats], Packing, float]:
+    """Return how far the particles of each group reach, the packing, and the factor by which a pressed one has grown.
+
+    A single group without a count jams, and is pressed if it has a pressure.
+    """
+    chosen = [_first_count(task, k) if one is None else one for k, one in enumerate(counts)]
+    reach = [task.reaches(group, count) for group, count in enumerate(chosen)]
+    require_reasonable(task, reach[0])
+    places = task.seeds(0, 0, reach[0])
+    for group, one in enumerate(reach[1:], 1):
+        places = places.joined(task.seeds(group, 0, one))
+    found = _kept_inside(task, reach, _relaxed(task, reach, places, bar), bar)
+    factor = 1.0
+    if list(counts) == [None]:
+        reach[0], found = _until_jammed(task, reach[0], found, bar)
+        if not len(reach[0]):
+            raise CaseError(f"{task.requests[0].where}: no particle fits into the region; enlarge it")
+        if task.requests[0].forces is not None:
+            reach[0], found, factor = pressed(task, reach[0], found, bar)
+    _require_inside(task, reach, found)
+    return reach, found, factor
+
+
+def _relaxed(task: Task, reach: list[Floats], places: Places, bar: Any) -> Packing:
+    """Push particles apart that begin anywhere; they grow first, if there are walls that they must not pass."""
+    for share in GROWTH if len(task.corners) else ():
+        places = task.relax(places, reach, bar, scale=share, most=GROWTH_STEPS).places
+    return task.relax(places, reach, bar)
+
+
+def _kept_inside(task: Task, reach: list[Floats], found: Packing, bar: Any) -> Packing:
+    """Put particles that were pushed out of a container back into it, at other random places."""
+    ends = np.cumsum([0, *map(len, reach)])
+    for turned in range(1, RETURNS + 1):
+        outside = task.outside(reach, found.places)
+        if not len(outside):
+            break
+        places = found.places
+        for row in outside.tolist():
+            group = int(np.searchsorted(ends, row, side="right")) - 1
+            number = row - int(ends[group])
+            seed = task.seeds(group, number, reach[group][number : number + 1], turned)
+            places.position[row], places.turn[row] = seed.position[0], seed.turn[0]
+        found = _relaxed(task, reach, places, bar)
+    return found
+
+
+def _require_inside(task: Task, reach: list[Floats], found: Packing) -> None:
+    outside = task.outside(reach, found.places)
+    if len(outside):
+        raise CaseError(
+            f"{task.requests[0].where}: {len(outside)} particles were pushed through the walls of the container; "
+            "ask for fewer, or close gaps that are nearly as wide as particles"
+        )
+
+
+def _until_jammed(task: Task, reach: Floats, found: Packing, bar: Any) -> tuple[Floats, Packing]:
+    """Add particles until they jam, then take some away until they just do not."""
+    for _ in range(MOST_ROUNDS):
+        if found.reason != soft_spheres.DONE:
+            break
+        more = task.reaches(0, int(len(reach) * ADDED) + 1)
+        seeds = task.seeds(0, len(reach), more[len(reach) :])
+        reach, found = more, task.relax(found.places.joined(seeds), [more], bar)
+        found = _kept_inside(task, [reach], found, bar)
+    for _ in range(MOST_ROUNDS):
+        if found.reason == soft_spheres.DONE:
+            break
+        excess = LOST * task.domain.dimension * found.overlap * len(reach)
+        reach = reach[: len(reach) - max(int(excess), 1)]
+        found = task.relax(found.places.of(slice(len(reach))), [reach], bar)
+    return reach, found
+
+
+def _first_count(task: Task, group: int) -> int:
+    """Return more particles than fit into the region of a fill."""
+    each = float(task.volumes(group, task.reaches(group, 4096)).mean())
+    return int(FIRST_FRACTION[task.domain.dimension] * task.room() / each) + 1
+
+
+def pack_together(
+    groups: Sequence[FillGroup],
+    placed: Sequence[PlacedGroup],
+    surroundings: Surroundings,
+    *,
+    progress: bool = False,
+    over: Exchange | None = None,
+) -> None:
+    """Place the particles of all packed fills whose numbers are known, mixed where regions are the same. Collective.
+
+    Parameters
+    ----------
+    groups : sequence of FillGroup
+        Of each group to be placed this rank's part, whose positions are written.
+    placed : sequence of PlacedGroup
+        Parts of groups that are placed already, and stay where they are.
+    surroundings : Surroundings
+        The domain and the walls.
+    progress : bool
+        Say on the standard error of rank 0 what has come out, and show the progress if it takes some seconds.
+    over : Exchange, optional
+        The ranks; this process alone unless given.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if the particles jam before they have room.
+    """
+    over = Alone() if over is None else over
+    counts = over.add(np.array([len(one.radius) for one in groups], np.int64)).tolist()
+    if not any(counts):
+        return
+    begins = [over.before(len(one.radius)) for one in groups]
+    asked = [
+        (one.request, one.first_id - begin, count)
+        for one, begin, count in zip(groups, begins, counts, strict=True)
+    ]
+    _, places = _packed(asked, placed, surroundings, progress, over)
+    ends = np.cumsum([0, *counts]).tolist()
+    for one, begin, end in zip(groups, begins, ends[:-1], strict=True):
+        rows = slice(end + begin, end + begin + len(one.radius))
+        one.position, one.orientation = places.position[rows].copy(), places.turn[rows].copy()
+
+
+def pack_until_jammed(
+    request: FillRequest,
+    first_id: int,
+    placed: Sequence[PlacedGroup],
+    surroundings: Surroundings,
+    *,
+    progress: bool = False,
+    over: Exchange | None = None,
+) -> PlacedGroup:
+    """Return this rank's part of a group with as many particles as its region holds, jammed or pressed. Collective.
+
+    Parameters are those of `pack_together`; `first_id` is that of the whole group.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if nothing fits, or the pressure cannot be had.
+    """
+    over = Alone() if over is None else over
+    (reach,), places = _packed([(request, first_id, None)], placed, surroundings, progress, over)
+    begin, end = part_of(len(reach), over.rank, over.size)
+    rows = slice(begin, end)
+    return PlacedGroup(
+        first_id + begin, reach[rows].copy(), places.position[rows].copy(), shape=request.shape,
+        orientation=places.turn[rows].copy(),
+    )  # fmt: skip
+
+
+def _packed(
+    asked: Sequence[tuple[FillRequest, int, int | None]],
+    placed: Sequence[PlacedGroup],
+    surroundings: Surroundings,
+    progress: bool,
+    over: Exchange,
+) -> tuple[list[Floats], Places]:
+    """Return how far particles of whole groups reach, and their places: of requests, first ids, and known numbers."""
+    obstacles = over.collect(
+        {
+            "position": np.concatenate([np.zeros((0, 3)), *(one.position for one in placed)]),
+            "radius": np.concatenate([np.zeros(0), *(one.radius for one in placed)]),
+        }
+    )
+
+    def work() -> tuple[list[Floats], Places]:
+        assert obstacles is not None
+        requests, first_ids, counts = map(list, zip(*asked, strict=True))
+        task, begin = Task(requests, first_ids, obstacles, surroundings), time.perf_counter()
+        with tqdm(
+            desc="packing particles",
+            delay=PROGRESS_AFTER,
+            disable=not progress,
+            leave=False,
+            unit=" steps",
+            file=ERRORS,
+        ) as bar:
+            reach, found, factor = pack(task, counts, bar)
+        _require_room(task, reach, found)
+        if progress:
+            took = f" in {time.perf_counter() - begin:.1f} s, {task.steps} steps"
+            ERRORS.line(f"pdem: {packing_report(task, reach, found, factor)}{took}")
+        return reach, found.places
+
+    return on_first_rank(over, work)
+
+
+def _require_room(task: Task, reach: Sequence[Floats], found: Packing) -> None:
+    """Refuse a packing with overlaps that nobody has asked for."""
+    if found.reason == soft_spheres.DONE or task.requests[0].forces is not None:
+        return
+    number, fraction = sum(map(len, reach)), task.fraction(reach)
+    fits = fraction * (1.0 - task.domain.dimension * found.overlap)
+    raise CaseError(
+        f"{task.requests[0].where}: {number} particles fill {fraction:.4g} of the region, and they jam at about "
+        f"{fits:.3g}; ask for fewer, enlarge the region, or leave count, volume_fraction and mass out: then it is "
+        "filled until it jams"
+    )

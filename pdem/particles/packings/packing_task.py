@@ -1,0 +1,400 @@
+"""What a packing starts from and relaxes: particles of groups, regions, walls and other particles, on one rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.detection.find_pairs import find_pairs
+from pdem.foundation.errors import CaseError
+from pdem.numerics.random import keyed_vectors
+from pdem.particles import regions
+from pdem.particles.clearance import near_triangles, triangle_distance
+from pdem.particles.filling import particle_volumes, reaches
+from pdem.particles.packings import soft_spheres
+from pdem.particles.packings.soft_contacts import (
+    BALL,
+    BOX,
+    CYLINDER,
+    MEAN,
+    MIXING,
+    REGION_NUMBERS,
+    STATE,
+    TIME_STEP,
+    VIRIAL,
+    Crowd,
+    Lists,
+)
+from pdem.particles.particle_spheres import SINGLE, ParticleShapes, SphereGroups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.particles.filling import FillRequest, Surroundings
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+MARGIN = 3e-6
+"""By which share radii are larger while spheres are pushed apart, so that they do not overlap in the end."""
+
+SMALL = 1e-6
+"""Overlap over the diameter that counts as none."""
+
+BALANCED = 2e-4
+"""Mean square of the sum of the forces on a particle, over that of a contact, at which forces are balanced."""
+
+MOST_STEPS = 40_000
+"""Steps in one relaxation; a packing at the border of jamming takes some thousands."""
+
+SKIN = 0.12
+"""How far a sphere may move before lists are made anew, over its radius."""
+
+LARGEST_STEP = 0.1
+"""Largest way in a step, over the radius."""
+
+_PLACE_STREAM, _ATTEMPTS, _FREE = 48, 400, 0.5
+
+
+@dataclass
+class Places:
+    """Where particles are.
+
+    Attributes
+    ----------
+    position : (n, 3) array
+        In m.
+    turn : (n, 4) array
+        Unit quaternions from how the shapes are drawn, w first.
+    """
+
+    position: Floats
+    turn: Floats
+
+    def of(self, rows: Any) -> Places:
+        """Return those of some particles."""
+        return Places(self.position[rows], self.turn[rows])
+
+    def joined(self, others: Places) -> Places:
+        """Return them with others behind."""
+        return Places(
+            np.concatenate((self.position, others.position)), np.concatenate((self.turn, others.turn))
+        )
+
+
+@dataclass
+class Packing:
+    """What has come out.
+
+    Attributes
+    ----------
+    places : Places
+        Of all particles.
+    overlap : float
+        Mean overlap over the diameter of the contacts that are left; 0 if none is.
+    virial : float
+        Sum of forces times branches [m^2], with the stiffness of `Law` as unit.
+    reason : int
+        Why steps ended.
+    """
+
+    places: Places
+    overlap: float
+    virial: float
+    reason: int
+
+
+@dataclass(frozen=True)
+class Law:
+    """Forces of contacts while a packing is pressed.
+
+    Attributes
+    ----------
+    depth : float
+        Overlap at which a contact has the stiffness 1 in the mean [m].
+    bent : bool
+        Whether forces grow with the power 1.5 of the overlap; else they are straight.
+    size : float
+        Effective radius at which the stiffness is 1 [m], where it grows with the root; 0 where it is the same for all.
+    hardness : (t,) array
+        Of the triangles of walls over that of particles.
+    small, balanced : float
+        See `pdem.particles.packings.soft_spheres.relax`.
+    """
+
+    depth: float
+    bent: bool
+    size: float
+    hardness: Floats
+    small: float
+    balanced: float
+
+
+class Task:
+    """All groups that are packed together, on the first rank.
+
+    Parameters
+    ----------
+    requests : sequence of FillRequest
+        Of each group.
+    first_ids : sequence of int
+        Of each group.
+    obstacles : mapping of arrays
+        ``position`` and ``radius`` of particles that rest.
+    surroundings : Surroundings
+        The domain and the walls.
+
+    Attributes
+    ----------
+    steps : int
+        Taken so far.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[FillRequest],
+        first_ids: Sequence[int],
+        obstacles: dict[str, NDArray[Any]],
+        surroundings: Surroundings,
+    ) -> None:
+        self.requests, self.first_ids, self.surroundings = requests, first_ids, surroundings
+        self.steps = 0
+        self.domain = surroundings.domain
+        self.obstacles = np.asarray(obstacles["position"]).reshape(-1, 3), np.asarray(obstacles["radius"])
+        self.kind, self.numbers, self.excluded = _rows_of_regions(requests, self.domain)
+        width = np.subtract(self.domain.upper, self.domain.lower)
+        self.period = np.where(self.domain.periodic, width, 0.0)
+        self.period[self.domain.dimension :] = 0.0
+        avoids = any(one.fill.avoid_walls for one in requests)
+        self.corners, self.facets = (
+            surroundings.corners() if avoids else (np.zeros((0, 3, 3)), np.zeros(0, np.int64))
+        )
+        kinds = list({one.shape: None for one in requests if one.shape is not None})
+        self._shapes = ParticleShapes(kinds)
+        self._shape = [SINGLE if one.shape is None else kinds.index(one.shape) for one in requests]
+        self.clustered = bool(kinds)
+
+    def reaches(self, group: int, count: int) -> Floats:
+        """Return how far the first particles of a group reach (n,) [m]: the radii of spheres."""
+        return reaches(self.requests[group], self.first_ids[group], count)
+
+    def volumes(self, group: int, reach: Floats) -> Floats:
+        """Return the volumes of particles of a group by how far they reach (n,) [m^3], in 2D areas [m^2]."""
+        request = self.requests[group]
+        return particle_volumes(request, reach / request.reach, self.domain.dimension)
+
+    def room(self) -> float:
+        """Return the volume of the regions of all groups [m^3], in 2D the area [m^2]."""
+        rooms = {
+            f"{one.region} {one.fill.connected_to}": self.surroundings.room(one) for one in self.requests
+        }
+        return float(sum(rooms.values()))
+
+    def fraction(self, reach: Sequence[Floats]) -> float:
+        """Return the volume fraction of all groups in their regions, in 2D that of the area."""
+        solid = [self.volumes(group, one).sum() for group, one in enumerate(reach)]
+        return float(sum(solid) / self.room())
+
+    def seeds(self, group: int, begin: int, reach: Floats, turned: int = 0) -> Places:
+        """Return random places of particles of a group, from the one numbered `begin` on.
+
+        They are in their region, and off walls by half of their size. `turned` is another number for each attempt to
+        find places for the same particles.
+        """
+        request, count = self.requests[group], len(reach)
+        lower, upper = regions.bounds(request.region)
+        ids = self.first_ids[group] + begin + np.arange(count)
+        found, left = Places(np.zeros((count, 3)), request.oriented(ids)), np.arange(count)
+        for attempt in range(turned * _ATTEMPTS, (turned + 1) * _ATTEMPTS):
+            uniform = keyed_vectors(request.fill.seed, _PLACE_STREAM + 3 * attempt, ids[left])
+            places = lower + uniform * (upper - lower)
+            places[:, self.domain.dimension :] = 0.5 * (lower + upper)[self.domain.dimension :]
+            free = self.surroundings.free(
+                request, self._spheres(group, _FREE * reach[left], Places(places, found.turn[left]))
+            )
+            found.position[left[free]] = places[free]
+            left = left[~free]
+            if not len(left):
+                return found
+        raise CaseError(f"{request.where}: no room is free of walls in this region; enlarge it")
+
+    def _spheres(self, group: int, reach: Floats, places: Places) -> SphereGroups:
+        """Return the spheres of particles of a group."""
+        columns = {"position": places.position, "radius": reach}
+        if self._shape[group] != SINGLE:
+            columns["shape"] = np.full(len(reach), self._shape[group])
+            columns["orientation"] = places.turn
+        return self._shapes.spheres(columns)
+
+    def all_spheres(self, reach: Sequence[Floats], places: Places) -> SphereGroups:
+        """Return the spheres of all particles, one group after the other."""
+        counts = [len(one) for one in reach]
+        columns = {"position": places.position, "radius": np.concatenate(reach)}
+        if self.clustered:
+            columns["shape"], columns["orientation"] = np.repeat(self._shape, counts), places.turn
+        return self._shapes.spheres(columns)
+
+    def outside(self, reach: Sequence[Floats], places: Places) -> Indices:
+        """Return which particles are not in the container that they should be in."""
+        ends, found = np.cumsum([0, *map(len, reach)]), [np.zeros(0, np.int64)]
+        for group, request in enumerate(self.requests):
+            rows = slice(ends[group], ends[group + 1])
+            if request.fill.connected_to is not None and len(reach[group]):
+                inside = self.surroundings.connected(request, places.position[rows])
+                found.append(ends[group] + np.flatnonzero(~inside))
+        return np.concatenate(found)
+
+    def drawn_spheres(self, reach: Sequence[Floats]) -> SphereGroups:
+        """Return the spheres of all particles as they are drawn, about 0."""
+        count = sum(map(len, reach))
+        return self.all_spheres(
+            reach, Places(np.zeros((count, 3)), np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)))
+        )
+
+    def relax(
+        self,
+        places: Places,
+        reach: Sequence[Floats],
+        bar: Any,
+        *,
+        scale: float = 1.0,
+        most: int = MOST_STEPS,
+        law: Law | None = None,
+    ) -> Packing:
+        """Push particles apart, from places of all groups in a row; see `soft_spheres.relax`.
+
+        `scale` is the size of particles over their own.
+        """
+        enlarged = scale if law is not None else scale * (1.0 + MARGIN)
+        sizes = [enlarged * one for one in reach]
+        crowd, bodies, motion = self._at_rest(places, sizes, 1.0 if law is not None else 1.0 + MARGIN, law)
+        small, balanced = (SMALL, BALANCED) if law is None else (law.small, law.balanced)
+        steps, reason = 0, soft_spheres.MOVED
+        while reason == soft_spheres.MOVED and steps < most:
+            lists = self._lists(crowd, bodies, motion)
+            reason, taken = soft_spheres.relax(crowd, bodies, lists, motion, most - steps, small, balanced)
+            steps += taken
+            bar.update(taken)
+        self.steps += steps
+        state, done = motion.state, reason == soft_spheres.DONE
+        found = (
+            Places(motion.centre, motion.turn)
+            if self.clustered
+            else Places(motion.position[: len(places.position)].copy(), places.turn)
+        )
+        return Packing(found, 0.0 if done else float(state[MEAN]), float(state[VIRIAL]), reason)
+
+    def _at_rest(
+        self, places: Places, sizes: Sequence[Floats], obstacle: float, law: Law | None
+    ) -> tuple[Crowd, soft_spheres.Bodies, soft_spheres.Motion]:
+        """Return spheres and bodies as kernels take them, at rest."""
+        spheres = self.drawn_spheres(sizes)
+        number, reach = np.diff(spheres.begin), np.concatenate(sizes)
+        group = np.repeat(np.arange(len(sizes)), [len(one) for one in sizes])
+        unit = float(spheres.radius.min(initial=np.inf))
+        bodies = _bodies(spheres, reach, unit, clustered=self.clustered)
+        motion = self._motion(places, bodies, len(spheres.radius))
+        crowd = Crowd(
+            np.concatenate((spheres.radius, self.obstacles[1] * obstacle)), np.repeat(group, number),
+            self.kind, self.numbers, self.excluded, self.period,
+            np.divide(1.0, self.period, out=np.zeros(3), where=self.period > 0.0),
+            self.corners, np.zeros(0) if law is None else law.hardness,
+            1.0 / law.depth if law is not None and law.bent else 0.0, 0.0 if law is None else law.size,
+            self.domain.dimension,
+        )  # fmt: skip
+        return crowd, bodies, motion
+
+    def _motion(self, places: Places, bodies: soft_spheres.Bodies, count: int) -> soft_spheres.Motion:
+        """Return positions, velocities and forces of spheres and bodies at rest."""
+        state = np.zeros(STATE)
+        state[TIME_STEP], state[MIXING] = soft_spheres.FIRST, soft_spheres.TURNED
+        rows, several = len(bodies.mass), len(bodies.reach) > 0
+        velocity, force, none = np.zeros((rows, 3)), np.zeros((rows, 3)), np.zeros((0, 3))
+        inner = np.zeros((count, 3)) if several else places.position
+        motion = soft_spheres.Motion(
+            np.concatenate((inner, self.obstacles[0])), np.zeros((count, 3)) if several else force, velocity, force,
+            places.position.copy() if several else none, places.turn.copy() if several else np.zeros((0, 4)),
+            np.zeros((count, 3)) if several else none, np.zeros((count, 3)) if several else none, state,
+        )  # fmt: skip
+        soft_spheres.place_spheres(bodies, motion)
+        return motion
+
+    def _lists(self, crowd: Crowd, bodies: soft_spheres.Bodies, motion: soft_spheres.Motion) -> Lists:
+        """Return who may touch whom while none moves farther than its skin; spheres are wrapped into the domain."""
+        count, size, position = len(crowd.region), self.domain.dimension, motion.position
+        wrapped = regions.wrap_positions(position[:count], self.domain)
+        if len(bodies.reach):
+            motion.shift[:] += wrapped - position[:count]
+        position[:count] = wrapped
+        skin = SKIN * crowd.radius[:count]
+        reach = crowd.radius.copy()
+        reach[:count] += skin
+        pairs = find_pairs(
+            position[:, :size], reach, lower=self.domain.lower[:size], upper=self.domain.upper[:size],
+            periodic=self.domain.periodic[:size],
+        ).pairs  # fmt: skip
+        pairs = pairs[pairs[:, 0] < count]
+        if len(bodies.reach):
+            owner = np.repeat(np.arange(len(bodies.reach) + 1), [*np.diff(bodies.begin), len(reach) - count])
+            pairs = pairs[owner[pairs[:, 0]] != owner[pairs[:, 1]]]
+        first, second = np.ascontiguousarray(pairs.T)
+        sphere, triangle = self._near_walls(position[:count], reach[:count])
+        walls = np.searchsorted(sphere, np.arange(count + 1))
+        return Lists(first, second, walls, triangle, position[:count].copy(), skin)
+
+    def _near_walls(self, position: Floats, reach: Floats) -> tuple[Indices, Indices]:
+        """Return which spheres may touch which triangles, sorted."""
+        if not len(self.corners) or not len(reach):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        touched = []
+        for near, triangle in near_triangles(position, float(reach.max()), self.corners):
+            close = triangle_distance(position[near], self.corners[triangle]) <= reach[near]
+            touched.append((near[close], triangle[close]))
+        sphere, triangle = (
+            np.concatenate([np.zeros(0, np.int64), *(one[k] for one in touched)]) for k in (0, 1)
+        )
+        order = np.lexsort((triangle, sphere))
+        return sphere[order], triangle[order]
+
+
+def _bodies(spheres: SphereGroups, reach: Floats, unit: float, *, clustered: bool) -> soft_spheres.Bodies:
+    """Return what moves, of spheres as they are drawn about 0."""
+    if not clustered:
+        return soft_spheres.Bodies(
+            np.zeros(1, np.int64), np.zeros((0, 3)), np.zeros(0), (reach / unit) ** 2, LARGEST_STEP * reach
+        )
+    smallest = np.minimum.reduceat(spheres.radius, spheres.begin[:-1]) if len(reach) else reach
+    return soft_spheres.Bodies(
+        spheres.begin, spheres.centre, reach, np.repeat((reach / unit) ** 2, 2),
+        np.repeat(LARGEST_STEP * smallest, 2),
+    )  # fmt: skip
+
+
+def _rows_of_regions(
+    requests: Sequence[FillRequest], domain: regions.Domain
+) -> tuple[Indices, Floats, Indices]:
+    """Return kinds and numbers of regions and of those that are kept free, see `Crowd`."""
+    free = [(group, one) for group, request in enumerate(requests) for one in request.fill.exclude]
+    kinds = []
+    rows = np.zeros((len(requests) + len(free), REGION_NUMBERS))
+    for row, region in zip(rows, [*(one.region for one in requests), *(one for _, one in free)], strict=True):
+        kind, numbers = _row_of_region(region, domain)
+        kinds.append(kind)
+        row[: len(numbers)] = numbers
+    excluded = [(group, len(requests) + number) for number, (group, _) in enumerate(free)]
+    return np.array(kinds), rows, np.array(excluded, np.int64).reshape(-1, 2)
+
+
+def _row_of_region(region: Any, domain: regions.Domain) -> tuple[int, list[float]]:
+    free = regions.unbounded_axes(region, domain)
+    if region.shape == "box":
+        return BOX, [*region.lower, *region.upper, *(~free)]
+    if region.shape == "sphere":
+        return BALL, [*region.centre, region.radius]
+    axis = np.asarray(region.axis) / np.linalg.norm(region.axis)
+    ends = not np.any(free & (np.abs(axis) > 0.5))
+    return CYLINDER, [*region.centre, *axis, region.radius, 0.5 * region.length, float(ends)]

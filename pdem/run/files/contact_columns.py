@@ -1,0 +1,147 @@
+"""All contacts with their columns, as `output.snapshots.contact_snapshots` writes them and scripts get them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.law.contact_law import AGE
+from pdem.contact.law.elastic import elastic_energies, elastic_state
+from pdem.engine.acting_contacts import acting_contacts
+from pdem.engine.energy import LOST_TERMS, STORED_TERMS
+from pdem.engine.wall_output import measured_walls
+from pdem.output.checkpoints.history_columns import columns_of
+from pdem.output.contact_table import ContactTable
+from pdem.output.snapshots.contact_snapshots import AGE_OF_CONTACT, ENDS, LOST, STORED, contact_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.containers.global_order import Rows
+    from pdem.engine.acting_contacts import ActingContacts
+    from pdem.engine.protocol import Engine
+    from pdem.engine.system import System
+    from pdem.foundation.fields import Field
+    from pdem.output.snapshots.formats import RowWriter, SnapshotFormat
+    from pdem.output.storage import Attribute
+
+    Columns = dict[str, NDArray[Any]]
+
+HISTORY_PREFIX = "history_"
+"""What names of columns begin with that contacts remember."""
+
+
+def fields_of_contacts(system: System) -> tuple[Field, ...]:
+    """Return the columns that contacts of a system have."""
+    law = system.constants.law
+    return contact_fields(energies=law.has_ledger, ages=law.has(AGE.name))
+
+
+def contact_columns(system: System, *, remembered: bool = False) -> tuple[Columns, Rows]:
+    """Return the contacts that this rank counts, and how those of all ranks get into the order of ids. Collective.
+
+    They have the columns `pdem.output.snapshots.contact_snapshots.contact_fields` and ``ends``. Both are what
+    `pdem.output.snapshots.contact_snapshots.ContactSnapshots.write` takes; `contact_file_of` makes such a file.
+    """
+    contacts = acting_contacts(system)
+    mine = contacts.of_this_rank
+    histories = _histories(system)[:, contacts.counted]
+    columns = _geometry(system, mine)
+    materials = columns["first_material"], columns["second_material"]
+    columns |= _energies(system, mine, materials, histories)
+    if remembered:
+        named = columns_of([column.name for column in system.constants.law.history], histories)
+        columns |= {f"{HISTORY_PREFIX}{name}": column for name, column in named.items()}
+    return columns, system.exchange.in_order([columns["first"], columns["second"]])
+
+
+def contact_file_of(
+    simulation: Engine, form: SnapshotFormat, attributes: Mapping[str, Attribute]
+) -> RowWriter | None:
+    """Return the file of contacts of a run with these attributes, None if its case wants none."""
+    if simulation.case.output.contacts_every is None:
+        return None
+    system = simulation.system
+    return form.contacts(
+        Path(simulation.case.output.folder) / form.contact_file, fields_of_contacts(system), attributes,
+        resume_step=simulation.step or None, ranks=system.exchange,
+    )  # fmt: skip
+
+
+def gathered_contacts(system: System, *, remembered: bool = False) -> ContactTable | None:
+    """Return the contacts of all ranks in the order of ids on rank 0, None elsewhere. Collective.
+
+    In place of ``ends`` they have ``centre`` and ``branch``. With `remembered` they have what contacts remember as
+    well, by the names of checkpoints with ``history_`` before them.
+    """
+    columns, rows = contact_columns(system, remembered=remembered)
+    ends = columns.pop(ENDS)
+    columns |= {"centre": ends[:, 0], "branch": ends[:, 1] - ends[:, 0]}
+    found = system.exchange.collect({name: rows.take(column) for name, column in columns.items()})
+    return None if found is None else ContactTable(found)
+
+
+def _histories(system: System) -> NDArray[np.float64]:
+    """Return the histories (columns, n) of the contacts of `acting_contacts`, in their order."""
+    pairs, walls = system.pair_contacts.storage.histories, measured_walls(system)
+    if walls is None:
+        return pairs
+    return np.concatenate((pairs, walls.acting().history[:, : len(pairs)].T), axis=1)
+
+
+def _geometry(system: System, contacts: ActingContacts) -> Columns:
+    """Return bodies, places and forces."""
+    column, pair, second = system.particles.column, contacts.is_pair, contacts.second
+    ids, material = column("id"), column("material")
+    of_walls = np.array([system.case.material_index(wall.material) for wall in system.case.walls] or [0])
+    force, normal = contacts.force, contacts.normal
+    push = force[:, 0] * normal[:, 0] + force[:, 1] * normal[:, 1] + force[:, 2] * normal[:, 2]
+    return {
+        "first": ids[contacts.first], "second": np.where(pair, ids[second], -1), "wall": contacts.wall,
+        "first_material": material[contacts.first],
+        "second_material": np.where(pair, material[second], of_walls[contacts.wall]),
+        "point": contacts.point, "normal": normal, "force": force, "normal_force": push,
+        "tangential_force": _lengths(force - push[:, None] * normal), "overlap": contacts.overlap,
+        ENDS: np.stack((contacts.centre, contacts.centre + contacts.branch), axis=1),
+    }  # fmt: skip
+
+
+def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lengths (n,) of vectors (n, 3): the same bits whatever others there are."""
+    found: NDArray[np.float64] = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
+    return found
+
+
+def _energies(
+    system: System,
+    contacts: ActingContacts,
+    materials: tuple[NDArray[np.int32], NDArray[np.int32]],
+    histories: NDArray[np.float64],
+) -> Columns:
+    """Return energies, and ages if contacts have some; of both bodies of each contact the materials are given."""
+    constants, radius = system.constants, system.particles.column("radius")
+    law, one, other = constants.law, radius[contacts.first], radius[contacts.second]
+    effective = np.where(contacts.is_pair, one * other / (one + other), one)
+    pair = materials[0] * len(constants.density) + materials[1]
+    elastic = elastic_energies(law, constants.table, elastic_state(law, histories), effective, pair)
+    found = {"elastic_energy": elastic}
+    if law.has_ledger:
+        found[STORED.name] = _accounts(law, histories, STORED_TERMS)
+        found[LOST.name] = _accounts(law, histories, LOST_TERMS)
+    if law.has(AGE.name):
+        found[AGE_OF_CONTACT.name] = histories[law.place(AGE.name)] * constants.step
+    return found
+
+
+def _accounts(law: ContactLaw, histories: NDArray[np.float64], terms: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the sum (n,) of the accounts that go to some terms of the ledger as long as contacts last [J]."""
+    total = np.zeros(histories.shape[1])
+    for account, row in zip(law.energies, histories[law.first_energy : law.columns], strict=True):
+        if account.lasting in terms:
+            total += row
+    return total

@@ -1,0 +1,391 @@
+"""The files and lines of a run: snapshots, series, checkpoints, log, progress.
+
+Snapshots of particles and checkpoints are written by all ranks, everything else by rank 0.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from tqdm import tqdm
+
+from pdem.case.balance_columns import balance_columns
+from pdem.case.box_columns import columns_of_whole
+from pdem.case.groups.fixed_groups import fixed_columns
+from pdem.containers.group import on_first_rank
+from pdem.engine.box_report import values_of_whole
+from pdem.engine.carried_liquid import liquid_columns, liquid_values
+from pdem.engine.energy import terms_of_run
+from pdem.engine.feature import SeriesLine, features_of
+from pdem.engine.fixed_loads import fixed_values
+from pdem.engine.mass_balance import balance_values
+from pdem.engine.stage_report import stage_columns, stage_row
+from pdem.engine.state import local_groups, tables_of
+from pdem.features.registry import OBSERVING
+from pdem.foundation.errors import InputError
+from pdem.foundation.terminal import ERRORS, OUTPUT, open_closed_streams
+from pdem.foundation.version import VERSION
+from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoints.digest_file import record_digest
+from pdem.output.log import RunLog, environment, header, table_heading
+from pdem.output.progress import Progress
+from pdem.output.series import TABLE, Series, continues, read_series_head
+from pdem.output.summary import counted
+from pdem.run.files.folder_use import FOLDER_USE, FolderUse
+from pdem.run.files.output_folder import prepare_output_folder
+from pdem.run.files.run_files import RunFiles
+from pdem.run.files.wall_columns import driven_columns, load_columns, load_values
+from pdem.run.thin_walls import warn_of_thin_walls
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from pdem.engine.energy import Measures
+    from pdem.engine.protocol import Engine
+    from pdem.engine.state import Groups
+
+_LOG_ROWS = 200
+_FIRST_COLUMNS = (
+    ("step", "1", "i8"), ("time", "s"), ("particles", "1", "i8"), ("pair_contacts", "1", "i8"),
+    ("wall_contacts", "1", "i8"), ("contacts_per_particle", "1"), ("largest_overlap", "1"),
+)  # fmt: skip
+_LAST_COLUMNS = ("detections", "1", "i8"), ("particle_steps_per_second", "1/s")
+
+
+class Outputs:
+    """Everything a run writes.
+
+    Parameters
+    ----------
+    simulation : Engine
+        The run; continued if it is not at its first step.
+    quiet : bool
+        No progress line and no report on the terminal.
+    findings : sequence
+        Of the checks before the run, for the log.
+    use : FolderUse
+        How the run comes to its folder; a lock that is taken here is held until `close`.
+
+    Raises
+    ------
+    InputError
+        On all ranks, if the folder is taken, in use or cannot be made, or two columns have one name.
+    CheckpointError
+        On all ranks, if a file cannot be written.
+    """
+
+    def __init__(
+        self,
+        simulation: Engine,
+        *,
+        quiet: bool,
+        findings: Sequence[object],
+        use: FolderUse = FOLDER_USE,
+    ) -> None:
+        self._simulation = simulation
+        self._quiet = quiet
+        self._root = simulation.system.exchange.rank == 0
+        self._folder = Path(simulation.case.output.folder)
+        self._written_step = -1
+        self._loads: dict[str, dict[str, Any]] = {}
+        self._observed = tuple(simulation.system.observed.columns)
+        self._added = [name for name, *_ in balance_columns(simulation.case)]  # since version 0.2
+        self._has_ledger = simulation.system.constants.law.has_ledger
+        self._check_names()
+        self._attributes = self._file_attributes() if self._root else {}
+        self._files = RunFiles(simulation, self._folder, self._attributes)
+        self._checkpoints = CheckpointFolder(self._folder, simulation.case.output.checkpoints_kept)
+        self._progress = Progress(simulation.time, simulation.case.time.end, enabled=False)
+        open_closed_streams()
+        notes, own_lock = prepare_output_folder(simulation, use=use, conflict=self._conflicting_file)
+        if own_lock is not None:
+            self._files.close_last(own_lock.release)
+        try:
+            self._files.agree(
+                lambda: self._open([*findings, *(note for note in notes if note not in findings)])
+            )
+        except BaseException:
+            self.close(quietly=True)
+            raise
+
+    def _check_names(self) -> None:
+        """Require that no column of an observer has the name of another one."""
+        names = [name for name, *_ in self._columns()]
+        observed = self._simulation.system.observed.columns
+        for name in self._observed:
+            if names.count(name) > 1:
+                raise InputError(
+                    f"the column {name} of observer {observed[name].observer}: the series has one of this name; give "
+                    "it another"
+                )
+
+    def _conflicting_file(self) -> str | None:
+        """Return the name of a file in the folder that this run cannot continue."""
+        columns = read_series_head(self._folder).columns
+        if columns and not continues(columns, [name for name, *_ in self._columns()], self._added):
+            return f"{TABLE}.h5"
+        return self._files.conflict()
+
+    def _file_attributes(self) -> dict[str, Any]:
+        """Return the attributes of every output file."""
+        case, exchange = self._simulation.case, self._simulation.system.exchange
+        return {
+            "title": case.title, "case": case.to_toml(), "directory": str(case.directory.resolve()),
+            "pdem": VERSION, "ranks": exchange.size, "threads": exchange.threads, **environment(),
+            **({"stages": ", ".join(stage.name for stage in case.stages)} if case.stages else {}),
+        }  # fmt: skip
+
+    def _open(self, findings: Sequence[object]) -> None:
+        """Open the files that rank 0 writes."""
+        simulation, case = self._simulation, self._simulation.case
+        exchange, step = simulation.system.exchange, simulation.step
+        self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
+        self._files.add(self._log)
+        details = [
+            *([exchange.layout] if exchange.layout else []),
+            f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
+            str(simulation.system.skins),
+            *(str(finding) for finding in findings),
+        ]
+        if not self._quiet:
+            steps = round(case.time.end / simulation.system.constants.step) - step
+            tqdm.write(
+                f"pdem: {counted(steps, 'step')} to {case.time.end:g} s; log in {self._log.path}", ERRORS
+            )
+        self._log.text(header(case.title or case.source, exchange.size, exchange.workers, details))
+        self._log.text(case.to_toml())
+        self._log.text(table_heading())
+        self._files.open()
+        self._series = Series(
+            self._folder, self._columns(), self._attributes, resume_time=simulation.time if step else None,
+            added=self._added,
+        )  # fmt: skip
+        self._files.add(self._series)
+        self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
+        self._next_log_step = 0
+
+    def write_contacts(self) -> None:
+        """Write all contacts, if the case wants them. Collective."""
+        self._files.write_contacts()
+
+    def _columns(self) -> list[tuple[str, ...]]:
+        """Return names, units and types of all columns of the series."""
+        driven = [(name, unit) for name, (_, unit) in driven_columns(self._simulation).items()]
+        system = self._simulation.system
+        residual = ["residual"] if self._has_ledger else []
+        energies = [(name, "J") for name in (*terms_of_run(system), *residual)]
+        return [
+            *_FIRST_COLUMNS,
+            *energies,
+            *_LAST_COLUMNS,
+            *balance_columns(system.case),
+            *load_columns(system.case),
+            *fixed_columns(system.case),
+            *driven,
+            *(column for feature in features_of(system) for column in feature.columns(system)),
+            *columns_of_whole(system.case),
+            *liquid_columns(system.constants),
+            *stage_columns(system),
+            *((name, one.unit) for name, one in system.observed.columns.items()),
+        ]
+
+    def write_series_row(self, steps: int, seconds: float) -> None:
+        """Measure, and write a row of the series; the last `steps` took `seconds` [s]. Collective."""
+        simulation = self._simulation
+        self._check_observed()
+        measured = simulation.measures()
+        self._loads = simulation.wall_loads()
+        system = simulation.system
+        line, values = SeriesLine(system, self._loads), dict[str, Any]()
+        for feature in features_of(system):
+            values |= feature.values(system, line)
+        values |= values_of_whole(system, line) | liquid_values(system)
+        values |= balance_values(system) | fixed_values(system)
+        rate = measured.particles * steps / seconds if seconds > 0 else 0.0
+        self._files.agree(lambda: self._append(measured, rate, values))
+
+    def _append(self, measured: Measures, rate: float, values: dict[str, Any]) -> None:
+        """Append what was measured to series, log and terminal."""
+        simulation, system = self._simulation, self._simulation.system
+        for notice in system.notices:
+            self._log.text(notice)
+        system.notices.clear()
+        residual = measured.balance - simulation.first_balance if self._has_ledger else math.nan
+        self._series.append(self._measured_row(measured, residual, rate) | self._row_of_parts() | values)
+        self._show(measured, rate)
+        self._log_row(measured, residual, rate)
+
+    def _measured_row(self, measured: Measures, residual: float, rate: float) -> dict[str, Any]:
+        """Return the columns of the series that every run has."""
+        simulation = self._simulation
+        return {
+            "step": simulation.step, "time": simulation.time, "particles": measured.particles,
+            "pair_contacts": measured.pair_contacts, "wall_contacts": measured.wall_contacts,
+            "contacts_per_particle": measured.contacts_per_particle,
+            "largest_overlap": measured.largest_overlap, **measured.energies,
+            **({"residual": residual} if self._has_ledger else {}),
+            "detections": simulation.system.detections, "particle_steps_per_second": rate,
+        }  # fmt: skip
+
+    def _row_of_parts(self) -> dict[str, Any]:
+        """Return the columns of walls, stages and observers."""
+        system = self._simulation.system
+        row: dict[str, Any] = load_values(self._simulation.case, self._loads)
+        row.update({name: value for name, (value, _) in driven_columns(self._simulation).items()})
+        return row | stage_row(system) | {name: one.value for name, one in system.observed.columns.items()}
+
+    def _check_observed(self) -> None:
+        """Require that observers have the columns that they had when the files were opened."""
+        odd = set(self._observed) ^ set(self._simulation.system.observed.columns)
+        if odd:
+            raise InputError(
+                f"the series was begun without the columns that observers have now ({', '.join(sorted(odd))}); call "
+                "simulation.write after them"
+            )
+
+    def show_progress(self, steps: int, seconds: float) -> None:
+        """Measure, and show how far the run is; the last `steps` took `seconds` [s]. Collective."""
+        measured = self._simulation.measures()
+        if self._root:
+            self._show(measured, measured.particles * steps / seconds if seconds > 0 else 0.0)
+
+    def _show(self, measured: Measures, rate: float) -> None:
+        simulation = self._simulation
+        self._progress.update(
+            simulation.time, measured.contacts_per_particle, measured.largest_overlap, measured.kinetic, rate,
+            simulation.step,
+        )  # fmt: skip
+
+    def _log_row(self, measured: Measures, residual: float, rate: float) -> None:
+        simulation = self._simulation
+        steps = simulation.case.time.end / simulation.system.constants.step
+        exchange = simulation.system.exchange
+        if simulation.step < self._next_log_step:
+            return
+        self._next_log_step = simulation.step + max(1, int(steps / _LOG_ROWS))
+        left = steps - simulation.step
+        self._log.row(
+            {
+                "step": simulation.step, "time": simulation.time, "particles": measured.particles,
+                "contacts_per_particle": measured.contacts_per_particle,
+                "largest_overlap": measured.largest_overlap, "kinetic_energy": measured.kinetic,
+                "dissipated_energy": measured.dissipated, "ledger_residual": residual,
+                "detections": simulation.system.detections,
+                "steps_per_second_per_core": rate / exchange.workers,
+                **({"seconds_left": left * measured.particles / rate} if rate > 0 else {}),
+            }
+        )  # fmt: skip
+
+    def write_snapshot(self) -> None:
+        """Write a snapshot of particles and walls, and files of features. Collective."""
+        self._files.particles.write()
+        self._files.walls.write()
+        warn_of_thin_walls(self._simulation.system)
+        for feature in features_of(self._simulation.system):
+            feature.write(self._simulation.system, self._folder)
+
+    def write_fields(self) -> None:
+        """Write the continuum fields whose averages are finished at the present step."""
+        self._files.fields.write()
+
+    def write_present(self, *, checkpoint: bool) -> None:
+        """Write a row of the series and a snapshot of the present step, and maybe a checkpoint, to disk. Collective."""
+        if self._written_step != self._simulation.step:
+            self._written_step = self._simulation.step
+            self.write_series_row(0, 0.0)
+            self.write_snapshot()
+            self.write_contacts()
+        self.flush()
+        if checkpoint:
+            self.write_state(local_groups(self._simulation.system))
+
+    def begin_run(self, *, quiet: bool) -> None:
+        """Go on with these files in a run, which shows its progress unless `quiet`."""
+        self._quiet = quiet
+        if self._root and not quiet:
+            self._log.show_warnings()
+            self._progress = Progress(self._simulation.time, self._simulation.case.time.end)
+
+    def write_state(self, local: Groups, *, begins: bool = False) -> Path:
+        """Write a checkpoint of the state of all ranks, of which `local` is this rank's part. Collective.
+
+        With `begins` it is the one that the run in this folder begins with.
+        """
+        counters = {**local["counters"], "balance": np.array(self._simulation.first_balance)}
+        self.flush()  # a run that goes on from this state does not write again what was before it
+        system = self._simulation.system
+        tables, step = tables_of(system, {**local, "counters": counters}), int(counters["step"])
+        length = system.constants.step
+        attributes = {**self._attributes, "time": step * length, "time_step": length}
+        path, digests = self._checkpoints.write_tables(
+            step, tables, attributes, system.exchange, begins=begins, no_state=OBSERVING
+        )
+        self._files.agree(lambda: record_digest(self._folder, step, digests.state))
+        return path
+
+    def has_stage(self, name: str) -> bool:
+        """Return whether the checkpoint that a stage ends with is there. Collective."""
+        kept = self._checkpoints.of_stage(name)
+        return on_first_rank(self._simulation.system.exchange, kept.exists)
+
+    def keep_stage(self, path: Path, name: str) -> None:
+        """Keep a checkpoint as the one that a stage has ended with. Collective.
+
+        Raises
+        ------
+        CheckpointError
+            On all ranks, if that cannot be done.
+        """
+        self._files.agree(lambda: self._checkpoints.keep_as_stage(path, name))
+
+    def flush(self) -> None:
+        """Write buffered rows of the series, snapshots and lines of the log to disk. Collective.
+
+        Raises
+        ------
+        CheckpointError
+            On all ranks, if they cannot be written.
+        """
+        self._files.flush()
+
+    def note(self, text: str) -> None:
+        """Log a line."""
+        if self._root:
+            self._log.text(text)
+
+    def report(self, text: str) -> None:
+        """Show and log the report that ends a run."""
+        self._progress.close()
+        self._log.text(text)
+        if not self._quiet:
+            OUTPUT.line(text)
+
+    def __enter__(self) -> Self:
+        """Return the outputs themselves."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close all files; after an exception what fails then is not told."""
+        self.close(quietly=kind is not None)
+
+    def close(self, *, quietly: bool = False) -> None:
+        """Close all files, and give up the folder unless its lock was given.
+
+        Parameters
+        ----------
+        quietly : bool
+            Say nothing of what fails: there is an error already.
+
+        Raises
+        ------
+        CheckpointError
+            If rows, steps or lines that were not written before cannot be written.
+        """
+        self._progress.close()
+        self._files.close(quietly=quietly)

@@ -1,0 +1,92 @@
+"""Snapshots of particles, and of clusters as bodies beside their members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.engine.box_report import BOX_FIELDS, box_tables
+from pdem.engine.carried_liquid import kept_fields
+from pdem.engine.cluster_energy import cluster_columns_of
+from pdem.foundation.fields import FIELDS, Field, written_fields
+from pdem.output.snapshots.formats import FORMATS, WRITTEN_FORMAT
+from pdem.run.files.contact_counts import CONTACT_COUNT, contact_counts, counts_of_clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.engine.protocol import Engine
+    from pdem.output.snapshots.formats import RowWriter
+    from pdem.output.storage import Attribute
+
+CLUSTER_FIELDS = (
+    Field("cluster", np.int64, (), "1", "number of the cluster, that of its members"),
+    Field("shape", np.int32, (), "1", "index of the shape in the case"),
+    FIELDS["material"],
+    Field("radius", np.float64, (), "m", "radius of the sphere of the same volume"),
+    Field("scale", np.float64, (), "1", "size over that in which the shape is drawn"),
+    Field("position", np.float64, (3,), "m", "centre of mass"),
+    Field("velocity", np.float64, (3,), "m/s", "velocity of the centre of mass"),
+    FIELDS["angular_velocity"],
+    Field("orientation", np.float64, (4,), "1", "unit quaternion w, x, y, z from how the shape is drawn"),
+    FIELDS["image"],
+    Field("mass", np.float64, (), "kg", "mass"),
+    CONTACT_COUNT,
+)
+"""Columns of the file of clusters."""
+
+
+def snapshot_fields(case: CaseData) -> list[Field]:
+    """Return the fields of particles that snapshots of a case have."""
+    return [*kept_fields(written_fields(), case), CONTACT_COUNT]
+
+
+class ParticleOutput:
+    """The files of particles and clusters of a run.
+
+    Parameters
+    ----------
+    simulation : Engine
+        What is written.
+    folder : Path
+        Of the output.
+    attributes : mapping
+        Of the files.
+    """
+
+    def __init__(self, simulation: Engine, folder: Path, attributes: Mapping[str, Attribute]) -> None:
+        self._simulation, form = simulation, FORMATS[WRITTEN_FORMAT]
+        self._fields = snapshot_fields(simulation.case)
+        given: dict[str, Any] = {
+            "resume_step": simulation.step or None, "ranks": simulation.system.exchange,
+        }  # fmt: skip
+        tables = () if simulation.system.moving_box is None else BOX_FIELDS
+        file = folder / form.particle_file
+        self._particles = form.particles(file, self._fields, attributes, **given, tables=tables)
+        self._clusters: RowWriter | None = None
+        if simulation.system.clusters is not None:
+            self._clusters = form.particles(folder / form.cluster_file, CLUSTER_FIELDS, attributes, **given)
+
+    def files(self) -> Iterator[RowWriter]:
+        """Yield the files."""
+        yield self._particles
+        if self._clusters is not None:
+            yield self._clusters
+
+    def write(self) -> None:
+        """Append the particles and clusters of all ranks as they are now. Collective."""
+        simulation, system = self._simulation, self._simulation.system
+        own, counts = simulation.particles, contact_counts(system)
+        columns = {field.name: own[field.name] for field in self._fields if field is not CONTACT_COUNT}
+        columns[CONTACT_COUNT.name] = counts
+        rows, tables = system.exchange.in_order([own.id]), box_tables(system)
+        self._particles.write(simulation.time, simulation.step, columns, rows, tables)
+        if self._clusters is not None:
+            assert system.clusters is not None
+            bodies = cluster_columns_of(system.clusters.table, system.constants, simulation.case)
+            bodies[CONTACT_COUNT.name] = counts_of_clusters(system, counts)
+            rows = system.exchange.in_order([bodies["cluster"]])
+            self._clusters.write(simulation.time, simulation.step, bodies, rows)

@@ -1,0 +1,1 @@
+"""Kernels that are compiled before the first step."""

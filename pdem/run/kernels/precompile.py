@@ -1,0 +1,336 @@
+"""Tiny simulations that call every kernel of a run, so that none is compiled during the run.
+
+Kernels of walls take about half of the compile time. A helper process compiles them, if there is a core for it, while
+this process compiles all others. Who compiles hands in the class of simulations, which imports this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tomli_w
+
+from pdem.case.deformation import deforms, shear_axes
+from pdem.case.groups.initial import initial_particles
+from pdem.case.groups.shapes import has_clusters
+from pdem.case.laws import law_of
+from pdem.case.model import Case
+from pdem.containers.exchange import Alone
+from pdem.containers.meshes.mesh import Mesh
+from pdem.engine.box_events import box_of
+from pdem.engine.cluster_steps import contact_parameters
+from pdem.engine.driven_walls import finish_driven
+from pdem.engine.phases import Phases
+from pdem.engine.ranks import compile_rank_kernels
+from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
+from pdem.engine.state import gather_groups, initial_groups, load_state, local_groups
+from pdem.engine.step import SORT_EVERY, list_facets
+from pdem.engine.system import System
+from pdem.engine.wall_output import bodies_of, summed_loads
+from pdem.motion.planned_walls import compile_plan_kernels
+from pdem.numerics.cache import is_marked, mark
+from pdem.numerics.thread_pool import set_threads
+from pdem.preflight.given_particles import CheckedParticles
+from pdem.preflight.preflight import preflight
+from pdem.run.inputs import alone_on_purpose
+from pdem.run.kernels.helper_process import HelperProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    MakeSimulation = Callable[..., Any]
+
+STEPS = 20
+"""Enough for contacts to begin and end and for lists to be rebuilt."""
+
+_SIDE = 0.06
+
+_COMMON = """
+[time]
+step = "auto"
+end = 1.0
+[materials.grain]
+density = 2500.0
+youngs_modulus = 1e7
+poisson_ratio = 0.3
+[materials.steel]
+"""
+
+_USUAL = {"friction": 0.5, "restitution": 0.5}
+"""Keys of the interactions of a case that is not known."""
+
+_FILLING = """
+[[particles]]
+material = "grain"
+radius = {distribution = "power-law", exponent = -3.0, min = 0.001, max = 0.008}
+fill = {count = 80}
+velocity = {random = 0.5, seed = 1}
+"""
+
+_GRAINS = """
+[[particles]]
+material = "grain"
+radius = 0.002
+positions = [[0.01, 0.01, 0.00095], [0.0139, 0.01, 0.00095]]
+[[particles]]
+material = "grain"
+radius = 0.002
+positions = [[0.01, 0.02, 0.00095], [0.0139, 0.03, 0.00095]]
+velocity = [-1.0, 0.0, 2.0]
+[[particles]]
+material = "grain"
+radius = 0.002
+positions = [[0.0139, 0.02, 0.00095]]
+velocity = [1.0, 0.0, 2.0]
+"""
+"""Two in lasting contact with each other and the floor, and some that separate from them."""
+
+_CLUSTERS = """
+[shapes.dumbbell]
+spheres = [[0.0, 0.0, 0.0, 0.002], [0.003, 0.0, 0.0, 0.002]]
+[[particles]]
+material = "grain"
+shape = "dumbbell"
+positions = [[0.03, 0.05, 0.00195], [0.03, 0.04, 0.03]]
+orientation = "aligned"
+velocity = [1.0, 0.0, 0.0]
+"""
+
+_DEFORMATION = """
+[domain.deformation]
+x = {strain_rate = -1.0}
+"""
+
+_SHEAR = """
+[domain.deformation.shear]
+velocity_along = "x"
+gradient_along = "y"
+rate = 1.0
+"""
+
+_BOX = f"""
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [{_SIDE}, {_SIDE}, {_SIDE}]
+"""
+
+_WALLS = """
+[[walls]]
+mesh = "tray"
+material = "steel"
+[[walls]]
+mesh = "blade"
+material = "steel"
+rotation = {rate = 30.0, axis = [0.0, 0.0, 1.0], centre = [0.03, 0.03, 0.03]}
+translation = {velocity = [1.0, 0.0, 0.0]}
+[[walls]]
+name = "flap"
+mesh = "blade"
+material = "steel"
+body = {mass = 0.1, centre = [0.03, 0.03, 0.01], inertia = [1e-5, 1e-5, 1e-5]}
+[[walls]]
+name = "press"
+mesh = "blade"
+material = "steel"
+servo = {axis = [0.0, 1.0, 0.0], force = -1.0, largest_rate = 0.1}
+"""
+
+
+def kernel_tag(case: Case | None = None) -> str:
+    """Return a name for the kernels of a case: cases of the same name need the same kernels."""
+    method = f"{_method(case)}{'-sheared' if case is not None and shear_axes(case) else ''}"
+    with_walls = f"run-{method}-{_law_hash(case)}-{_source_hash()}"
+    return with_walls if _has_walls(case) or is_marked(with_walls) else f"open-{with_walls}"
+
+
+def compile_kernels(make: MakeSimulation, case: Case | None = None, threads: int = 1) -> None:
+    """Compile every kernel that a run of a case needs: call it on a few particles.
+
+    Parameters
+    ----------
+    make : callable
+        The class of simulations, or a function with its arguments.
+    case : Case, optional
+        Its contact law and detection method are used, and kernels of walls are left out if it has none. None: all
+        kernels, for elastic spheres with friction and the default detection.
+    threads : int
+        Threads to run the kernels on; their machine code does not depend on this number.
+    """
+    set_threads(threads)
+    method, laws = _method(case), _Laws.of(case)
+    if not _has_walls(case):
+        _run(make, _case(laws, method, walled=False), [], threads)
+        compile_rank_kernels()
+        return
+    # if the kernels of walls are cached, the few others that may be missing are not worth a helper
+    needed = not is_marked(_walls_tag(case))
+    with HelperProcess(compile_wall_kernels, laws, needed=needed) as helper:
+        _run(make, _case(laws, method, walled=False), [], threads)
+        helper.wait()  # or both processes would compile the same kernel
+    _run(make, _case(laws, method, walled=True), _meshes(), threads)
+    compile_plan_kernels()  # no wall of that run moves as given alone
+    compile_rank_kernels()
+    mark(_walls_tag(case))
+
+
+def start_tag() -> str:
+    """Return a name for the kernels with which ranks make their particles."""
+    return f"start-{_source_hash()}"
+
+
+def compile_start_kernels() -> None:
+    """Compile the kernels with which several ranks make their particles."""
+    compile_rank_kernels()
+    initial_particles(_case(_Laws.of(None), "hgrid", walled=False))
+
+
+def compile_wall_kernels(text: str, directory: str, deformation: str) -> None:
+    """Compile the kernels of walls, and of ranks, for the laws of a case and how its box deforms."""
+    set_threads(1)
+    system = _system_at_rest(_Laws(text, directory, deformation))
+    assert system.wall_contacts is not None
+    system.measure_reaches()
+    list_facets(system, system.wall_contacts.carry(system.particles))
+    _call_wall_kernels(system)
+    compile_rank_kernels()
+
+
+class _Laws(NamedTuple):
+    """Materials, interactions and whether contacts keep accounts as text, the folder of files of contact laws.
+
+    And how the box deforms, if it does.
+
+    They use all contact laws of a case, so that the kernels are the same.
+    """
+
+    text: str
+    directory: str
+    deformation: str = ""
+
+    @classmethod
+    def of(cls, case: Case | None) -> _Laws:
+        """Return those of a case, or the usual ones if it is not known."""
+        tables = (
+            [_USUAL]
+            if case is None
+            else [one.model_dump(exclude_none=True) for one in case.interactions.values()]
+        )
+        tables = tables or [_USUAL]
+        different = {tomli_w.dumps(table): table for table in tables}
+        document: dict[str, Any] = {"materials": {}, "interactions": {}}
+        document["output"] = {"energies": case is None or case.output.energies}
+        for number, table in enumerate(different.values()):  # of materials without particles
+            document["materials"][f"other{number}"] = {}
+            document["interactions"][f"other{number}-other{number}"] = table
+        for pair in ("grain-grain", "grain-steel"):
+            document["interactions"][pair] = tables[0]
+        text = tomli_w.dumps(document) + (_CLUSTERS if case is not None and has_clusters(case) else "")
+        if case is None:
+            return cls(text, ".")
+        return cls(text, str(case.directory), _deformation_of(case))
+
+
+def _deformation_of(case: Case) -> str:
+    """Return the part of a small case that lets its box deform as that of a case does."""
+    return (_DEFORMATION + (_SHEAR if shear_axes(case) else "")) if deforms(case) else ""
+
+
+def _call_wall_kernels(system: System) -> None:
+    """Call the kernels of wall contacts; that of the law is left out where no particle has candidate facets."""
+    assert system.wall_contacts is not None
+    constants, walls = system.constants, system.wall_contacts
+    packed, law = system.pair_contacts.packed(system.particles.count), contact_parameters(system, 0.0)
+    walls.evaluate(packed, law, system.ended_energies)
+    summed_loads(system, bodies_of(walls.walls))
+    finish_driven(system, constants.step, Phases())
+    walls.loads()
+
+
+def _system_at_rest(laws: _Laws) -> System:
+    """Return particles among walls before the first step; of all kernels this calls only those that move walls."""
+    case, meshes = _case(laws, "hgrid", walled=True, filled=False), _meshes()
+    geometry, particles = wall_geometry_of(case, meshes), initial_particles(case, meshes)
+    system = System(
+        case, constants_of(case), walls_of(case, geometry), Alone(), partial(skins_of, case), geometry.facet_tree
+    )  # fmt: skip
+    system.moving_box = box_of(case, system.constants)
+    load_state(system, initial_groups(particles, system.exchange))
+    system.renew_levels()
+    assert system.moving_walls is not None
+    system.moving_walls.place(0.0, 0.0)
+    compile_plan_kernels()
+    return system
+
+
+def _walls_tag(case: Case | None) -> str:
+    return f"walls-{_law_hash(case)}-{_source_hash()}"
+
+
+def _law_hash(case: Case | None) -> str:
+    """Return a short hash of the contact law of a case."""
+    version = law_of(_case(_Laws.of(None), "hgrid", walled=False) if case is None else case).version
+    return hashlib.blake2b(version.encode(), digest_size=6).hexdigest()
+
+
+def _source_hash() -> str:
+    """Return a short hash of this module, which decides what is compiled."""
+    return hashlib.blake2b(Path(__file__).read_bytes(), digest_size=4).hexdigest()
+
+
+def _has_walls(case: Case | None) -> bool:
+    return case is None or bool(case.walls)
+
+
+def _method(case: Case | None) -> str:
+    return "hgrid" if case is None else case.detection.method
+
+
+def _case(laws: _Laws, method: str, *, walled: bool, filled: bool = True) -> Case:
+    parts = [_COMMON, laws.text, _FILLING if filled else "", _GRAINS, _BOX]
+    parts.append("gravity = [0.0, 0.0, -9.81]" if walled else "periodic = [true, true, true]")
+    parts.append("periodic = [true, true, false]" if walled and laws.deformation else "")
+    parts.append(laws.deformation)
+    parts.append(f'[detection]\nmethod = "{method}"\nlevels = 3\nskin = 0.02')
+    return Case.from_text("\n".join([*parts, _WALLS if walled else ""]), laws.directory)
+
+
+def _run(make: MakeSimulation, case: Case, meshes: list[Mesh], threads: int) -> None:
+    """Take some steps, continue from their state, and call all measurements."""
+    particles = CheckedParticles(initial_particles(case, meshes))  # "checked", because two overlap on purpose
+    preflight(case, particles, meshes)
+    with alone_on_purpose():
+        first = make(case, threads=threads, particles=particles, meshes=meshes)
+    first.system.detections = SORT_EVERY  # the next detection reorders particles
+    first.advance(STEPS)
+    state = gather_groups(first.system, local_groups(first.system))
+    with alone_on_purpose():
+        second = make(case, threads=threads, state=state, meshes=meshes)
+    second.advance(STEPS)
+    second.energies()
+    second.wall_loads()
+    second.nodal_forces()
+    second.gather()
+
+
+def _meshes() -> list[Mesh]:
+    """Return the meshes of `_WALLS`."""
+    return [_tray(), _blade(), _blade(), _blade()]
+
+
+def _tray() -> Mesh:
+    """Return a box without a lid: five squares."""
+    low, high = -0.001, _SIDE + 0.001
+    square = [(low, low), (high, low), (high, high), (low, high)]
+    vertices = [(x, y, z) for z in (low, high) for x, y in square]
+    sides = [[a, (a + 1) % 4, (a + 1) % 4 + 4, a + 4] for a in range(4)]
+    return Mesh(vertices, [[0, 1, 2, 3], *sides])
+
+
+def _blade() -> Mesh:
+    """Return two triangles that share an edge, upright in the middle of the box."""
+    middle = 0.5 * _SIDE
+    corners = [[x, middle, z] for x, z in ((0.02, 0.0), (0.04, 0.0), (0.04, 0.02), (0.02, 0.02))]
+    return Mesh(corners, [[0, 1, 2], [0, 2, 3]])

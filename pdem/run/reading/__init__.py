@@ -1,0 +1,1 @@
+"""Results of finished runs, read again: series, snapshots, walls, fields, sums over particles."""

@@ -1,0 +1,356 @@
+"""Sums, extremes and histograms of the particles of all ranks: exact, and so the same for any division and order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.rules.region_rules import region_of
+from pdem.containers.group import on_each_rank
+from pdem.continuum.fields import ContinuumFields
+from pdem.engine.bodies import sphere_masses
+from pdem.engine.stress import stress_of
+from pdem.features.collisions.feature import Collisions
+from pdem.features.fields.feature import Fields
+from pdem.features.fields.sampling import present_frame, present_sums
+from pdem.foundation.arguments import shown
+from pdem.foundation.errors import InputError
+from pdem.numerics.sums import LIMBS, add_rows, exact_values, normalise
+from pdem.run.files.contact_columns import gathered_contacts
+from pdem.run.reading.coarse_graining import checked_grid
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pdem.engine.stress import Stress
+    from pdem.engine.system import System
+    from pdem.features.collisions.counted import CollisionEnergies
+    from pdem.output.contact_table import ContactTable
+
+    Floats = NDArray[np.float64]
+
+BLOCK = 4096
+"""Sums that are added up over ranks at a time."""
+
+MOST_SUMS = 10_000_000
+"""Bins or cells of a histogram."""
+
+
+class Reductions:
+    """Numbers of the particles of all ranks, for scripts and observers.
+
+    Values are arrays (n,) of the particles that this rank owns, in the order of `particles`, or one number for all;
+    `where` is a mask (n,) of those that count. All ranks call the same methods in the same order, and get the same
+    numbers: those of one rank, bit for bit. Sums are rounded once.
+    """
+
+    system: System
+
+    @property
+    def masses(self) -> Floats:
+        """Masses of the particles this rank owns (n,) [kg]; of members of clusters those of their spheres."""
+        own = self.system.particles
+        return sphere_masses(own.radius, self.system.constants.density[own.material])
+
+    def sum(self, values: ArrayLike = 1.0, where: ArrayLike | None = None) -> Any:
+        """Return the sum of values over all particles; of columns (n, k) the sums (k,). Collective.
+
+        ``simulation.sum()`` is the number of particles.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if values have other shapes, or are not finite.
+        """
+        rows, chosen = self._taken(values, where, wide=True)
+        total = self._sums(np.ascontiguousarray(rows[chosen].T), np.arange(rows.shape[1]), rows.shape[1])
+        return total if np.ndim(values) == 2 else float(total[0])
+
+    def mean(self, values: ArrayLike, weights: ArrayLike = 1.0, where: ArrayLike | None = None) -> float:
+        """Return the mean of values (n,), weighted; NaN where weights add up to nothing. Collective.
+
+        Raises
+        ------
+        InputError
+            As `sum`.
+        """
+        rows, chosen = self._taken(values, where)
+        weight, _ = self._taken(weights, where)
+        pairs = np.column_stack((rows[:, 0] * weight[:, 0], weight[:, 0]))
+        total, share = self.sum(pairs, chosen).tolist()
+        return total / share if share else float("nan")
+
+    def minimum(self, values: ArrayLike, where: ArrayLike | None = None) -> float:
+        """Return the smallest of values (n,); infinite without any. Collective.
+
+        Raises
+        ------
+        InputError
+            As `sum`.
+        """
+        rows, chosen = self._taken(values, where)
+        lowest = rows[chosen].min(initial=np.inf)
+        return 0.0 - float(self.system.exchange.largest(np.array([-lowest]))[0])
+
+    def maximum(self, values: ArrayLike, where: ArrayLike | None = None) -> float:
+        """Return the largest of values (n,); minus infinity without any. Collective.
+
+        Raises
+        ------
+        InputError
+            As `sum`.
+        """
+        rows, chosen = self._taken(values, where)
+        highest = rows[chosen].max(initial=-np.inf)
+        return 0.0 + float(self.system.exchange.largest(np.array([highest]))[0])  # no sign of a zero
+
+    def histogram(
+        self,
+        values: ArrayLike,
+        edges: ArrayLike,
+        weights: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> NDArray[Any]:
+        """Return how many values (n,) are between each two of rising edges, the last one included. Collective.
+
+        Parameters
+        ----------
+        values : (n,) array_like
+            Of the particles.
+        edges : (b + 1,) array_like
+            Rising, the same on all ranks. What is outside is not counted.
+        weights : (n,) array_like, optional
+            Summed in place of ones.
+        where : (n,) array_like of bool, optional
+            Which count.
+
+        Returns
+        -------
+        (b,) array
+            Of int64, of float64 with weights.
+
+        Raises
+        ------
+        InputError
+            As `sum`, and if edges do not rise.
+        """
+        rows, chosen = self._taken(values, where)
+        limits = on_each_rank(self.system.exchange, lambda: _edges(edges))
+        at = np.searchsorted(limits, rows[:, 0], side="right") - 1
+        at[rows[:, 0] == limits[-1]] = len(limits) - 2
+        inside = chosen & (at >= 0) & (at < len(limits) - 1)
+        if weights is None:
+            found = np.bincount(at[inside], minlength=len(limits) - 1).astype(np.int64)
+            return self.system.exchange.add(found)
+        weight, _ = self._taken(weights, where)
+        return self._sums(weight[inside, 0], at[inside], len(limits) - 1)
+
+    def by_cell(
+        self,
+        values: ArrayLike = 1.0,
+        cells: ArrayLike = (10, 10, 10),
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the sums of values (n,) of the particles with centres in each cell of a box. Collective.
+
+        Parameters
+        ----------
+        values : (n,) array_like
+            Of the particles; 1 counts them.
+        cells : 3 int
+            Number of equal cells along x, y and z.
+        lower, upper : (3,) array_like, optional
+            Corners of the box [m]; by default those of the domain.
+        where : (n,) array_like of bool, optional
+            Which count.
+
+        Returns
+        -------
+        (nx, ny, nz) array
+            Cells contain their lower faces, the last ones the upper faces of the box as well.
+
+        Raises
+        ------
+        InputError
+            As `sum`, and if there are no cells or too many, or the box has no size.
+        """
+        rows, chosen = self._taken(values, where)
+        domain = self.system.case.domain
+        shape, low, high = on_each_rank(
+            self.system.exchange,
+            lambda: _box(
+                cells, domain.lower if lower is None else lower, domain.upper if upper is None else upper
+            ),
+        )
+        position = self.system.particles.position
+        place = np.floor((position - low) * (shape / (high - low))).astype(np.int64)
+        place = np.where(position == high, shape - 1, place)
+        inside = chosen & ((place >= 0) & (place < shape)).all(axis=1)
+        at = np.ravel_multi_index(tuple(place[inside].T), tuple(shape))
+        return self._sums(rows[inside, 0], at, int(shape.prod())).reshape(shape)
+
+    def stress(self, region: Any = None) -> Stress:
+        """Return stress, fabric and coordination of all particles, or of a region. Collective.
+
+        Parameters
+        ----------
+        region : mapping or region of a case, optional
+            A box, cylinder or ball as in the case file: ``{"lower": [...], "upper": [...]}``. By default all contacts
+            and particles count, over the volume of the domain.
+
+        Returns
+        -------
+        Stress
+            With ``contact``, ``kinetic``, ``total`` (3, 3) [Pa], ``pressure``, ``fabric``, ``coordination`` and others:
+            see `pdem.engine.stress.Stress`.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if it is no region.
+        """
+        system = self.system
+        return stress_of(
+            system, on_each_rank(system.exchange, lambda: None if region is None else region_of(region))
+        )
+
+    @property
+    def fields(self) -> dict[str, ContinuumFields]:
+        """The ``[[fields]]`` of the case by name, the same on every rank: means of the samples since the last output.
+
+        At an output itself they are what is written.
+        """
+        return {one.name: one.present for one in self.system.features.get(Fields).averages}
+
+    def collisions(self) -> CollisionEnergies:
+        """Return numbers of collisions by the energy they have lost until now, the same on every rank. Collective.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if the case does not count them (``output.collision_energies``).
+        """
+        return self.system.features.get(Collisions).energies(self.system)
+
+    def coarse_grain(
+        self,
+        *,
+        cells: ArrayLike = (10, 10, 10),
+        width: float,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        kernel: str = "gaussian",
+        by: str | None = None,
+    ) -> ContinuumFields:
+        """Return continuum fields of the present state on a grid, on all ranks. Collective.
+
+        Parameters
+        ----------
+        cells, width, lower, upper, kernel, by
+            As `pdem.run.reading.coarse_graining.coarse_grain` takes them.
+
+        Returns
+        -------
+        ContinuumFields
+            The same bits on any ranks and threads. Forces are those of `contacts`.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if an argument is not possible.
+        """
+        system = self.system
+        corners, names = (lower, upper), list(system.case.materials)
+        grid = on_each_rank(
+            system.exchange,
+            lambda: checked_grid(system.case, present_frame(system), cells, corners, width, kernel, by),
+        )
+        sums = present_sums(system, grid, len(names) if by else 0, system.features.get(Fields).rooms)
+        return ContinuumFields.of_sums(grid, sums, names if by else ())
+
+    def contacts(self) -> ContactTable | None:
+        """Return all contacts in the order of ids, columns by name, on rank 0; None elsewhere. Collective.
+
+        The columns are those of `pdem.run.reading.results.Results.contacts_at`. Where the case looks at contacts
+        (``stress``, ``contacts_every``), forces are those of the last step, whose sums are the column ``force`` of
+        particles. Elsewhere, before the first step after a restart, and where particles have come or gone, they are
+        evaluated anew for the present velocities, which are half a step later than those that damping has seen.
+        """
+        return gathered_contacts(self.system)
+
+    def _taken(self, values: Any, where: Any, *, wide: bool = False) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return values as rows (n, k), and which count. Collective."""
+        many = self.system.particles.count
+        return on_each_rank(self.system.exchange, lambda: _rows(values, where, many, wide=wide))
+
+    def _sums(self, values: Floats, at: NDArray[np.int64], count: int) -> Floats:
+        """Return exact sums (count,) over all ranks of values (m,) or (m, r), whose row belongs to the sum `at`."""
+        order = np.argsort(at, kind="stable")
+        values = values[:, None] if values.ndim == 1 else values
+        values, at = np.ascontiguousarray(values[order]), at[order]
+        found = np.zeros(count)
+        for first in range(0, count, BLOCK):
+            last = min(first + BLOCK, count)
+            begin, end = np.searchsorted(at, [first, last])
+            limbs = np.zeros((last - first, LIMBS), np.int64)
+            add_rows(limbs, at[begin:end] - first, values[begin:end])
+            normalise(limbs)
+            limbs = self.system.exchange.add(limbs)
+            some = np.flatnonzero(limbs.any(axis=1))
+            found[first + some] = exact_values(limbs[some])
+        return found
+
+
+def _rows(values: Any, where: Any, many: int, *, wide: bool) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return values as rows (n, k) of `many` particles, and which count.
+
+    Raises
+    ------
+    InputError
+        If shapes or values are not what they have to be.
+    """
+    chosen = np.ones(many, np.bool_) if where is None else np.asarray(where)
+    if chosen.dtype != np.bool_ or chosen.shape != (many,):
+        raise InputError(
+            f"where is {shown(where)}; give a mask for the {many} particles of this rank, such as "
+            "simulation.particles.radius > 0.01"
+        )
+    try:
+        rows = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"the values are {shown(values)}; give numbers") from None
+    if rows.ndim == 0:
+        rows = np.full(many, rows)
+    if len(rows) != many or rows.ndim > 1 + wide:
+        shapes = f"({many},){f' or ({many}, k)' if wide else ''}"
+        raise InputError(
+            f"the values have the shape {rows.shape}; give one for each particle of this rank, {shapes}, in the order "
+            "of simulation.particles"
+        )
+    rows = rows.reshape(many, -1) if many else rows.reshape(0, rows.shape[1] if rows.ndim > 1 else 1)
+    if not np.isfinite(rows[chosen]).all():
+        number = int(np.count_nonzero(~np.isfinite(rows[chosen])))
+        raise InputError(f"{number} of the values are not finite; leave them out by where=")
+    return rows, chosen
+
+
+def _edges(edges: Any) -> Floats:
+    limits = np.asarray(edges, np.float64)
+    if limits.ndim != 1 or not 2 <= len(limits) <= MOST_SUMS or not np.all(np.diff(limits) > 0.0):
+        raise InputError(f"the edges are {shown(edges)}; give two or more rising numbers")
+    return limits
+
+
+def _box(cells: Any, lower: Any, upper: Any) -> tuple[NDArray[np.int64], Floats, Floats]:
+    shape = np.asarray(cells)
+    if shape.shape != (3,) or shape.dtype.kind not in "iu" or shape.min() < 1 or shape.prod() > MOST_SUMS:
+        raise InputError(
+            f"cells are {shown(cells)}; give three numbers of at least 1, {MOST_SUMS} cells at most"
+        )
+    low, high = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
+    if low.shape != (3,) or high.shape != (3,) or not np.all(high > low):
+        raise InputError(f"the box from {shown(lower)} to {shown(upper)} has no size; give two corners in m")
+    return shape.astype(np.int64), low, high

@@ -1,0 +1,394 @@
+"""Results of a run for scripts and notebooks: the series, snapshots by time, walls with loads, the case, the log."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from pdem.case.model import Case
+from pdem.case.rules.region_rules import region_of
+from pdem.features.collisions.counted import edges_of, read_collisions
+from pdem.foundation.arguments import path_of
+from pdem.foundation.errors import InputError, name_hint
+from pdem.foundation.fields import FIELDS
+from pdem.foundation.named import Named
+from pdem.output.contact_table import ContactTable
+from pdem.output.frames import data_frame
+from pdem.output.log import LOG_FILE
+from pdem.output.notebook import notebook_page, picture_of
+from pdem.output.run_folder import COLLISION_FILE, PICTURE_FILE
+from pdem.output.series import TABLE, read_series, read_units, series_attributes
+from pdem.output.snapshots import vtkhdf
+from pdem.output.snapshots.contact_snapshots import CONTACT_FILE, read_contacts
+from pdem.output.snapshots.image_series import FIELD_FILES, field_file
+from pdem.output.snapshots.snapshot_files import PARTICLE_FILE, WALL_FILE
+from pdem.particles import regions
+from pdem.run.reading.field_series import FieldSeries
+from pdem.run.reading.wall_snapshot import WallSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.features.collisions.counted import CollisionEnergies
+
+_SHOWN_COLUMNS = 12
+
+
+class SeriesTable:
+    """The series of a run: columns by name.
+
+    Parameters
+    ----------
+    rows : structured array (n,)
+        One row for each line, one field for each column.
+    units : mapping of str to str
+        SI unit of each column, ``"1"`` without dimension.
+    """
+
+    def __init__(self, rows: NDArray[Any], units: Mapping[str, str]) -> None:
+        self.rows, self.units = rows, dict(units)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.rows.dtype.names or ())
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the columns, so that ``dict(series)`` and ``in`` work as those of tables of pandas do."""
+        return iter(self.names)
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the columns: with them ``dict(series)`` has the columns."""
+        return self.names
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self.names:
+            raise InputError(f"the series has no column {name!r}; {name_hint(name, list(self.names))}")
+        return self.rows[name]
+
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame with a column for each; their units are in its ``attrs["units"]``.
+
+        Raises
+        ------
+        InputError
+            If pandas is not installed.
+        """
+        return data_frame({name: self.rows[name] for name in self.names}, self.units)
+
+    def __repr__(self) -> str:
+        """Return the number of lines, and the first columns with their units."""
+        shown = [f"{name} [{self.units.get(name, '1')}]" for name in self.names[:_SHOWN_COLUMNS]]
+        more = f" and {len(self.names) - _SHOWN_COLUMNS} more" if len(self.names) > _SHOWN_COLUMNS else ""
+        return f"SeriesTable({len(self)} lines of {', '.join(shown)}{more})"
+
+
+class Snapshot:
+    """All particles and walls at one time: ``snapshot.position``, ``snapshot["radius"]``, and so on.
+
+    Attributes
+    ----------
+    time : float
+        Simulated time [s].
+    step : int
+        Number of the time step.
+    columns : dict of ndarray
+        Fields of particles by name, rows in the order of ids.
+    """
+
+    def __init__(self, results: Results, index: int) -> None:
+        step = vtkhdf.read_step(results.folder / PARTICLE_FILE, index)
+        self.time, self.step = step.time, step.step
+        self.columns = {"position": step.points, **step.point_data}
+        self._results, self._tables = results, step.step_data
+
+    @property
+    def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The box at this time: its lowest corner (3,), and its period vectors, one in each row (3, 3) [m].
+
+        Along open axes they are the sides of the domain. In a box that shears one of the vectors leans.
+        """
+        if "box_corner" in self._tables:
+            return self._tables["box_corner"][0], self._tables["box_vectors"]
+        domain = self.case.domain
+        return np.array(domain.lower), np.diag(np.subtract(domain.upper, domain.lower))
+
+    @property
+    def box_speeds(self) -> NDArray[np.float64] | None:
+        """How fast the period vectors grow, one in each row (3, 3) [m/s]; None where the box does not deform."""
+        found: NDArray[np.float64] | None = self._tables.get("box_speeds")
+        if found is None and "box_corner" in self._tables:
+            raise InputError(
+                f"{self._results.folder}: was written by an earlier version, which did not say how fast the box "
+                "deforms; run the case again for fields"
+            )
+        return found
+
+    def __len__(self) -> int:
+        return len(self.columns["position"])
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self.columns:
+            raise InputError(f"the snapshot has no field {name!r}; {name_hint(name, list(self.columns))}")
+        return self.columns[name]
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name.startswith("_") or name not in self.columns:
+            raise AttributeError(f"the snapshot has no field {name!r}; there are {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def inside(self, region: Any) -> NDArray[np.bool_]:
+        """Return which centres (n,) are in a region: a box, cylinder or ball as in the case file.
+
+        Parameters
+        ----------
+        region : mapping or region of a case
+            ``{"lower": [...], "upper": [...]}``, ``{"shape": "sphere", "centre": [...], "radius": ...}``, ...
+
+        Raises
+        ------
+        InputError
+            If it is no region.
+        """
+        return regions.distance(region_of(region), self.position) == 0.0
+
+    @cached_property
+    def walls(self) -> Named[WallSnapshot]:
+        """The walls by name, empty if the case has none; a name that is none of theirs is an error."""
+        return self._results.walls_at(self.time)
+
+    @cached_property
+    def contacts(self) -> ContactTable:
+        """The contacts by the names of their columns, see `Results.contacts_at`.
+
+        Empty if the run has written none at this time: then an error says why when a column is asked for.
+        """
+        times = self._results.contact_times
+        if bool(np.isclose(times, self.time, rtol=1e-9, atol=0.0).any()):
+            return self._results.contacts_at(self.time)
+        return ContactTable({}, _why_no_contacts(times, self.time))
+
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame with a row for each particle, and ``position_x``, ``position_y``, ... for vectors.
+
+        Units are in ``attrs["units"]`` of the frame.
+
+        Raises
+        ------
+        InputError
+            If pandas is not installed.
+        """
+        return data_frame(self.columns, {name: field.unit for name, field in FIELDS.items()})
+
+    @property
+    def case(self) -> Case:
+        """The case of the run."""
+        return self._results.case
+
+    @property
+    def folder(self) -> Path:
+        """The output folder of the run."""
+        return self._results.folder
+
+    def __repr__(self) -> str:
+        """Return time, number of particles, and fields."""
+        return f"Snapshot({self.time:.6g} s, {len(self)} particles: {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        """Return a picture, and the range of each field, for a notebook."""
+        rows: list[tuple[str, ...]] = [("field", "smallest", "mean", "largest", "unit")]
+        for name, column in self.columns.items() if len(self) else ():
+            values = np.linalg.norm(column, axis=1) if column.ndim > 1 else column
+            label = f"|{name}|" if column.ndim > 1 else name
+            unit = FIELDS[name].unit if name in FIELDS else ""
+            numbers = (f"{number:.6g}" for number in (values.min(), values.mean(), values.max()))
+            rows.append((label, *numbers, unit))
+        image = picture_of(self._results.folder, self.time)
+        return notebook_page(f"{self.time:.6g} s", f"{len(self)} particles, step {self.step}", rows, image)
+
+
+def _why_no_contacts(times: NDArray[np.float64], time: float | None = None) -> str:
+    """Return why there are no contacts, at a time [s] or at all; `times` are those at which some were written."""
+    at = "" if time is None else f" at {time:.6g} s"
+    if time is None or not len(times):
+        return f"the run has written no contacts{at}: run it with output.contacts_every"
+    nearest = times[np.argmin(np.abs(times - time))]
+    return (
+        f"the run has written no contacts{at}: the nearest are those at {nearest:.6g} s; let output.contacts_every "
+        "be output.fields_every, a multiple of it, or that over a whole number"
+    )
+
+
+class Results:
+    """What a run has written into its output folder. Files are opened when they are asked for.
+
+    Iterating gives one snapshot after the other; ``len(results)`` is their number.
+
+    Parameters
+    ----------
+    folder : path
+        Output folder of a run, which may still be going on.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder, or no run has written into it.
+
+    Examples
+    --------
+    >>> results = Results("results/hopper")  # doctest: +SKIP
+    >>> results.series["time"], results.series.units["translation"]  # doctest: +SKIP
+    >>> results.at(0.5).position.mean(axis=0)  # doctest: +SKIP
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = path_of(folder)
+        if not self.folder.is_dir():
+            raise InputError(f"{self.folder}: no such folder; name the output folder of a run")
+        if not any((self.folder / name).exists() for name in (PARTICLE_FILE, f"{TABLE}.h5")):
+            raise InputError(f"{self.folder}: holds no results of a run; name its output.folder")
+
+    @property
+    def series(self) -> SeriesTable:
+        """The series as it is now."""
+        path = self.folder / f"{TABLE}.h5"
+        return SeriesTable(read_series(path), read_units(path))
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of all snapshots [s]."""
+        return vtkhdf.read_times(self.folder / PARTICLE_FILE)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @overload
+    def __getitem__(self, index: int) -> Snapshot: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Snapshot]: ...
+    def __getitem__(self, index: int | slice) -> Snapshot | list[Snapshot]:
+        count = len(self)
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(count))]
+        if not isinstance(index, int | np.integer):
+            raise TypeError(
+                f"snapshots have numbers, results[0], and ranges, results[2:5], not {index!r}; results.at(time) gives "
+                "the one nearest to a time in s"
+            )
+        if not -count <= index < count:
+            raise IndexError(f"{self.folder} has {count} snapshots, there is no number {index}")
+        return Snapshot(self, index % count)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return (self[index] for index in range(len(self)))
+
+    def at(self, time: float) -> Snapshot:
+        """Return the snapshot nearest to a time [s].
+
+        Raises
+        ------
+        InputError
+            If there is none at all.
+        """
+        times = self.times
+        if not len(times):
+            raise InputError(f"{self.folder}: has no snapshot yet")
+        return self[int(np.argmin(np.abs(times - time)))]
+
+    def walls_at(self, time: float) -> Named[WallSnapshot]:
+        """Return the walls by name at the snapshot nearest to a time [s]; empty without walls."""
+        path = self.folder / WALL_FILE
+        times = vtkhdf.read_times(path) if path.exists() else np.zeros(0)
+        if not len(times):
+            return Named({}, "wall", f"{self.folder}: the run has written no walls")
+        step = vtkhdf.read_step(path, int(np.argmin(np.abs(times - time))))
+        walls = {wall.name: WallSnapshot(step, number) for number, wall in enumerate(self.case.walls)}
+        return Named(walls, "wall")
+
+    def contacts_at(self, time: float) -> ContactTable:
+        """Return the contacts written nearest to a time [s] by the names of their columns.
+
+        If the run has written none at all there are no columns: an error says why when one is asked for.
+        They are in the order of ids: ``first``, ``second`` (ids; -1 for a wall), ``wall`` (-1 between particles),
+        materials, ``centre`` of the first particle, ``branch`` from there to the second one or to the wall, ``point``,
+        ``normal``, ``force`` of the first on the second body [N], ``normal_force``, ``tangential_force``, ``overlap``,
+        energies, ``age``.
+        """
+        times = self.contact_times
+        if not len(times):
+            return ContactTable({}, _why_no_contacts(times))
+        return ContactTable(read_contacts(self.folder / CONTACT_FILE, int(np.argmin(np.abs(times - time)))))
+
+    @property
+    def contact_times(self) -> NDArray[np.float64]:
+        """Times at which contacts have been written [s]."""
+        path = self.folder / CONTACT_FILE
+        return vtkhdf.read_times(path) if path.exists() else np.zeros(0)
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of the ``[[fields]]`` of which some have been written."""
+        begin, end = FIELD_FILES.split("*")
+        paths = sorted(self.folder.glob(FIELD_FILES))
+        return [path.name.removeprefix(begin).removesuffix(end) for path in paths]
+
+    def fields(self, name: str) -> FieldSeries:
+        """Return the continuum fields of this name that the run has averaged.
+
+        Raises
+        ------
+        InputError
+            If there are none of this name.
+        """
+        if name not in self.field_names:
+            hint = name_hint(name, self.field_names) if self.field_names else "the case has no [[fields]]"
+            raise InputError(f"{self.folder}: no fields {name!r} have been written; {hint}")
+        return FieldSeries(self.folder / field_file(name))
+
+    @property
+    def collisions(self) -> CollisionEnergies:
+        """Numbers of collisions by the energy they have lost until the last snapshot.
+
+        Raises
+        ------
+        InputError
+            If the case does not count them.
+        """
+        path = self.folder / COLLISION_FILE
+        if not path.exists():
+            raise InputError(f"{path}: is not there; give the case output.collision_energies = {{}}")
+        return read_collisions(path, edges_of(self.case))
+
+    @cached_property
+    def case(self) -> Case:
+        """The case as the run had it, every default written out; after a restart with other values, the last one."""
+        attributes = series_attributes(self.folder)
+        if "case" not in attributes:
+            attributes = vtkhdf.read_step(self.folder / PARTICLE_FILE, 0).attributes
+        return Case.from_text(str(attributes["case"]), str(attributes.get("directory", ".")))
+
+    @property
+    def log(self) -> str:
+        """Text of the log."""
+        return (self.folder / LOG_FILE).read_text(encoding="utf-8")
+
+    def __repr__(self) -> str:
+        """Return the folder, and how far the run has come."""
+        times = self.times
+        until = f"{len(times)} snapshots until {times[-1]:.6g} s" if len(times) else "no snapshot"
+        return f"Results({str(self.folder)!r}: {until})"
+
+    def _repr_html_(self) -> str:
+        """Return a picture, as it was drawn or of the last snapshot, and the last numbers, for a notebook."""
+        series, picture = self.series, self.folder / PICTURE_FILE
+        last = [(name, f"{series[name][-1]:.6g}", series.units[name]) for name in series.names if len(series)]
+        image = picture.read_bytes() if picture.exists() else picture_of(self.folder)
+        return notebook_page(self.case.title or str(self.folder), repr(self), last, image)
