@@ -101,8 +101,9 @@ def test_each_small_file_ends_the_run_as_large_ones_do(tmp_path, monkeypatch, na
     if name.startswith("stage"):
         monkeypatch.setattr(os, "link", refuse)
         monkeypatch.setattr(shutil, "copyfile", refuse)
-    for module in ("files", "recoverable_file", "parallel_hdf5", "series", "log"):
-        room = "foundation" if module == "files" else "output"
-        monkeypatch.setattr(f"pdem.{room}.{module}.write_at", full)
+    for module in ("recoverable_file", "parallel_hdf5"):
+        monkeypatch.setattr(f"pdem.output.hdf5.{module}.write_at", full)
+    for module in ("foundation.files", "output.series", "output.log"):
+        monkeypatch.setattr(f"pdem.{module}.write_at", full)
     with pytest.raises(WriteError, match=rf"{name}: cannot be written \(No space left on device\)"):
         started(tmp_path / "out").run()
