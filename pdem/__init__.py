@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
     from pdem.detection.find_pairs import PairSearch, find_pairs
     from pdem.engine.energy import Measures
-    from pdem.engine.observer import Observer, every
     from pdem.engine.ranks import communicator
     from pdem.features.collisions.counted import CollisionEnergies
+    from pdem.features.observers.observer import Observer, every
     from pdem.foundation.errors import (
         BlowUpError,
         CaseError,
@@ -78,7 +78,7 @@ _HOMES = {
     "Measures": "pdem.engine.energy",
     "Mesh": "pdem.containers.meshes.mesh",
     "MeshError": "pdem.foundation.errors",
-    "Observer": "pdem.engine.observer",
+    "Observer": "pdem.features.observers.observer",
     "ObserverError": "pdem.foundation.errors",
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
@@ -97,7 +97,7 @@ _HOMES = {
     "coarse_grain": "pdem.run.reading.coarse_graining",
     "communicator": "pdem.engine.ranks",
     "contact_law": "pdem.contact.law.models",
-    "every": "pdem.engine.observer",
+    "every": "pdem.features.observers.observer",
     "find_pairs": "pdem.detection.find_pairs",
     "first_difference": "pdem.replays.first_difference",
     "forgetting": "pdem.replays.forgetting",

@@ -13,7 +13,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.engine.cluster_energy import cluster_spins
+from pdem.engine.clusters.energy import cluster_spins
 from pdem.run.simulation import Simulation
 
 if TYPE_CHECKING:

@@ -38,9 +38,9 @@ from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.own_forces import forces_of_run
 from pdem.engine.phases import Phases
 from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
-from pdem.engine.stage_events import enter_stage
-from pdem.engine.stage_state import STAGES
-from pdem.engine.stages import Stages
+from pdem.engine.stages.change import enter_stage
+from pdem.engine.stages.state import STAGES
+from pdem.engine.stages.timeline import Stages
 from pdem.engine.state import initial_groups, load_state
 from pdem.engine.system import System
 from pdem.features.insertions.state import STATES as INSERTIONS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdem.engine.wall_output import BODY_FIELDS, BODY_INDEX, FACET_FIELDS, FACET_NUMBER, NODE_FIELDS
+from pdem.engine.walls.wall_output import BODY_FIELDS, BODY_INDEX, FACET_FIELDS, FACET_NUMBER, NODE_FIELDS
 from pdem.foundation.fields import written_fields
 from pdem.output.snapshots.contact_snapshots import contact_fields
 from pdem.run.files.contact_counts import CONTACT_COUNT

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.case.deformation import deforms, shear_axes
-from pdem.case.stress_columns import stress_columns, writes_stress
 
 if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
@@ -27,8 +26,3 @@ def box_columns(case: CaseData) -> list[Column]:
     if shear_axes(case) is not None:
         found += [("shear_strain", "1", "f8"), ("shear_rate", "1/s", "f8")]
     return [*found, ("solid_fraction", "1", "f8")]
-
-
-def columns_of_whole(case: CaseData) -> list[Column]:
-    """Return names, units and types of the columns of the stress of all particles and of the box, as far as written."""
-    return [*(stress_columns(case.domain.dimension) if writes_stress(case) else []), *box_columns(case)]

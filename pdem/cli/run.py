@@ -205,8 +205,8 @@ def _restart(
 ) -> int:
     """Continue from a checkpoint or folder; if a stage is given with it, from where that begins."""
     from pdem.engine.ranks import on_first
-    from pdem.engine.stage_start import stage_start
     from pdem.preflight.restart_checks import set_folder
+    from pdem.run.stage_start import stage_start
 
     groups: list[StatePart] = []
     path, stage = given
@@ -301,10 +301,10 @@ def _check_restart(
     beginning: RestartPoint, then: Case, case: Case, groups: list[StatePart], overwrite: bool
 ) -> list[str]:
     """Refuse a restart that is impossible or would lose results; return notes for the user."""
-    from pdem.engine.box_events import BOX
-    from pdem.engine.driven_walls import GROUP
-    from pdem.engine.stage_state import clocks_of
-    from pdem.engine.stages import Stages
+    from pdem.engine.box.state import BOX
+    from pdem.engine.stages.state import clocks_of
+    from pdem.engine.stages.timeline import Stages
+    from pdem.engine.walls.driven_walls import GROUP
     from pdem.preflight.restart_box import check_box
     from pdem.preflight.restart_checks import moved_walls
     from pdem.run.files.output_folder import check_continued, check_unoccupied, is_same_folder
@@ -335,7 +335,7 @@ def _continue_run(
     """Run a case from a checkpoint, unless it has ended; `groups` has this rank's part of its state and is emptied."""
     from pdem.case.differences import physical_differences
     from pdem.engine.ranks import on_first
-    from pdem.engine.stage_state import finished_stage
+    from pdem.engine.stages.state import finished_stage
     from pdem.preflight.restart_checks import check_continuable, check_end
 
     then = point.case()

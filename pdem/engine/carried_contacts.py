@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection.neighbours import ALL_STAY
-from pdem.engine.cluster_steps import cluster_table, with_members_together
+from pdem.engine.clusters.steps import cluster_table, with_members_together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -37,11 +37,11 @@ from pdem.contact.steps import (
 from pdem.contact.walls.due_facets import OF_WALLS
 from pdem.containers.exchange import AGREED, calls_without
 from pdem.engine.blow_up import PAIR_OVERLAP, WALL_OVERLAP
-from pdem.engine.box_stress import begin_box_sums
-from pdem.engine.carried_particles import finish_carried
-from pdem.engine.cluster_steps import contact_parameters, place_ghost_members
-from pdem.engine.driven_walls import finish_driven
+from pdem.engine.box.stress import begin_box_sums
+from pdem.engine.clusters.carried_particles import finish_carried
+from pdem.engine.clusters.steps import contact_parameters, place_ghost_members
 from pdem.engine.own_force_kicks import kick_own
+from pdem.engine.walls.driven_walls import finish_driven
 from pdem.motion.integration import FINE
 from pdem.motion.planned_walls import NO_PLAN, place_walls
 from pdem.numerics.kernel_calls import PythonCall, call_of

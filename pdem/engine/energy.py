@@ -14,8 +14,8 @@ import numpy as np
 from pdem.case.gravity import gravity_changes
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.elastic import elastic_energies, elastic_state
-from pdem.engine.bodies import count_of_bodies, sphere_masses
-from pdem.engine.cluster_energy import cluster_energies
+from pdem.engine.clusters.energy import cluster_energies
+from pdem.engine.views.bodies import count_of_bodies, sphere_masses
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA
 from pdem.numerics.kernels import kernel
 from pdem.numerics.sums import ExactSums
@@ -204,7 +204,7 @@ def particle_energies(
 ) -> list[NDArray[np.float64]]:
     """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity.
 
-    Those of the members of clusters are 0: the clusters have them, see `pdem.engine.cluster_energy`; and so are
+    Those of the members of clusters are 0: the clusters have them, see `pdem.engine.clusters.energy`; and so are
     those of fixed particles. In a box that deforms energies are those of the motion relative to it.
     """
     radius, spin = columns["radius"], columns["angular_velocity"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pdem.engine.acting_contacts import acting_contacts
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER
+from pdem.engine.views.acting_contacts import acting_contacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
-    from pdem.engine.acting_contacts import ActingContacts
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.foundation.fields import Field
 
     Columns = Mapping[str, NDArray[Any]]
@@ -37,7 +37,7 @@ class SeriesLine:
     def __init__(self, system: System, loads: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self._system = system
         self.loads = {} if loads is None else loads
-        """Loads of walls in the present step, see `pdem.engine.wall_output.loads_of_walls`."""
+        """Loads of walls in the present step, see `pdem.engine.walls.wall_output.loads_of_walls`."""
 
     @cached_property
     def contacts(self) -> ActingContacts:
@@ -89,6 +89,9 @@ class Feature:
 
     def begin_stage(self, system: System) -> None:
         """Begin the present stage at the present step."""
+
+    def change_stage(self, system: System) -> None:
+        """Change what a stage says that has just begun, between two steps. Collective, with columns up to date."""
 
     def groups(self, system: System) -> Groups:
         """Return this rank's part of the groups of a checkpoint, those of `tables` that there are."""

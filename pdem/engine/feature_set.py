@@ -20,10 +20,18 @@ class Turn(IntEnum):
     """Before anything changes: the forces of contacts are those of the step."""
     COLLECT = 20
     """Sums of the steps until now are added up over ranks."""
+    LEAVE = 30
+    """Particles outside the domain are taken out."""
+    CHANGE_GRAVITY = 40
+    """Gravity changes."""
+    END_STAGE = 50
+    """The conditions of the present stage are looked at."""
     COUNT = 60
-    """After gravity and the conditions of stages: particles are counted and taken out."""
+    """Particles are counted and taken out."""
     INSERT = 70
-    """After particles were taken out, before the box changes."""
+    """Particles are brought in."""
+    DEFORM = 80
+    """The rates of a box that deforms are chosen, by all that is there now."""
 
 
 class StateTable(NamedTuple):

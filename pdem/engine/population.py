@@ -12,9 +12,9 @@ import numpy as np
 from pdem.case.groups.initial_clusters import with_members
 from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.elastic import elastic_energies, elastic_state
-from pdem.engine.cluster_energy import removed_energies
-from pdem.engine.cluster_insertion import insert_clusters, numbers_of_members
-from pdem.engine.cluster_steps import keep_clusters, whole_clusters
+from pdem.engine.clusters.energy import removed_energies
+from pdem.engine.clusters.insertion import insert_clusters, numbers_of_members
+from pdem.engine.clusters.steps import keep_clusters, whole_clusters
 from pdem.engine.energy import particle_energies
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS

@@ -10,11 +10,10 @@ import time
 from typing import TYPE_CHECKING
 
 from pdem.containers.exchange import MINE
-from pdem.engine.box_stress import end_box_sums
+from pdem.engine.box.stress import end_box_sums
 from pdem.engine.carried_liquid import carries_liquid
-from pdem.engine.carried_particles import finish_carried
+from pdem.engine.clusters.carried_particles import finish_carried
 from pdem.engine.contact_forces import ContactSteps
-from pdem.engine.driven_walls import finish_driven, move_walls
 from pdem.engine.step import (
     Begun,
     allreduce_status_or_stop,
@@ -26,6 +25,7 @@ from pdem.engine.step import (
     tune_threads,
     update_ghosts,
 )
+from pdem.engine.walls.driven_walls import finish_driven, move_walls
 from pdem.motion.integration import FINE
 from pdem.numerics.kernel_calls import PythonCall
 

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.balance_columns import LEFT
 from pdem.containers.clusters import ParticleTable
 from pdem.containers.id_directory import IdDirectory
 from pdem.containers.records import PairRecords, WallRecords
-from pdem.engine.box_events import box_group, load_box
+from pdem.engine.box.state import box_group, load_box
 from pdem.engine.carried_liquid import kept_fields
-from pdem.engine.cluster_state import cluster_groups, load_clusters, shapes_digest
-from pdem.engine.driven_walls import driven_group, load_driven_state
+from pdem.engine.clusters.state import cluster_groups, load_clusters, shapes_digest
 from pdem.engine.feature import features_of
-from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
-from pdem.engine.stage_state import load_stages, stage_groups
+from pdem.engine.stages.state import load_stages, stage_groups
+from pdem.engine.walls.driven_walls import driven_group, load_driven_state
 from pdem.foundation.fields import state_fields
 from pdem.numerics.sums import ExactSums
 from pdem.output.checkpoints.history_columns import columns_of, history_of
@@ -42,10 +40,6 @@ ROW_KEYS = {
 order."""
 
 
-OBSERVING = (OBSERVERS, OBSERVED, LEFT)
-"""Groups that say nothing of the motion, those of features aside."""
-
-
 def local_groups(system: System) -> Groups:
     """Return copies of this rank's part of the state."""
     pairs = system.pair_records()
@@ -66,8 +60,7 @@ def local_groups(system: System) -> Groups:
             **columns_of(of_walls, walls.history),
         },
         **driven_group(system), **_of_features(system), **stage_groups(system.stages),
-        **box_group(system), **system.observed.groups(),
-        **system.departures.groups(),
+        **box_group(system),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
@@ -229,8 +222,6 @@ def _load_others(system: System, groups: StatePart) -> None:
     load_stages(system, groups)
     for feature in features_of(system):
         feature.load(system, groups)
-    system.departures.load(groups)
-    system.observed = ObservedState.of(groups)
     if system.exchange.rank == 0:
         ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
         system.ended_energies.limbs[: len(ended)] = ended

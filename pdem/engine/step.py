@@ -9,16 +9,16 @@ import numpy as np
 from pdem.containers.exchange import ERRORS, LISTS, SIGNAL
 from pdem.detection.walls.facets_of_images import images_across_sides
 from pdem.engine.blow_up import PARTICLE_TOO_FAST, raise_blow_up
-from pdem.engine.box_steps import change_box, lists_in_box
+from pdem.engine.box.steps import change_box, lists_in_box
 from pdem.engine.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
 from pdem.engine.carried_liquid import form_bridges
-from pdem.engine.carried_particles import begin_carried, list_carried
-from pdem.engine.cluster_steps import cluster_table, states_to_share
+from pdem.engine.clusters.carried_particles import begin_carried, list_carried
+from pdem.engine.clusters.steps import cluster_table, states_to_share
 from pdem.engine.contact_forces import compute_contact_forces
-from pdem.engine.driven_walls import move_walls, record_fast_walls
 from pdem.engine.own_force_kicks import kick_own
 from pdem.engine.population import renew_levels_if_due
 from pdem.engine.skin_tuner import Lists, Window
+from pdem.engine.walls.driven_walls import move_walls, record_fast_walls
 from pdem.motion.integration import LOST, STALE, StepColumns, drift, drift_rows
 from pdem.numerics.kernels import plain
 from pdem.numerics.thread_pool import run_on, set_threads, threads

@@ -21,18 +21,16 @@ from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import ALL_STAY, invert
 from pdem.detection.searches import make_search
 from pdem.detection.skins import Skins
-from pdem.engine.box_drive import BoxDrive
-from pdem.engine.box_share import BoxShare
+from pdem.engine.box.drive import BoxDrive
+from pdem.engine.box.share import BoxShare
 from pdem.engine.chunk_tuner import ChunkTuner
-from pdem.engine.departures import Departures
+from pdem.engine.clusters.rigid_clusters import RigidClusters
 from pdem.engine.feature_set import Features
-from pdem.engine.observed import ObservedState
 from pdem.engine.own_forces import ForcesOfRun
-from pdem.engine.rigid_clusters import RigidClusters
 from pdem.engine.skin_tuner import SkinTuner
-from pdem.engine.stages import Stages
+from pdem.engine.stages.timeline import Stages
 from pdem.engine.thread_tuner import ThreadTuner
-from pdem.engine.wall_margin import WallMargin
+from pdem.engine.walls.wall_margin import WallMargin
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.numerics.arrays import room_for
 from pdem.numerics.sums import ExactSums
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
     from pdem.detection.walls.facet_tree import FacetTree
-    from pdem.engine.gravity import Gravity
     from pdem.engine.setup import Constants
     from pdem.motion.clusters.carriers import Carriers
     from pdem.motion.moving_box import MovingBox
@@ -115,12 +112,8 @@ class System:
         The same, if these bodies are rigid clusters of spheres.
     features : Features
         What else happens between steps (`pdem.engine.feature`); to be set before the state is loaded.
-    departures : Departures
-        What has left the domain; likewise.
-    stages, gravity : Stages, Gravity or None
-        The parts of the run, and gravity if it changes; likewise.
-    observed : ObservedState
-        What observers have said so far.
+    stages : Stages
+        The parts of the run; likewise.
     liquid_quantum : float
         In which liquid is counted that particles carry [m^3]; 0 if they carry none.
     keeps_forces : bool
@@ -196,14 +189,11 @@ class System:
                 lambda: self.motion_at(self.step),
             )
         self.features, self.stages = Features(), Stages()
-        self.departures = Departures()
-        self.gravity: Gravity | None = None
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
         self.moving_box: MovingBox | None = None
         self.box_drive, self.box_share = BoxDrive(), BoxShare()
         self.liquid_quantum = 0.0
-        self.observed = ObservedState()
         self.stop_requested: Callable[[], int] = lambda: 0
 
     def renew_levels(self) -> None:

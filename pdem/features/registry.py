@@ -7,19 +7,38 @@ from typing import TYPE_CHECKING
 from pdem.engine import state
 from pdem.engine.feature_set import observing, row_keys
 from pdem.features.collisions.feature import Collisions
+from pdem.features.deforming_box.feature import DeformingBox
+from pdem.features.departures.feature import Departures
 from pdem.features.fields.feature import Fields
+from pdem.features.gravity.feature import ChangingGravity
 from pdem.features.insertions.feature import Insertions
+from pdem.features.observers.feature import Observers
 from pdem.features.sensors.feature import Sensors
+from pdem.features.stages.feature import StageEnds
+from pdem.features.stress.feature import StressOfAll
 from pdem.features.wall_loads.feature import WallLoads
 from pdem.features.wear.feature import Wear
 
 if TYPE_CHECKING:
     from pdem.engine.feature import Feature
 
-FEATURES: tuple[type[Feature], ...] = (WallLoads, Insertions, Sensors, Fields, Wear, Collisions)
+FEATURES: tuple[type[Feature], ...] = (
+    Departures,
+    WallLoads,
+    Insertions,
+    Sensors,
+    Fields,
+    Wear,
+    Collisions,
+    StressOfAll,
+    DeformingBox,
+    StageEnds,
+    ChangingGravity,
+    Observers,
+)
 
 ROW_KEYS = state.ROW_KEYS | row_keys(FEATURES)
 """Groups of a checkpoint of which each rank has some rows, with the columns that sort them."""
 
-OBSERVING = (*state.OBSERVING, *observing(FEATURES))
+OBSERVING = observing(FEATURES)
 """Groups of a checkpoint that say nothing of the motion."""

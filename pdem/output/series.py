@@ -240,15 +240,18 @@ class Series:
     def _check_columns(self, path: Path, names: list[str]) -> None:
         expected = [column.name for column in self.columns]
         if not continues(names, expected, self._added):
-            odd = ", ".join(sorted(set(names) ^ set(expected))) or "their order"
+            odd = ", ".join(sorted(set(names) ^ set(expected)))
             raise CheckpointError(
                 f"{path}: holds other columns than this run ({odd}); choose another output.folder"
             )
 
 
 def continues(names: Sequence[str], expected: Sequence[str], added: Collection[str] = ()) -> bool:
-    """Return whether a series with columns of these names can go on with others, some of which may have been added."""
-    return list(names) == [name for name in expected if name in set(names) or name not in added]
+    """Return whether a series with columns of these names can go on with others, some of which may have been added.
+
+    In any order: rows are read by the names of their columns.
+    """
+    return set(expected) - set(added) <= set(names) <= set(expected)
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:

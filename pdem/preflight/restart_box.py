@@ -24,7 +24,7 @@ def check_box(old: Case, new: Case, box: Mapping[str, NDArray[Any]]) -> None:
     old, new : Case
         Case of the state, and of the run that goes on from it.
     box : mapping
-        Of the state: see `pdem.engine.box_events.box_group`. Empty if the box does not deform.
+        Of the state: see `pdem.engine.box.state.box_group`. Empty if the box does not deform.
 
     Raises
     ------

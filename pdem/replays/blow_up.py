@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
 from pdem.engine.blow_up import BlowUp
-from pdem.engine.observed import ObservedState
-from pdem.engine.observer import Observer
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
 from pdem.engine.schedule import Window
 from pdem.engine.state import kept_state
+from pdem.features.observers.feature import Observers
+from pdem.features.observers.observed import ObservedState
+from pdem.features.observers.observer import Observer
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import InputError
 from pdem.replays.contact_history import ContactHistory
@@ -193,7 +194,7 @@ def _shown(
 ) -> tuple[BlowUp, ContactHistory]:
     """Run to the blow-up with all output of the last steps; return the error and the contact that did it."""
     if not observers:
-        simulation.system.observed = ObservedState()
+        simulation.system.features.get(Observers).state = ObservedState()
     begin = max(error.step - steps, simulation.step)
     simulation.advance(begin - simulation.step, observers=observers)
     history = ContactHistory(error.particles, error.wall)

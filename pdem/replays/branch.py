@@ -10,7 +10,6 @@ from pdem.case.differences import differences_text
 from pdem.case.model import Case
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
-from pdem.engine.stage_start import stage_start
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
 from pdem.output.provenance import changes_since
@@ -20,6 +19,7 @@ from pdem.replays.origin import begun, case_in
 from pdem.run.files.folder_use import PYTHON, FolderUse
 from pdem.run.files.output_folder import check_free, is_same_folder
 from pdem.run.run import run
+from pdem.run.stage_start import stage_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.engine.driven_walls import GROUP
 from pdem.engine.state import local_groups, tables_of
+from pdem.engine.walls.driven_walls import GROUP
 from pdem.features.registry import OBSERVING
 from pdem.output.checkpoints.content_digest import Layout, content_digest_of_tables
 from pdem.output.hdf5.parallel_hdf5 import Table, block_checksums

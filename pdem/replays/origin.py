@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdem.engine.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.engine.ranks import group_of
+from pdem.features.observers.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.features.registry import OBSERVING
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoints.checkpoint import Checkpoint

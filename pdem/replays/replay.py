@@ -25,7 +25,7 @@ from pdem.run.run import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pdem.engine.observer import Observer
+    from pdem.features.observers.observer import Observer
 
 
 @dataclass(frozen=True)

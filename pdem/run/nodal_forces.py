@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.engine.feature import features_of
-from pdem.engine.wall_output import bodies_of, summed_loads
+from pdem.engine.walls.wall_output import bodies_of, summed_loads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

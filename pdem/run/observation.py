@@ -9,9 +9,10 @@ import numpy as np
 
 from pdem.engine.energy import particle_energies
 from pdem.engine.named_events import NEVER
-from pdem.engine.observed import Observed
-from pdem.engine.observer import column_of, named, observer_of
 from pdem.engine.state import local_groups
+from pdem.features.observers.feature import Observers, observed
+from pdem.features.observers.observed import Observed
+from pdem.features.observers.observer import column_of, named, observer_of
 from pdem.foundation.errors import InputError, ObserverError
 from pdem.run.guarded_exchange import END, GuardedExchange, RanksPart
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pdem.containers.exchange import Exchange
-    from pdem.engine.observer import Observer
     from pdem.engine.state import Groups
     from pdem.engine.system import System
+    from pdem.features.observers.observer import Observer
 
 WRITABLE = ("material", "radius", "position", "velocity", "angular_velocity", "image")
 """Columns of which a copy is kept while observers may write to them."""
@@ -99,13 +100,13 @@ class Observation:
         self.asked = Asked()
         if not due:
             return self.asked
-        observed, kept = system.observed.copy(), _Kept(system)
+        said, kept = observed(system).copy(), _Kept(system)
         self._simulation.observing = kept
         try:
             for name in due:
                 _call(self._simulation, name, self.observers[name])
         except ObserverError:
-            system.observed = observed
+            system.features.get(Observers).state = said
             self.before = kept.groups()
             raise
         finally:
@@ -118,9 +119,9 @@ class Observation:
 def _check_given(system: System, observers: Mapping[str, Observer], *, dropped: bool) -> None:
     """Require the observers of a run that is continued, unless the user wants none of them."""
     if dropped:
-        system.observed.last.clear()
-        system.observed.columns.clear()
-    missing = [name for name in system.observed.last if name not in observers]
+        observed(system).last.clear()
+        observed(system).columns.clear()
+    missing = [name for name in observed(system).last if name not in observers]
     if missing:
         raise InputError(
             f"the run that is continued had the observers {', '.join(missing)}: continue it in a script, "
@@ -130,7 +131,7 @@ def _check_given(system: System, observers: Mapping[str, Observer], *, dropped: 
 
 
 def _is_due(system: System, name: str, every: int) -> bool:
-    last = system.observed.last.get(name)
+    last = observed(system).last.get(name)
     return last is None or (last != system.step and system.step % every == 0)
 
 
@@ -147,7 +148,7 @@ class _Kept:
         self.asked = Asked()
         self._system = system
         self._groups: Groups = {}
-        self._observed = system.observed.copy()
+        self._observed = observed(system).copy()
         self.copy_columns()
 
     def copy_columns(self) -> None:
@@ -163,9 +164,9 @@ class _Kept:
     def groups(self) -> Groups:
         """Return the state of this rank before the observers were called."""
         if not self._groups:
-            now, self._system.observed = self._system.observed, self._observed
+            now, self._system.features.get(Observers).state = observed(self._system), self._observed
             self._groups = local_groups(self._system)
-            self._system.observed = now
+            self._system.features.get(Observers).state = now
             self._groups["particles"].update(self._columns)
         return self._groups
 
@@ -203,8 +204,8 @@ def _call(simulation: Any, name: str, observer: Observer) -> None:
         system.exchange = exchange
     _raise_alike(system, name, observer, problem, guard.parted)
     _require_same(system, name, observer, columns, simulation.observing.asked)
-    system.observed.last[name] = system.step
-    system.observed.columns.update(columns)
+    observed(system).last[name] = system.step
+    observed(system).columns.update(columns)
 
 
 def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]:
@@ -219,7 +220,7 @@ def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]
         kind = type(returned).__name__
         raise InputError(f"it returned a {kind}; return a mapping of names to numbers, or nothing")
     found = {key: Observed(name, *column_of(key, value)) for key, value in (returned or {}).items()}
-    known = system.observed.columns
+    known = observed(system).columns
     for key, one in found.items():
         owner = known[key].observer if key in known else name
         if owner != name:
@@ -229,7 +230,7 @@ def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]
         if key in known and known[key].unit != one.unit:
             raise InputError(f"the column {key} had the unit {known[key].unit}, and now {one.unit}")
     mine = [key for key, one in known.items() if one.observer == name]
-    if name in system.observed.last and set(mine) != set(found):
+    if name in observed(system).last and set(mine) != set(found):
         odd = ", ".join(sorted(set(mine) ^ set(found)))
         raise InputError(
             f"its columns are others than at its first call ({odd}); return the same names at every call, NaN where "

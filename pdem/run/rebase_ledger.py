@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pdem.case.drives import drives_of
-from pdem.engine.gravity import Gravity
-from pdem.engine.gravity_events import give_bodies
 from pdem.engine.setup import constants_of, table_of
-from pdem.engine.stage_state import STAGES, adopt_stages, stage_groups
-from pdem.engine.stages import Stages
+from pdem.engine.stages.state import STAGES, adopt_stages, stage_groups
+from pdem.engine.stages.timeline import Stages
+from pdem.features.gravity.course import GravityCourse
+from pdem.features.gravity.events import give_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ def _constants_in_stage(system: System, old: Case) -> Constants:
     return replace(
         constants,
         table=table_of(old, stages.present, constants.law),
-        gravity=Gravity(old, constants.step).at(stages, system.step),
+        gravity=GravityCourse(old, constants.step).at(stages, system.step),
         shape=system.constants.shape,
         flow=system.constants.flow,
         centre=system.constants.centre,

@@ -12,10 +12,8 @@ import numpy as np
 from pdem.containers.group import on_first_rank
 from pdem.engine.blow_up import BlowUp
 from pdem.engine.feature import features_of
-from pdem.engine.mass_balance import departure_lines
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.schedule import Schedule
-from pdem.engine.stage_report import stage_lines
 from pdem.engine.state import local_groups
 from pdem.engine.step import allreduce_status_or_stop
 from pdem.foundation.errors import Interrupted, ObserverError
@@ -312,10 +310,7 @@ class _Run:
         record_speed(measured.particles, simulation.step - step, seconds, exchange.workers)
         has_ledger, steps = system.constants.law.has_ledger, measured.particles * (simulation.step - step)
         residual = measured.balance - simulation.first_balance if has_ledger else None
-        last_lines = [
-            *lines, *departure_lines(system), *stage_lines(system.stages),
-            f"results in {simulation.case.output.folder}",
-        ]  # fmt: skip
+        last_lines = [*lines, f"results in {simulation.case.output.folder}"]
         self.outputs.report(
             end_report(
                 table, steps, seconds, exchange.workers, measured.energies, residual, first_lines + last_lines

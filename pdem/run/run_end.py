@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pdem.engine.stages import BY_CONDITION
+from pdem.engine.stages.timeline import BY_CONDITION
 from pdem.foundation.errors import Interrupted, PdemError
 from pdem.output.run_status import FAILED, FINISHED, RUNNING, STOPPED, RunStatus, read_status, write_status
 

@@ -10,10 +10,11 @@ from pdem.case.forces import force_of_function, limits_of
 from pdem.containers.group import on_each_rank
 from pdem.engine import step as time_step
 from pdem.engine.between_steps import advance_by
-from pdem.engine.cluster_steps import place_written_clusters
-from pdem.engine.fixed_loads import fixed_loads
+from pdem.engine.clusters.steps import place_written_clusters
 from pdem.engine.population import check_ids_exist, insert_particles, remove_particles
+from pdem.engine.walls.fixed_loads import fixed_loads
 from pdem.features.insertions.checks import checked_columns
+from pdem.features.observers.feature import observed
 from pdem.foundation.arguments import ids_of
 from pdem.foundation.errors import InputError, name_hint
 from pdem.run.files.folder_use import FolderUse
@@ -55,7 +56,7 @@ class Scripting(Reductions):
     @property
     def observed(self) -> dict[str, float]:
         """Last values of the columns of observers, also after a restart; the same on all ranks."""
-        return {name: one.value for name, one in self.system.observed.columns.items()}
+        return {name: one.value for name, one in observed(self.system).columns.items()}
 
     def force(self, function: Callable[..., Any], *, material: str | None = None) -> None:
         """Let a force act on every particle from now on. Collective, with the same function on all ranks.

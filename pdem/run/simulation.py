@@ -17,21 +17,21 @@ from pdem.containers.group import on_each_rank
 from pdem.containers.meshes.mesh import Mesh
 from pdem.engine import step as time_step
 from pdem.engine.between_steps import act, add_events, advance_by
-from pdem.engine.box_events import box_of
+from pdem.engine.box.state import box_of
 from pdem.engine.carried_liquid import begin_liquid
 from pdem.engine.contact_forces import compute_contact_forces
-from pdem.engine.driven_walls import driven_reports
 from pdem.engine.energy import Measures
 from pdem.engine.own_forces import forces_of_run
 from pdem.engine.phases import Phases
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import exchange_of, group_of, once_per_node
 from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
-from pdem.engine.stage_events import enter_stage
-from pdem.engine.stages import Stages
+from pdem.engine.stages.change import enter_stage
+from pdem.engine.stages.timeline import Stages
 from pdem.engine.state import initial_groups, load_state, spread_state
 from pdem.engine.system import System
-from pdem.engine.wall_output import loads_of_walls, measured_walls
+from pdem.engine.walls.driven_walls import driven_reports
+from pdem.engine.walls.wall_output import loads_of_walls, measured_walls
 from pdem.features.insertions.feature import Insertions
 from pdem.features.registry import FEATURES, ROW_KEYS
 from pdem.features.sensors.feature import Sensors
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 
     from pdem.containers.exchange import Exchange
     from pdem.containers.particles import Particles
-    from pdem.engine.observer import Observer
     from pdem.engine.state import StatePart
     from pdem.features.insertions.control import InsertionControl
+    from pdem.features.observers.observer import Observer
 
 
 class Simulation(Scripting):

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.engine.acting_contacts import acting_on_walls, refresh_packed_rows
+from pdem.engine.views.acting_contacts import acting_on_walls, refresh_packed_rows
 from pdem.engine.warn_once import warn_once
 from pdem.motion.integration import PLACE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.engine.acting_contacts import ActingContacts
     from pdem.engine.system import System
+    from pdem.engine.views.acting_contacts import ActingContacts
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cases import Grains, quad, simulate, state_of
-from pdem.engine.escape_events import EVERY
+from pdem.features.departures.events import EVERY
 from pdem.foundation.errors import InputError
 
 R = 1.0 / 256.0

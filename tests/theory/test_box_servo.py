@@ -9,7 +9,7 @@ import pytest
 from moving_boxes import PERIOD, ROUGH, SMOOTH, STEP, gas, moving_case
 
 from cases import Grains, state_of
-from pdem.engine.box_stress import measured_stress
+from pdem.engine.box.stress import measured_stress
 from pdem.foundation.errors import CaseError
 from pdem.motion.box_servo import EAGERNESS, MEAN, SHARE, SLOWNESS, Measured, Memory, Targets, chosen_rates
 from pdem.motion.moving_box import EVERY, REST, Rates

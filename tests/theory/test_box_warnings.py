@@ -8,7 +8,7 @@ import pytest
 from moving_boxes import PERIOD, gas, moving_case
 
 from pdem.containers.meshes.mesh import Mesh
-from pdem.engine import box_warnings
+from pdem.features.deforming_box import warnings as box_warnings
 from pdem.run.simulation import Simulation
 
 MIDDLE = 0.5 * PERIOD

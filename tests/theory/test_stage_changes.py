@@ -204,7 +204,7 @@ def test_gravity_follows_its_table(tmp_path, every):
     energies = run.energies()
     assert energies["gravity_work"] != 0.0
     assert abs(energies["residual"]) < 1e-12 * abs(energies["gravity"])
-    assert run.system.gravity.next_step > 2**60, "after the table nothing happens any more"
+    assert run.system.features.named("gravity").next_step > 2**60, "after the table nothing happens any more"
 
 
 def test_gravity_by_a_file_and_from_a_stage_on(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.engine.box_share import FIRST_SHARE, LARGEST_SHARE, LEAST_SHARE, BoxShare, next_share
+from pdem.engine.box.share import FIRST_SHARE, LARGEST_SHARE, LEAST_SHARE, BoxShare, next_share
 from pdem.motion.moving_box import MovingBox, Rates
 
 

@@ -10,7 +10,7 @@ from clusters import ONE, ROD, TETRAPOD
 
 from pdem.containers.clusters import STATE, Clusters
 from pdem.containers.sphere_union import union_of_spheres
-from pdem.engine.contact_numbers import fewest_contacts
+from pdem.engine.views.contact_numbers import fewest_contacts
 from pdem.particles.clusters.shapes import ClusterShape, shape_arrays
 
 FLAT = [[0.0, 0.0, 0.0, 1e-3], [1e-3, 0.0, 0.0, 1e-3], [0.0, 1e-3, 0.0, 1e-3]]

@@ -10,7 +10,8 @@ from inlets import GRAIN, case_of, inlet
 
 import pdem
 from cases import state_of
-from pdem.engine.escape_events import EVERY
+from pdem.features.departures.events import EVERY
+from pdem.features.departures.feature import Departures
 from pdem.foundation.errors import BlowUpError, CaseError
 from pdem.output.series import read_series
 from pdem.run.simulation import Simulation
@@ -113,7 +114,7 @@ def test_a_stage_ends_when_too_much_has_left(tmp_path):
     case = stray(tmp_path, stages=stages)
     run = Simulation(case, threads=1)
     run.run()
-    assert run.system.departures.count.tolist() == [0, 0, 0, 0, 1, 0]
+    assert run.system.features.get(Departures).left.count.tolist() == [0, 0, 0, 0, 1, 0]
     assert run.time < 0.5
     with pytest.raises(CaseError, match=r"left_-q.*did you mean"):
         stray(tmp_path, stages=[{"name": "spill", "until": {"quantity": "left_-q", "above": 0.5}}])
@@ -151,17 +152,15 @@ def test_an_earlier_checkpoint_and_series_go_on(tmp_path):
     assert state["left"]["count"].sum() == 1
     del state["left"]
     again = Simulation(case, threads=1, state=state)
-    assert again.system.departures.count.sum() == 0
+    assert again.system.features.get(Departures).left.count.sum() == 0
     assert len(again.particles) == 2
 
 
 def test_an_earlier_series_gets_the_new_columns(tmp_path, monkeypatch):
-    import pdem.run.files.outputs as outputs
-
     case = stray(tmp_path, end=0.2)
     with monkeypatch.context() as patch:
-        patch.setattr(outputs, "balance_columns", lambda case: [])
-        patch.setattr(outputs, "balance_values", lambda system: {})
+        patch.setattr(Departures, "columns", lambda feature, system: [])
+        patch.setattr(Departures, "values", lambda feature, system, line: {})
         pdem.Simulation(case, threads=1).run()
     assert "mass" not in read_series(tmp_path / "out" / "series.h5").dtype.names
     again = Simulation.restart(tmp_path / "out", threads=1)

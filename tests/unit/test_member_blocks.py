@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pdem.containers.clusters import STATE, Clusters, ShapeArrays
 from pdem.containers.particles import Particles
-from pdem.engine.cluster_steps import with_members_together
+from pdem.engine.clusters.steps import with_members_together
 from pdem.motion.clusters.cluster_blocks import BLOCK
 from pdem.motion.clusters.rigid_clusters import copied_members, first_block, owned_members
 

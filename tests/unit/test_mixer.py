@@ -13,7 +13,7 @@ from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.meshes.mesh import Mesh, join_meshes
 from pdem.engine.setup import WallGeometry, walls_of
-from pdem.engine.stages import Stages
+from pdem.engine.stages.timeline import Stages
 from pdem.preflight.preflight import preflight
 
 CASES = Path(__file__).resolve().parents[2] / "cases"

@@ -12,7 +12,7 @@ import pytest
 from watched import STEP, Calls, case_in, fastest, run_with, series
 
 import pdem
-from pdem.engine.observer import column_of, named, observer_of
+from pdem.features.observers.observer import column_of, named, observer_of
 from pdem.foundation.errors import InputError, Interrupted, ObserverError
 
 

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import Field, written_fields
 from pdem.output.hdf5 import growing_datasets
+from pdem.output.snapshots import snapshot_files as snapshots
 from pdem.output.snapshots import vtkhdf
 from pdem.output.snapshots.snapshot_files import ParticleSnapshots, WallSnapshots
-from pdem.output.snapshots import snapshot_files as snapshots
 
 FACET_START = np.array([0, 4, 7, 12])
 FACET_VERTICES = np.array([0, 1, 2, 3, 0, 1, 4, 0, 1, 2, 5, 6])

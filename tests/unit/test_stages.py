@@ -9,7 +9,7 @@ from rank_cases import require_same_bits
 from staged_grains import MASS, STEP, G, R, on_plate, run_of
 
 from cases import Grains, quad, state_of
-from pdem.engine.stages import AT_LATEST, BY_CONDITION, BY_TIME
+from pdem.engine.stages.timeline import AT_LATEST, BY_CONDITION, BY_TIME
 from pdem.foundation.errors import CheckpointError
 from pdem.run.rebase_ledger import rebase_ledger
 

@@ -33,7 +33,7 @@ from pdem.contact.walls.due_facets import TILE
 from pdem.contact.walls.evaluate import wall_kernel
 from pdem.contact.walls.search import SEEN, search_kernel
 from pdem.contact.walls.stages import WALL_COLUMNS
-from pdem.engine.cluster_steps import contact_parameters
+from pdem.engine.clusters.steps import contact_parameters
 from pdem.numerics.kernels import plain
 from pdem.numerics.simd.due_lanes import DUE_LANES
 from pdem.numerics.sums import ExactSums

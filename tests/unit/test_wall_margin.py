@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdem.engine.wall_margin import SPARE, WIDEST, WallMargin
+from pdem.engine.walls.wall_margin import SPARE, WIDEST, WallMargin
 
 
 def lists_of_facets(margin, life, speed, skin, lives):

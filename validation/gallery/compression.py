@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.case.model import Case
-from pdem.engine.box_report import box_values
+from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Study, Table
 

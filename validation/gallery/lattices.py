@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.engine.box_report import box_values
+from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Study, Table
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.engine.box_report import box_values
+from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding, Study, Table, at_most
 

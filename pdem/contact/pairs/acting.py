@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PairGeometry(NamedTuple):
-    """Columns of contacts between particles, see `pdem.engine.acting_contacts.ActingContacts`."""
+    """Columns of contacts between particles, see `pdem.engine.views.acting_contacts.ActingContacts`."""
 
     first: Integers
     second: Integers

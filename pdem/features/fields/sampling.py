@@ -9,8 +9,8 @@ import numpy as np
 from pdem.continuum.items import Matter, actions_of_contacts, joined, ways_of
 from pdem.continuum.moving_box import Frame, MovingImages
 from pdem.continuum.sums import field_sums
-from pdem.engine.acting_contacts import acting_on_walls, acting_parts, counted_ways
-from pdem.engine.bodies import bodies_of, sizes_of
+from pdem.engine.views.acting_contacts import acting_on_walls, acting_parts, counted_ways
+from pdem.engine.views.bodies import bodies_of, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pdem.continuum.grid import Grid
     from pdem.continuum.items import Actions
     from pdem.continuum.sums import Rooms
-    from pdem.engine.acting_contacts import ActingContacts
     from pdem.engine.system import System
+    from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.features.fields.averages import FieldAverage
 
     Floats = NDArray[np.float64]

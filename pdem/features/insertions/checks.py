@@ -15,8 +15,8 @@ import numpy as np
 from pdem.case.rules.checks import contact_pairs
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.detection.find_pairs import find_pairs
-from pdem.engine.bodies import largest_present_speed
-from pdem.engine.cluster_insertion import as_clusters, spheres_of
+from pdem.engine.clusters.insertion import as_clusters, spheres_of
+from pdem.engine.views.bodies import largest_present_speed
 from pdem.features.insertions.free_places import wall_overlaps
 from pdem.foundation.errors import InputError, PdemWarning, name_hint
 from pdem.preflight.driven_wall_preflight import driven_findings

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.engine.bodies import bodies_of, largest_present_speed
 from pdem.engine.population import remove_particles
 from pdem.engine.step import migrate_and_rebuild_lists
+from pdem.engine.views.bodies import bodies_of, largest_present_speed
 from pdem.engine.warn_once import note_once
 from pdem.features.sensors.place import remembering
 from pdem.numerics.sums import ExactSums
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.engine.bodies import Bodies
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.bodies import Bodies
     from pdem.features.sensors.place import SensorPlace, SensorState
 
     Columns = dict[str, NDArray[Any]]

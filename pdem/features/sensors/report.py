@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.group import on_first_rank
-from pdem.engine.bodies import bodies_of
 from pdem.engine.feature import SeriesLine
-from pdem.engine.stress import stress_of
+from pdem.engine.views.bodies import bodies_of
+from pdem.engine.views.stress import stress_of
 from pdem.features.sensors.columns import AXES
 from pdem.features.sensors.events import add_by_class
 from pdem.numerics.sums import ExactSums
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.engine.acting_contacts import ActingContacts
     from pdem.engine.system import System
+    from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.features.sensors.place import SensorPlace
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.law.elastic import elastic_energies, elastic_state
-from pdem.engine.acting_contacts import acting_contacts
 from pdem.engine.energy import LOST_TERMS, STORED_TERMS
-from pdem.engine.wall_output import measured_walls
+from pdem.engine.views.acting_contacts import acting_contacts
+from pdem.engine.walls.wall_output import measured_walls
 from pdem.output.checkpoints.history_columns import columns_of
 from pdem.output.contact_table import ContactTable
 from pdem.output.snapshots.contact_snapshots import AGE_OF_CONTACT, ENDS, LOST, STORED, contact_fields
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.global_order import Rows
-    from pdem.engine.acting_contacts import ActingContacts
     from pdem.engine.protocol import Engine
     from pdem.engine.system import System
+    from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.foundation.fields import Field
     from pdem.output.snapshots.formats import RowWriter, SnapshotFormat
     from pdem.output.storage import Attribute

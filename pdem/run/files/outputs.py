@@ -13,17 +13,14 @@ import numpy as np
 from tqdm import tqdm
 
 from pdem.case.balance_columns import balance_columns
-from pdem.case.box_columns import columns_of_whole
 from pdem.case.groups.fixed_groups import fixed_columns
 from pdem.containers.group import on_first_rank
-from pdem.engine.box_report import values_of_whole
 from pdem.engine.carried_liquid import liquid_columns, liquid_values
 from pdem.engine.energy import terms_of_run
 from pdem.engine.feature import SeriesLine, features_of
-from pdem.engine.fixed_loads import fixed_values
-from pdem.engine.mass_balance import balance_values
-from pdem.engine.stage_report import stage_columns, stage_row
 from pdem.engine.state import local_groups, tables_of
+from pdem.engine.walls.fixed_loads import fixed_values
+from pdem.features.observers.feature import observed
 from pdem.features.registry import OBSERVING
 from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import ERRORS, OUTPUT, open_closed_streams
@@ -92,7 +89,7 @@ class Outputs:
         self._folder = Path(simulation.case.output.folder)
         self._written_step = -1
         self._loads: dict[str, dict[str, Any]] = {}
-        self._observed = tuple(simulation.system.observed.columns)
+        self._observed = tuple(observed(simulation.system).columns)
         self._added = [name for name, *_ in balance_columns(simulation.case)]  # since version 0.2
         self._has_ledger = simulation.system.constants.law.has_ledger
         self._check_names()
@@ -115,11 +112,11 @@ class Outputs:
     def _check_names(self) -> None:
         """Require that no column of an observer has the name of another one."""
         names = [name for name, *_ in self._columns()]
-        observed = self._simulation.system.observed.columns
+        known = observed(self._simulation.system).columns
         for name in self._observed:
             if names.count(name) > 1:
                 raise InputError(
-                    f"the column {name} of observer {observed[name].observer}: the series has one of this name; give "
+                    f"the column {name} of observer {known[name].observer}: the series has one of this name; give "
                     "it another"
                 )
 
@@ -182,15 +179,11 @@ class Outputs:
             *_FIRST_COLUMNS,
             *energies,
             *_LAST_COLUMNS,
-            *balance_columns(system.case),
             *load_columns(system.case),
             *fixed_columns(system.case),
             *driven,
             *(column for feature in features_of(system) for column in feature.columns(system)),
-            *columns_of_whole(system.case),
             *liquid_columns(system.constants),
-            *stage_columns(system),
-            *((name, one.unit) for name, one in system.observed.columns.items()),
         ]
 
     def write_series_row(self, steps: int, seconds: float) -> None:
@@ -203,8 +196,7 @@ class Outputs:
         line, values = SeriesLine(system, self._loads), dict[str, Any]()
         for feature in features_of(system):
             values |= feature.values(system, line)
-        values |= values_of_whole(system, line) | liquid_values(system)
-        values |= balance_values(system) | fixed_values(system)
+        values |= liquid_values(system) | fixed_values(system)
         rate = measured.particles * steps / seconds if seconds > 0 else 0.0
         self._files.agree(lambda: self._append(measured, rate, values))
 
@@ -232,15 +224,13 @@ class Outputs:
         }  # fmt: skip
 
     def _row_of_parts(self) -> dict[str, Any]:
-        """Return the columns of walls, stages and observers."""
-        system = self._simulation.system
-        row: dict[str, Any] = load_values(self._simulation.case, self._loads)
-        row.update({name: value for name, (value, _) in driven_columns(self._simulation).items()})
-        return row | stage_row(system) | {name: one.value for name, one in system.observed.columns.items()}
+        """Return the columns of walls."""
+        driven = {name: value for name, (value, _) in driven_columns(self._simulation).items()}
+        return load_values(self._simulation.case, self._loads) | driven
 
     def _check_observed(self) -> None:
         """Require that observers have the columns that they had when the files were opened."""
-        odd = set(self._observed) ^ set(self._simulation.system.observed.columns)
+        odd = set(self._observed) ^ set(observed(self._simulation.system).columns)
         if odd:
             raise InputError(
                 f"the series was begun without the columns that observers have now ({', '.join(sorted(odd))}); call "

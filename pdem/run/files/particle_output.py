@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.engine.box_report import BOX_FIELDS, box_tables
 from pdem.engine.carried_liquid import kept_fields
-from pdem.engine.cluster_energy import cluster_columns_of
+from pdem.engine.clusters.energy import cluster_columns_of
+from pdem.features.deforming_box.report import BOX_FIELDS, box_tables
 from pdem.foundation.fields import FIELDS, Field, written_fields
 from pdem.output.snapshots.formats import FORMATS, WRITTEN_FORMAT
 from pdem.run.files.contact_counts import CONTACT_COUNT, contact_counts, counts_of_clusters

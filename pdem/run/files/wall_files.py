@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.containers.group import on_each_rank
 from pdem.engine.feature import features_of
-from pdem.engine.wall_output import (
+from pdem.engine.walls.wall_output import (
     BODY_FIELDS,
     BODY_INDEX,
     FACET_FIELDS,

@@ -20,16 +20,16 @@ from pdem.case.laws import law_of
 from pdem.case.model import Case
 from pdem.containers.exchange import Alone
 from pdem.containers.meshes.mesh import Mesh
-from pdem.engine.box_events import box_of
-from pdem.engine.cluster_steps import contact_parameters
-from pdem.engine.driven_walls import finish_driven
+from pdem.engine.box.state import box_of
+from pdem.engine.clusters.steps import contact_parameters
 from pdem.engine.phases import Phases
 from pdem.engine.ranks import compile_rank_kernels
 from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.engine.state import gather_groups, initial_groups, load_state, local_groups
 from pdem.engine.step import SORT_EVERY, list_facets
 from pdem.engine.system import System
-from pdem.engine.wall_output import bodies_of, summed_loads
+from pdem.engine.walls.driven_walls import finish_driven
+from pdem.engine.walls.wall_output import bodies_of, summed_loads
 from pdem.motion.planned_walls import compile_plan_kernels
 from pdem.numerics.cache import is_marked, mark
 from pdem.numerics.thread_pool import set_threads

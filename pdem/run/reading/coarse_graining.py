@@ -15,7 +15,7 @@ from pdem.continuum.items import Matter, actions_of_contacts
 from pdem.continuum.layout import SUMS
 from pdem.continuum.moving_box import Frame, MovingImages
 from pdem.continuum.sums import field_sums
-from pdem.engine.bodies import sizes_of, sphere_masses
+from pdem.engine.views.bodies import sizes_of, sphere_masses
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output.contact_table import ContactTable

@@ -9,8 +9,8 @@ import numpy as np
 from pdem.case.rules.region_rules import region_of
 from pdem.containers.group import on_each_rank
 from pdem.continuum.fields import ContinuumFields
-from pdem.engine.bodies import sphere_masses
-from pdem.engine.stress import stress_of
+from pdem.engine.views.bodies import sphere_masses
+from pdem.engine.views.stress import stress_of
 from pdem.features.collisions.feature import Collisions
 from pdem.features.fields.feature import Fields
 from pdem.features.fields.sampling import present_frame, present_sums
@@ -23,8 +23,8 @@ from pdem.run.reading.coarse_graining import checked_grid
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pdem.engine.stress import Stress
     from pdem.engine.system import System
+    from pdem.engine.views.stress import Stress
     from pdem.features.collisions.counted import CollisionEnergies
     from pdem.output.contact_table import ContactTable
 
@@ -205,7 +205,7 @@ class Reductions:
         -------
         Stress
             With ``contact``, ``kinetic``, ``total`` (3, 3) [Pa], ``pressure``, ``fabric``, ``coordination`` and others:
-            see `pdem.engine.stress.Stress`.
+            see `pdem.engine.views.stress.Stress`.
 
         Raises
         ------

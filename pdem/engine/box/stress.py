@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.pairs.box_sums import BOX_SUMS, NO_LIMBS, BoxSums
-from pdem.engine.bodies import bodies_of, sizes_of
-from pdem.engine.stress import added
-from pdem.engine.wall_output import measured_walls
+from pdem.engine.views.bodies import bodies_of, sizes_of
+from pdem.engine.views.stress import added
+from pdem.engine.walls.wall_output import measured_walls
 from pdem.motion.box_kicks import write_kinetic
 from pdem.motion.box_servo import GAS, Measured
 from pdem.motion.moving_box import EVERY

@@ -9,7 +9,7 @@ import numpy as np
 from pdem.case.groups.initial_clusters import made_clusters
 from pdem.case.groups.shapes import shapes_of
 from pdem.containers.clusters import Clusters, states_of
-from pdem.engine.cluster_energy import cluster_energies
+from pdem.engine.clusters.energy import cluster_energies
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:

@@ -1,14 +1,13 @@
-"""What a run says of its stages: lines of the log and the report, columns of the series."""
+"""What a run says of its stages: lines of the log and the report."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.engine.stages import AT_LATEST, BY_CONDITION, GOES_ON
+from pdem.engine.stages.timeline import AT_LATEST, BY_CONDITION, GOES_ON
 
 if TYPE_CHECKING:
-    from pdem.engine.stages import Stages
-    from pdem.engine.system import System
+    from pdem.engine.stages.timeline import Stages
 
 
 def stage_line(stages: Stages, number: int) -> str:
@@ -36,17 +35,3 @@ def stage_lines(stages: Stages) -> list[str]:
         else f"stage {stages.sections[number].name}: not reached"
         for number, state in enumerate(stages.states)
     ]
-
-
-def stage_columns(system: System) -> list[tuple[str, ...]]:
-    """Return names, units and types of the columns of stages and of gravity that changes."""
-    stage = [("stage", "1", "i8")] if system.stages.sections else []
-    gravity = [(f"gravity_{axis}", "m/s2") for axis in "xyz"] if system.gravity is not None else []
-    return [*stage, *gravity]
-
-
-def stage_row(system: System) -> dict[str, float]:
-    """Return the present values of those columns: the number of the stage, from 0 on, and gravity."""
-    stage = [system.stages.present] if system.stages.sections else []
-    gravity = system.constants.gravity.tolist() if system.gravity is not None else []
-    return dict(zip((name for name, *_ in stage_columns(system)), [*stage, *gravity], strict=True))

@@ -16,8 +16,8 @@ import numpy as np
 from pdem.contact.pairs.acting import PairGeometry, PairSources, write_pairs, write_ways
 from pdem.contact.pairs.kept_forces import kept_forces, present_forces
 from pdem.containers.clusters import CENTRE
-from pdem.engine.cluster_steps import contact_parameters, states_to_share
-from pdem.engine.wall_output import measured_walls
+from pdem.engine.clusters.steps import contact_parameters, states_to_share
+from pdem.engine.walls.wall_output import measured_walls
 from pdem.motion.integration import PLACE
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 
-class Departures:
+class Left:
     """Particles that were taken out because they have left the domain; a cluster is one.
 
     Attributes

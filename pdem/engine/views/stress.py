@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.case.stress_columns import COMPONENTS
-from pdem.engine.acting_contacts import acting_contacts
-from pdem.engine.bodies import bodies_of
-from pdem.engine.contact_numbers import contact_numbers, rows_of_bodies, without_rattlers
+from pdem.engine.views.acting_contacts import acting_contacts
+from pdem.engine.views.bodies import bodies_of
+from pdem.engine.views.contact_numbers import contact_numbers, rows_of_bodies, without_rattlers
 from pdem.numerics.sums import ExactSums
 from pdem.particles import regions
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.box_shape import BoxShape
-    from pdem.engine.acting_contacts import ActingContacts
-    from pdem.engine.bodies import Bodies
     from pdem.engine.system import System
+    from pdem.engine.views.acting_contacts import ActingContacts
+    from pdem.engine.views.bodies import Bodies
     from pdem.particles.regions import Region
 
     Floats = NDArray[np.float64]

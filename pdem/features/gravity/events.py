@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.engine.cluster_energy import cluster_gravity_energies
+from pdem.engine.clusters.energy import cluster_gravity_energies
 from pdem.engine.energy import gravity_energies
 from pdem.motion.bodies import FreeBody
 from pdem.numerics.sums import ExactSums
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.engine.system import System
+    from pdem.features.gravity.course import GravityCourse
     from pdem.motion.drives import Drive
 
 
-def set_gravity(system: System) -> None:
+def set_gravity(system: System, course: GravityCourse) -> None:
     """Give particles and bodies the gravity of the present step and stage."""
-    assert system.gravity is not None
-    system.gravity.plan(system.stages, system.step)
-    gravity = system.gravity.at(system.stages, system.step)
+    course.plan(system.stages, system.step)
+    gravity = course.at(system.stages, system.step)
     if np.array_equal(gravity, system.constants.gravity):
         return
     system.constants = replace(system.constants, gravity=gravity)
@@ -46,14 +46,13 @@ def give_bodies(case: Case, drives: Mapping[int, Drive], gravity: NDArray[np.flo
             drive.gravity = gravity
 
 
-def change_gravity(system: System) -> None:
+def change_gravity(system: System, course: GravityCourse) -> None:
     """Set gravity to what it is from the present step on, and add what that costs to the energy ledger.
 
     Columns of particles have to be up to date.
     """
-    assert system.gravity is not None
     before = _potential(system)
-    set_gravity(system)
+    set_gravity(system, course)
     work = _potential(system).limbs - before.limbs
     row = system.ended_energies.names.index("gravity_work")
     system.ended_energies.limbs[row] += work[0]

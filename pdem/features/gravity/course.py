@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.case.sections.gravity import GravityTable
     from pdem.containers.exchange import Exchange
-    from pdem.engine.stages import Stages
+    from pdem.engine.stages.timeline import Stages
 
     Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class TabulatedGravity:
         return max(steps // self._interval + 1, first) * self._interval
 
 
-class Gravity:
+class GravityCourse:
     """Gravity of a run, and when it changes next.
 
     Parameters
@@ -120,7 +120,7 @@ class Gravity:
         return base, 0
 
 
-def gravity_of(case: Case, exchange: Exchange, step: float) -> Gravity | None:
+def course_of(case: Case, exchange: Exchange, step: float) -> GravityCourse | None:
     """Return the gravity of a case in which it changes, None for others, with a time step [s]. Collective.
 
     Raises
@@ -131,4 +131,4 @@ def gravity_of(case: Case, exchange: Exchange, step: float) -> Gravity | None:
     staged = any(stage.gravity is not None for stage in case.stages)
     if not (gravity_changes(case) or staged):
         return None
-    return on_first_rank(exchange, lambda: Gravity(case, step))
+    return on_first_rank(exchange, lambda: GravityCourse(case, step))

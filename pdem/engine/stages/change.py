@@ -1,4 +1,4 @@
-"""What happens at the end of a stage and at the begin of the next one."""
+"""What changes when the next stage begins."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.stage_cases import walls_present
-from pdem.engine.added_walls import overlaps_with_added_walls
-from pdem.engine.box_events import begin_deformation, set_targets
 from pdem.engine.energy import BALANCE, TERMS, local_sums
 from pdem.engine.feature import features_of
-from pdem.engine.gravity_events import change_gravity, set_gravity
 from pdem.engine.setup import table_of
-from pdem.engine.stage_report import stage_line
-from pdem.engine.stage_values import value_of
-from pdem.engine.stages import AT_LATEST, BY_CONDITION, BY_TIME
+from pdem.engine.stages.added_walls import overlaps_with_added_walls
 from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.foundation.errors import PdemWarning
 
@@ -30,50 +25,14 @@ if TYPE_CHECKING:
     from pdem.numerics.sums import ExactSums
 
 
-def act_stages(system: System) -> None:
-    """Look at the present stage, which ends if its time or its condition says so. Collective."""
-    stages, step = system.stages, system.step
-    until, state = stages.section.until, stages.state
-    if until is None:
-        stages.end(step, BY_TIME)
-    else:
-        state.looked, state.value = step, value_of(system, until.quantity)
-        holds = until.holds(state.value)
-        state.since = -1 if not holds else step if state.since < 0 else state.since
-        if holds and step - state.since >= round(until.held / system.constants.step):
-            stages.end(step, BY_CONDITION)
-        elif step >= stages.latest:
-            stages.end(step, AT_LATEST)
-            _warn(system)
-    stages.plan()
-    if stages.is_over:
-        system.notices.append(stage_line(stages, stages.present))
-
-
-def _warn(system: System) -> None:
-    """Warn, on the first rank, that the condition of the present stage was not reached."""
-    text = f"{stage_line(system.stages, system.stages.present)}; the next stage begins from what is there"
-    if system.stages.finished:
-        text = stage_line(system.stages, system.stages.present)
-    _tell(system, text)
-
-
-def _tell(system: System, text: str) -> None:
-    """Warn of something on the first rank."""
-    if system.exchange.rank == 0:
-        warnings.warn(text, PdemWarning, stacklevel=6)
-
-
 def begin_next_stage(system: System, phases: Phases) -> None:
     """Begin the stage after the present one, between two steps. Collective, with columns that are up to date."""
     stages, moving = system.stages, system.moving_walls
     present = None if moving is None else moving.present
     stages.begin(stages.present + 1, system.step)
     _begin_stage_of_features(system)
-    if system.gravity is not None:
-        change_gravity(system)
-    if stages.section.deformation is not None:
-        begin_deformation(system)
+    for feature in features_of(system):
+        feature.change_stage(system)
     if stages.section.walls or stages.section.interactions:
         with_ledger = system.constants.law.has_ledger
         before = local_sums(system)[0] if with_ledger else None
@@ -81,7 +40,8 @@ def begin_next_stage(system: System, phases: Phases) -> None:
         if before is not None:
             _add_jump(system, before)
         for text in () if present is None else overlaps_with_added_walls(system, present):
-            _tell(system, text)
+            if system.exchange.rank == 0:
+                warnings.warn(text, PdemWarning, stacklevel=5)
     system.notices.append(
         f"stage {stages.section.name} begins with step {system.step + 1}, at {system.time:.6g} s"
     )
@@ -91,9 +51,6 @@ def enter_stage(system: System) -> None:
     """Give a system that has been loaded what its present stage says, before lists are made. Collective."""
     for feature in features_of(system):
         feature.enter_stage(system)
-    set_targets(system)
-    if system.gravity is not None:
-        set_gravity(system)
     if system.stages.sections:
         _set_constants_and_walls(system)
 

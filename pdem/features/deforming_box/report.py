@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.box_columns import box_columns
-from pdem.case.stress_columns import stress_columns, writes_stress
-from pdem.engine.bodies import bodies_of, sizes_of
-from pdem.engine.stress import added, stress_of
+from pdem.engine.views.bodies import bodies_of, sizes_of
+from pdem.engine.views.stress import added
 from pdem.foundation.fields import Field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.engine.feature import SeriesLine
     from pdem.engine.system import System
 
 BOX_FIELDS = (
@@ -38,15 +36,6 @@ def box_values(system: System) -> dict[str, float]:
         values += [now.shear, float(flow[box.velocity, box.gradient])]
     values.append(solid_volume(system) / box.volume(system.step, size))
     return dict(zip((name for name, *_ in box_columns(system.case)), values, strict=True))
-
-
-def values_of_whole(system: System, line: SeriesLine) -> dict[str, float]:
-    """Return the values of `pdem.case.box_columns.columns_of_whole`: stress of all particles, the box. Collective."""
-    found = dict[str, float]()
-    if writes_stress(system.case):
-        names = [name for name, *_ in stress_columns(system.dimension)]
-        found.update(zip(names, stress_of(system, None, line.contacts).columns, strict=True))
-    return found | box_values(system)
 
 
 def solid_volume(system: System) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.engine.cluster_energy import cluster_masses
+from pdem.engine.clusters.energy import cluster_masses
 from pdem.preflight.given_particles import largest_speed
 
 if TYPE_CHECKING:

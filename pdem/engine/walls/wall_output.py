@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.walls.evaluate import LOADS
 from pdem.contact.walls.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
-from pdem.engine.cluster_steps import contact_parameters
+from pdem.engine.clusters.steps import contact_parameters
 from pdem.foundation.fields import Field
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.engine.bodies import bodies_of
-from pdem.engine.contact_numbers import rows_of_bodies
-from pdem.engine.named_events import NEVER
 from pdem.engine.population import remove_particles
 from pdem.engine.step import migrate_and_rebuild_lists
+from pdem.engine.views.bodies import bodies_of
+from pdem.engine.views.contact_numbers import rows_of_bodies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.engine.bodies import Bodies
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.engine.views.bodies import Bodies
+    from pdem.features.departures.left import Left
 
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]
@@ -35,14 +35,11 @@ TOO_FAST = 0.5
 It ends the run at 1 (`pdem.motion.integration.LOST`); gravity needs many looks from here to there."""
 
 
-def escape_step(system: System, first: int) -> int:
-    """Return the first step from `first` on at which particles outside are looked for, `NEVER` if none can leave."""
-    is_open = bool(np.isfinite(system.constants.lowest).any())
-    return -(-first // EVERY) * EVERY if is_open else NEVER
+def remove_escaped(system: System, left: Left, phases: Phases) -> None:
+    """Take out particles outside the domain, clusters by their centres, and count them.
 
-
-def remove_escaped(system: System, phases: Phases) -> None:
-    """Take out particles outside the domain, clusters by their centres. Collective, with columns up to date."""
+    Collective, with columns that are up to date.
+    """
     constants, bodies = system.constants, bodies_of(system)
     beyond = (bodies.position < constants.lowest) | (bodies.position > constants.highest)
     outside: Booleans = np.any(beyond, axis=1)
@@ -50,7 +47,7 @@ def remove_escaped(system: System, phases: Phases) -> None:
         outside = _goes_on(system, bodies, outside)
     rows = np.flatnonzero(outside)
     side = np.argmax(_beyond(system, bodies.position[rows]), axis=1)
-    if system.departures.add(system.exchange, side, bodies.mass[rows]):
+    if left.add(system.exchange, side, bodies.mass[rows]):
         migrate_and_rebuild_lists(system, remove_particles(system, bodies.id[rows]), phases)
 
 

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.balance_columns import LEFT, SIDES, balance_columns
-from pdem.engine.bodies import bodies_of
+from pdem.engine.views.bodies import bodies_of
 from pdem.numerics.sums import ExactSums
 from pdem.output.summary import counted
 
 if TYPE_CHECKING:
     from pdem.engine.system import System
+    from pdem.features.departures.left import Left
 
 
-def balance_values(system: System) -> dict[str, float]:
+def balance_values(system: System, gone: Left) -> dict[str, float]:
     """Return the values of the columns of `pdem.case.balance_columns`, the same on every rank. Collective."""
-    inside, gone = ExactSums(("mass",)), system.departures
+    inside = ExactSums(("mass",))
     inside.add("mass", bodies_of(system).mass)
     inside.normalise()
     total = ExactSums(("mass",), system.exchange.add(inside.limbs)).values()["mass"]
@@ -28,9 +29,8 @@ def balance_values(system: System) -> dict[str, float]:
     return {name: found[name] for name, *_ in balance_columns(system.case)}
 
 
-def departure_lines(system: System) -> list[str]:
+def departure_lines(system: System, gone: Left) -> list[str]:
     """Return a line for the report that ends a run, if anything has left the domain."""
-    gone = system.departures
     number = int(gone.count.sum())
     if not number:
         return []

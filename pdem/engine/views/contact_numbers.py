@@ -1,6 +1,6 @@
 """How many contacts bodies have, with and without those of bodies that do not carry. All are integers.
 
-Bodies are those of `pdem.engine.bodies`, in their order: single spheres, then clusters with all their members.
+Bodies are those of `pdem.engine.views.bodies`, in their order: single spheres, then clusters with all their members.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.engine.bodies import count_of_bodies, singles_of
+from pdem.engine.views.bodies import count_of_bodies, singles_of
 from pdem.foundation.fields import PACKED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.clusters import ShapeArrays
-    from pdem.engine.acting_contacts import ActingContacts
     from pdem.engine.system import System
+    from pdem.engine.views.acting_contacts import ActingContacts
 
     Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.rules.stage_quantities import quantities_of
-from pdem.case.stress_columns import stress_columns
-from pdem.engine.bodies import count_of_bodies
-from pdem.engine.box_report import box_values
-from pdem.engine.cluster_energy import cluster_motion_energies
+from pdem.engine.clusters.energy import cluster_motion_energies
 from pdem.engine.energy import Measures, particle_energies
-from pdem.engine.fixed_loads import fixed_values
-from pdem.engine.mass_balance import balance_values
-from pdem.engine.stress import stress_of
-from pdem.engine.wall_output import loads_of_walls
+from pdem.engine.views.bodies import count_of_bodies
+from pdem.engine.walls.fixed_loads import fixed_values
+from pdem.engine.walls.wall_output import loads_of_walls
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
@@ -30,15 +26,8 @@ def value_of(system: System, name: str) -> float:
     quantity = quantities_of(system.case)[name]
     if quantity.kind == "state":
         return _of_particles(system, name)
-    if quantity.kind == "balance":
-        return float(balance_values(system)[name])
     if quantity.kind == "fixed":
         return fixed_values(system)[name]
-    if quantity.kind == "box":
-        return box_values(system)[name]
-    if quantity.kind == "stress":
-        names = [column for column, *_ in stress_columns(system.dimension)]
-        return float(stress_of(system).columns[names.index(name)])
     column = name.removeprefix(f"{quantity.owner}_")
     if quantity.kind == "load":
         return _of_load(system, quantity.owner, column)

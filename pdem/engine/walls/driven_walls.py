@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS
 from pdem.engine.blow_up import DRIVEN_WALL_TOO_FAST, WALL_TOO_FAST
-from pdem.engine.cluster_steps import contact_parameters
+from pdem.engine.clusters.steps import contact_parameters
 from pdem.numerics.sums import exact_values
 
 if TYPE_CHECKING:

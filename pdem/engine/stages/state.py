@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.engine.named_events import name_key
-from pdem.engine.stage_events import begin_first_stage
-from pdem.engine.stages import Stages, StageState
+from pdem.engine.stages.change import begin_first_stage
+from pdem.engine.stages.timeline import Stages, StageState
 from pdem.foundation.errors import CheckpointError
 
 if TYPE_CHECKING:

@@ -1,0 +1,94 @@
+"""The state of a box that deforms: as a case has it at time 0, and in checkpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.deformation import deforms, shear_axes
+from pdem.case.groups.group_sizes import largest_cluster_reach
+from pdem.containers.box_shape import UPRIGHT
+from pdem.motion.box_servo import Memory
+from pdem.motion.moving_box import REST, BoxState, MovingBox, Rates
+from pdem.preflight.restart_box import box_would_rest, check_axes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.engine.setup import Constants
+    from pdem.engine.system import System
+
+BOX = "box"
+"""Name of the group of a checkpoint with the state of a box that deforms."""
+
+
+def box_of(case: Case, constants: Constants) -> MovingBox | None:
+    """Return the box of a case that deforms, as it is at time 0; None for other cases."""
+    if not deforms(case):
+        return None
+    domain, axes = case.domain, shear_axes(case) or (UPRIGHT, UPRIGHT)
+    reach = largest_cluster_reach(case)
+    return MovingBox(domain.lower, domain.upper, domain.periodic, constants.step, *axes, reach)
+
+
+def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the group of a checkpoint for the box, empty if it does not deform; the same on every rank."""
+    box = system.moving_box
+    if box is None:
+        return {}
+    state, wanted, drive = box.state, box.wanted, system.box_drive
+    columns: dict[str, Any] = {
+        "step": state.step, "lengths": state.lengths, "speeds": state.speeds, "offset": state.offset,
+        "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": box.begin,
+        "looked": box.looked, "changes": wanted is not None, "wanted": _row(wanted or REST),
+        "grain": drive.grain, "mean_stress": drive.memory.stress, "lacking": drive.memory.lacking,
+        "mean_resistance": drive.memory.resistance, "half_steps": drive.half_steps,
+        "velocity_axis": box.velocity, "gradient_axis": box.gradient,
+    }  # fmt: skip
+    return {BOX: {name: np.array([value]) for name, value in columns.items()}}
+
+
+def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+    """Set the state of the box from the group of a checkpoint; where it has none the box begins to deform now.
+
+    Raises
+    ------
+    CaseError
+        If the box of the case would not deform, or lean along other axes than that of the checkpoint.
+    """
+    box = system.moving_box
+    if not len(groups.get(BOX, {}).get("offset", ())):
+        return
+    stored = {name: column[0] for name, column in groups[BOX].items()}
+    if box is None:
+        raise box_would_rest()
+    check_axes(stored, (box.velocity, box.gradient))
+    box.begin, box.looked = stored["begin"].copy(), int(stored["looked"])
+    box.wanted = _rates(stored["wanted"]) if stored["changes"] else None
+    diameter, density = stored["grain"].tolist()
+    system.box_drive.grain = diameter, density
+    if "mean_stress" in stored:  # earlier versions kept less from look to look, or nothing
+        means = tuple(stored["mean_stress"].tolist())
+        lacking = tuple(stored["lacking"].tolist()) if "lacking" in stored else Memory().lacking
+        system.box_drive.memory = Memory(means, lacking, float(stored["mean_resistance"]))
+    if "half_steps" in stored:
+        system.box_drive.half_steps = float(stored["half_steps"])
+    box.adopt(
+        BoxState(
+            int(stored["step"]), stored["lengths"].tolist(), stored["speeds"].tolist(), float(stored["offset"]),
+            float(stored["offset_speed"]), float(stored["shear"]), _rates(stored["rates"]),
+        )
+    )  # fmt: skip
+
+
+def _row(rates: Rates) -> NDArray[np.float64]:
+    return np.array([*rates.strain, rates.shear])
+
+
+def _rates(row: NDArray[np.float64]) -> Rates:
+    x, y, z, shear = row.tolist()
+    return Rates((x, y, z), shear)

@@ -1,0 +1,1 @@
+"""Rigid clusters within a step: states, energies, and the particles that they move."""

@@ -1,0 +1,1 @@
+"""How a box that deforms is driven: by rates and by stress."""

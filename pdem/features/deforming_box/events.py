@@ -1,0 +1,94 @@
+"""A box that deforms, between steps: how fast it shall go on. Its state in checkpoints."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.deformation import AXES, deformation_in, free_axes
+from pdem.engine.box.stress import mean_grain, measured_stress
+from pdem.features.deforming_box.warnings import warn_of_runaway, warn_of_walls
+from pdem.motion.box_servo import Memory, Targets, chosen_rates, inertial_rate
+from pdem.motion.moving_box import MovingBox, Rates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.case.sections.deformation import Deformation
+    from pdem.case.sections.schema import CaseData
+    from pdem.engine.system import System
+
+
+def set_targets(system: System) -> None:
+    """Take note of what shall become of the box in the present stage. Collective."""
+    box = system.moving_box
+    if box is None:
+        return
+    case, drive = system.case, system.box_drive
+    wanted = deformation_in(case, system.stages.present if system.stages.sections else -1)
+    drive.targets = targets_of(case, wanted)
+    if drive.targets.driven:
+        drive.grain = drive.grain if any(drive.grain) else mean_grain(system)
+        slow, largest = inertial_rate(drive.targets.stresses, *drive.grain), drive.targets.largest_rate
+        largest = slow if math.isinf(largest) else largest
+        drive.targets = drive.targets._replace(largest_rate=largest, pace=min(slow, largest))
+
+
+def targets_of(case: CaseData, wanted: Deformation) -> Targets:
+    """Return what shall become of the box of a case by one of its deformations."""
+    strain, axes = [0.0, 0.0, 0.0], []
+    for name, one in wanted.axes.items():
+        if one.stress is not None:
+            axes.append((AXES.index(name), one.stress))
+        strain[AXES.index(name)] = one.strain_rate or 0.0
+    shear = wanted.shear
+    return Targets(
+        Rates((strain[0], strain[1], strain[2]), 0.0 if shear is None else shear.rate or 0.0), tuple(axes),
+        wanted.mean_stress, free_axes(case, wanted) if wanted.mean_stress is not None else (),
+        None if shear is None else shear.stress, wanted.largest_rate or math.inf,
+    )  # fmt: skip
+
+
+def look_at_box(system: System) -> None:
+    """Choose by which rates the box goes on from the next step, by the stress of this one. Collective."""
+    box, drive = system.moving_box, system.box_drive
+    if box is None:
+        return
+    rates = drive.targets.rates
+    if drive.targets.driven:
+        measured = measured_stress(system)
+        rates, drive.memory = chosen_rates(drive.targets, measured, system.dimension, box.dt, drive.memory)
+        drive.half_steps += _half_step(box, measured.delivered, rates, system.step)
+        warn_of_runaway(system, measured, rates)
+        warn_of_walls(system)
+    _go_on(box, rates, system.step)
+
+
+def _half_step(box: MovingBox, delivered: NDArray[np.float64], rates: Rates, step: int) -> float:
+    """Return what forces deliver in half a step at other rates, beyond what they do at the present ones [J]."""
+    flow = box.gradient_at(step)
+    present = [*np.diag(flow).tolist(), float(flow[box.velocity, box.gradient]) if box.gradient >= 0 else 0.0]
+    each = zip(delivered.tolist(), (*rates.strain, rates.shear), present, strict=True)
+    return 0.5 * box.dt * math.fsum(work * (rate - before) for work, rate, before in each)
+
+
+def begin_deformation(system: System) -> None:
+    """Let the box deform as a stage says that begins; what stress drives goes on as before until the next look."""
+    set_targets(system)
+    box, targets = system.moving_box, system.box_drive.targets
+    if box is None:
+        return
+    if not targets.driven:
+        system.box_drive.memory = Memory()
+    before, strain = box.state.rates, list(targets.rates.strain)
+    for axis in (*(axis for axis, _ in targets.axes), *targets.free):
+        strain[axis] = before.strain[axis]
+    shear = targets.rates.shear if targets.shear is None else before.shear
+    _go_on(box, Rates((strain[0], strain[1], strain[2]), shear), system.step)
+
+
+def _go_on(box: MovingBox, rates: Rates, step: int) -> None:
+    box.looked = step
+    box.wanted = rates if rates != box.state.rates or not rates.constant else None

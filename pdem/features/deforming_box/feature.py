@@ -1,0 +1,78 @@
+"""How a box that deforms is driven, as a feature of the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from pdem.case.box_columns import box_columns
+from pdem.engine.feature import Feature
+from pdem.engine.feature_set import Turn
+from pdem.engine.named_events import NEVER
+from pdem.features.deforming_box.events import begin_deformation, look_at_box, set_targets
+from pdem.features.deforming_box.report import box_values
+from pdem.motion.moving_box import EVERY
+
+if TYPE_CHECKING:
+    from pdem.engine.box.drive import BoxDrive
+    from pdem.engine.feature import SeriesLine
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+    from pdem.motion.moving_box import MovingBox
+
+
+class DeformingBox(Feature):
+    """When the box is looked at: the engine has its state, `pdem.engine.box`, and this feature its rates.
+
+    Parameters
+    ----------
+    box : MovingBox or None
+        The box of the system, None if it does not deform.
+    drive : BoxDrive or None
+        How it is driven at present.
+    """
+
+    name, turn, needs_forces = "box", Turn.DEFORM, False
+
+    def __init__(self, box: MovingBox | None = None, drive: BoxDrive | None = None) -> None:
+        self._box, self._drive = box, drive
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the drive of the box of a case."""
+        return cls(system.moving_box, system.box_drive)
+
+    @property
+    def next_step(self) -> int:
+        """Step of the next event of the box, `NEVER` if it has none."""
+        box, drive = self._box, self._drive
+        if box is None or drive is None:
+            return NEVER
+        if box.looked < 0:
+            return 0
+        steady = (box.wanted or box.state.rates).constant and not drive.targets.driven
+        return NEVER if steady else (box.looked // EVERY + 1) * EVERY
+
+    def act(self, system: System, phases: Phases) -> None:
+        """Choose the rates of the next steps. Collective."""
+        look_at_box(system)
+
+    def enter_stage(self, system: System) -> None:
+        """Take note of what shall become of the box in the present stage. Collective."""
+        set_targets(system)
+
+    def change_stage(self, system: System) -> None:
+        """Let the box deform as the present stage says, if it says anything of that. Collective."""
+        if system.stages.section.deformation is not None:
+            begin_deformation(system)
+
+    def quantity(self, system: System, owner: str, name: str) -> float:
+        """Return the present value of a column. Collective."""
+        return box_values(system)[name]
+
+    def columns(self, system: System) -> list[tuple[str, ...]]:
+        """Return names, units and types of the columns of the box, none if it does not deform."""
+        return list(box_columns(system.case))
+
+    def values(self, system: System, line: SeriesLine) -> dict[str, float]:
+        """Return the values of these columns. Collective."""
+        return box_values(system)

@@ -1,0 +1,1 @@
+"""Particles that leave the domain, and the balance of mass."""

@@ -1,0 +1,1 @@
+"""Gravity that changes, by tables and stages."""

@@ -1,0 +1,71 @@
+"""Gravity that changes, as a feature of the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from pdem.engine.feature import Feature
+from pdem.engine.feature_set import Turn
+from pdem.engine.named_events import NEVER
+from pdem.features.gravity.course import course_of
+from pdem.features.gravity.events import change_gravity, set_gravity
+
+if TYPE_CHECKING:
+    from pdem.engine.feature import SeriesLine
+    from pdem.engine.phases import Phases
+    from pdem.engine.system import System
+    from pdem.features.gravity.course import GravityCourse
+
+
+class ChangingGravity(Feature):
+    """Gravity of a case in which it changes.
+
+    Attributes
+    ----------
+    course : GravityCourse or None
+        What gravity is at any time; None if it never changes.
+    """
+
+    name, turn = "gravity", Turn.CHANGE_GRAVITY
+
+    def __init__(self, course: GravityCourse | None = None) -> None:
+        self.course = course
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the gravity of a case. Collective.
+
+        Raises
+        ------
+        CaseError
+            On all ranks, if the file of a table cannot be used.
+        """
+        return cls(course_of(system.case, system.exchange, system.constants.step))
+
+    @property
+    def next_step(self) -> int:
+        """Step of the next change by a table, `NEVER` if there is none."""
+        return NEVER if self.course is None else self.course.next_step
+
+    def act(self, system: System, phases: Phases) -> None:
+        """Change gravity as its table says."""
+        self.change_stage(system)
+
+    def enter_stage(self, system: System) -> None:
+        """Give a system that has been loaded the gravity of its step and stage."""
+        if self.course is not None:
+            set_gravity(system, self.course)
+
+    def change_stage(self, system: System) -> None:
+        """Change gravity to that of the present stage and step."""
+        if self.course is not None:
+            change_gravity(system, self.course)
+
+    def columns(self, system: System) -> list[tuple[str, ...]]:
+        """Return names and units of the components of gravity, none if it never changes."""
+        return [] if self.course is None else [(f"gravity_{axis}", "m/s2") for axis in "xyz"]
+
+    def values(self, system: System, line: SeriesLine) -> dict[str, float]:
+        """Return present gravity."""
+        names = [name for name, *_ in self.columns(system)]
+        return dict(zip(names, system.constants.gravity.tolist(), strict=False))

@@ -1,0 +1,1 @@
+"""Observers of scripts: when they are called, and the columns they give."""

@@ -1,0 +1,93 @@
+"""When stages end, as a feature of the engine: `pdem.engine.stages` lets the next one begin."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Self
+
+from pdem.engine.feature import Feature
+from pdem.engine.feature_set import Turn
+from pdem.engine.stages.timeline import AT_LATEST, BY_CONDITION, BY_TIME
+from pdem.features.stages.report import stage_line, stage_lines
+from pdem.features.stages.values import value_of
+from pdem.foundation.errors import PdemWarning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pdem.engine.feature import SeriesLine
+    from pdem.engine.phases import Phases
+    from pdem.engine.stages.timeline import Stages
+    from pdem.engine.system import System
+
+
+class StageEnds(Feature):
+    """The ends of stages, by their times and conditions.
+
+    Parameters
+    ----------
+    stages : Stages, optional
+        Of the system.
+    """
+
+    name, turn = "stages", Turn.END_STAGE
+
+    def __init__(self, stages: Stages | None = None) -> None:
+        self._stages = stages
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the ends of the stages of a case."""
+        return cls(system.stages)
+
+    @property
+    def next_step(self) -> int:
+        """Step of the next look at the present stage, `NEVER` if there is none."""
+        return super().next_step if self._stages is None else self._stages.next_step
+
+    def act(self, system: System, phases: Phases) -> None:
+        """Look at the present stage, which ends if its time or its condition says so. Collective."""
+        stages, step = system.stages, system.step
+        if stages.section.until is None:
+            stages.end(step, BY_TIME)
+        else:
+            _look(system)
+        stages.plan()
+        if stages.is_over:
+            system.notices.append(stage_line(stages, stages.present))
+
+    def columns(self, system: System) -> list[tuple[str, ...]]:
+        """Return name, unit and type of the column with the number of the stage, none without stages."""
+        return [("stage", "1", "i8")] if system.stages.sections else []
+
+    def values(self, system: System, line: SeriesLine) -> dict[str, float]:
+        """Return the number of the present stage, from 0 on."""
+        return {"stage": system.stages.present} if system.stages.sections else {}
+
+    def finish(self, system: System, folder: Path) -> list[str]:
+        """Return a line on each stage for the report."""
+        return stage_lines(system.stages)
+
+
+def _look(system: System) -> None:
+    """End the present stage if its condition has held for long enough, or at its latest. Collective."""
+    stages, step = system.stages, system.step
+    until, state = stages.section.until, stages.state
+    assert until is not None
+    state.looked, state.value = step, value_of(system, until.quantity)
+    holds = until.holds(state.value)
+    state.since = -1 if not holds else step if state.since < 0 else state.since
+    if holds and step - state.since >= round(until.held / system.constants.step):
+        stages.end(step, BY_CONDITION)
+    elif step >= stages.latest:
+        stages.end(step, AT_LATEST)
+        _warn(system)
+
+
+def _warn(system: System) -> None:
+    """Warn, on the first rank, that the condition of the present stage was not reached."""
+    text = stage_line(system.stages, system.stages.present)
+    if not system.stages.finished:
+        text = f"{text}; the next stage begins from what is there"
+    if system.exchange.rank == 0:
+        warnings.warn(text, PdemWarning, stacklevel=6)

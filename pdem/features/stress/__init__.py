@@ -1,0 +1,1 @@
+"""Stress, fabric and coordination of all particles in the series."""
