@@ -27,7 +27,7 @@ def add_events(system: System, stages: Stages, features: Iterable[type[Feature]]
         On all ranks, if a file that the case names cannot be used.
     """
     system.stages = stages
-    system.features = Features(kind.of(system) for kind in features)
+    system.set_features(Features(kind.of(system) for kind in features))
 
 
 def advance_by(system: System, phases: Phases, steps: int) -> int:

@@ -1,4 +1,4 @@
-"""The energy ledger: stored energies, losses, work and outflow.
+"""The energy ledger: stored energies, losses, work and outflow; `pdem.engine.energy_terms` names the terms.
 
 Every sum over particles and contacts is exact (`pdem.numerics.sums`), so the ledger has the same bits for
 any number of ranks and threads. A contact between ranks is counted by the owner of its lower particle.
@@ -15,72 +15,54 @@ from pdem.case.gravity import gravity_changes
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.clusters.energy import cluster_energies
+from pdem.engine.energy_terms import ENGINE_TERMS, OPTIONAL, Role
 from pdem.engine.views.bodies import count_of_bodies, sphere_masses
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA
 from pdem.numerics.kernels import kernel
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
+    from pdem.engine.energy_terms import EnergyTerms
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
 
-STORED_TERMS = (
-    "translation", "rotation", "gravity", "elastic", "tangential", "body_motion", "body_gravity", "rolling_spring",
-    "twisting_spring",
-)  # fmt: skip
-"""Stored energies: of particles, of contacts, and of walls that are free bodies."""
 
-LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic")
-"""Energies lost in contacts."""
+def terms_of(
+    law: ContactLaw, case: CaseData, terms: EnergyTerms, of_features: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the terms of the ledger of a case with a contact law.
 
-SUPPLIED_TERMS = ("wall_work", "gravity_work", "own_forces", "box_work")
-"""Energies delivered by walls that move, by gravity that changes, by own forces, and by a box that deforms."""
-
-REMOVED_TERMS = ("outflow", "stages")
-"""Energies taken out with particles, and by what changes at the begin of stages."""
-
-TERMS = (*STORED_TERMS, *LOST_TERMS, *SUPPLIED_TERMS, *REMOVED_TERMS)
-
-BALANCE = dict.fromkeys((*STORED_TERMS, *LOST_TERMS, *REMOVED_TERMS), 1) | dict.fromkeys(SUPPLIED_TERMS, -1)
-"""Signs of the terms in the balance, which is constant but for the error of integration."""
-
-OPTIONAL_TERMS = (
-    "rolling_spring",
-    "twisting_spring",
-    "adhesion",
-    "twisting",
-    "plastic",
-    "gravity_work",
-    "stages",
-    "own_forces",
-    "box_work",
-)
-"""Terms that not every case has."""
-
-STATE_TERMS = ("translation", "rotation", "gravity", "elastic", "body_motion", "body_gravity")
-"""Terms that follow from the present state, without accounts of contacts."""
-
-
-def terms_of(law: ContactLaw, case: CaseData, *, own_forces: bool) -> tuple[str, ...]:
-    """Return the terms of the ledger of a case with a contact law, with or without own forces."""
-    if not law.has_ledger:
-        return STATE_TERMS
-    used = {term for one in law.energies for term in (one.lasting, one.ended)}
+    Parameters
+    ----------
+    law : ContactLaw
+        The contact law of the case.
+    case : CaseData
+        The case.
+    terms : EnergyTerms
+        All that there may be, in the order of the columns.
+    of_features : iterable of str
+        Names of those of features that there are.
+    """
+    used: set[str | None] = {one.name for one in ENGINE_TERMS if one.name not in OPTIONAL}
+    used.update(of_features)
+    used |= {term for one in law.energies for term in (one.lasting, one.ended)}
     used |= ({"gravity_work"} if gravity_changes(case) else set()) | ({"stages"} if case.stages else set())
-    used |= {"own_forces"} if own_forces else set()
-    return tuple(term for term in TERMS if term not in OPTIONAL_TERMS or term in used)
+    return tuple(one.name for one in terms.all if one.name in used and (law.has_ledger or one.of_state))
 
 
 def terms_of_run(system: System) -> tuple[str, ...]:
     """Return the terms of the ledger of a run."""
-    return terms_of(system.constants.law, system.case, own_forces=system.own_forces.all is not None)
+    features = system.features
+    of_features = [name for one in features for name in one.present_terms(system)]
+    of_features += ["own_forces"] if system.own_forces.all is not None else []
+    return terms_of(system.constants.law, system.case, features.terms, of_features)
 
 
 @kernel
@@ -128,12 +110,13 @@ class Measures:
 
     def __init__(self, system: System) -> None:
         sums, pairs, walls, largest = local_sums(system)
+        self._terms = system.features.terms
         counts = np.array([[count_of_bodies(system), pairs, walls, _with_fixed(system)]], np.int64)
         total = system.exchange.add(sums.limbs)
         self.particles, self.pair_contacts, self.wall_contacts, self._fixed = system.exchange.add(counts)[
             0
         ].tolist()
-        values = ExactSums(TERMS, total).values()
+        values = ExactSums(sums.names, total).values()
         self.energies = {name: values[name] for name in terms_of_run(system)}
         self.largest_overlap = float(system.exchange.largest(np.array([largest]))[0])
 
@@ -153,12 +136,12 @@ class Measures:
     @property
     def dissipated(self) -> float:
         """Energy lost so far [J]."""
-        return math.fsum(self.energies.get(name, 0.0) for name in LOST_TERMS)
+        return math.fsum(self.energies.get(name, 0.0) for name in self._terms.with_role(Role.LOST))
 
     @property
     def balance(self) -> float:
         """Stored energy, losses and outflow less work [J]: constant but for the error of integration."""
-        return math.fsum(sign * self.energies.get(name, 0.0) for name, sign in BALANCE.items())
+        return math.fsum(sign * self.energies.get(name, 0.0) for name, sign in self._terms.signs.items())
 
     @property
     def contacts_per_particle(self) -> float:
@@ -178,13 +161,15 @@ def _with_fixed(system: System) -> int:
 
 def local_sums(system: System) -> tuple[ExactSums, int, int, float]:
     """Return what this rank has of all terms, its pair and wall contacts, and their largest relative overlap."""
-    sums = ExactSums(TERMS)
+    sums = ExactSums(system.features.terms.names)
     _add_particles(system, sums)
     pairs, largest = _add_pairs(system, sums)
     walls, largest_wall = _add_walls(system, sums)
     _add_driven(system, sums)
+    for feature in system.features:
+        feature.add_energies(system, sums)
     for name, row in zip(system.ended_energies.names, system.ended_energies.limbs, strict=True):
-        sums.limbs[TERMS.index(name)] += row
+        sums.limbs[sums.names.index(name)] += row
     sums.normalise()
     return sums, pairs, walls, max(largest, largest_wall)
 
@@ -197,6 +182,16 @@ def _add_particles(system: System, sums: ExactSums) -> None:
         sums.add("box_work", system.particles.box_work)
     if system.clusters is not None:
         sums.add_rows(names, np.array(cluster_energies(system.clusters.table, system.constants)))
+    for name, values in energies_of_features(system, system.particles):
+        sums.add(name, values)
+
+
+def energies_of_features(
+    system: System, columns: Particles | Mapping[str, NDArray[Any]]
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield by name the terms that features have for each particle: what those of some columns have (n,) [J]."""
+    for feature in system.features:
+        yield from feature.particle_energies(system, columns).items()
 
 
 def particle_energies(

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.case.sections.schema import CaseData
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
+    from pdem.containers.particles import Particles
+    from pdem.engine.energy_terms import EnergyTerm
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.foundation.fields import Field
+    from pdem.numerics.sums import ExactSums
 
     Columns = Mapping[str, NDArray[Any]]
     Groups = dict[str, dict[str, NDArray[Any]]]
@@ -58,12 +62,15 @@ class Feature:
         Whether its events ask for the forces of contacts, which are kept in their steps.
     tables : tuple of StateTable
         Its groups of a checkpoint.
+    energy_terms : tuple of EnergyTerm
+        Terms of the energy balance that it may have, see `pdem.engine.energy_terms`.
     """
 
     name: ClassVar[str]
     turn: ClassVar[Turn]
     needs_forces: ClassVar[bool] = True
     tables: ClassVar[tuple[StateTable, ...]] = ()
+    energy_terms: ClassVar[tuple[EnergyTerm, ...]] = ()
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -102,6 +109,28 @@ class Feature:
 
     def totals(self, system: System, local: Groups) -> Groups:
         """Return those of its groups that ranks add up, from the groups of this rank. Collective."""
+        return {}
+
+    @classmethod
+    def terms_in(cls, case: CaseData) -> tuple[str, ...]:
+        """Return the names of those of its `energy_terms` that runs of a case have; by default all."""
+        return tuple(term.name for term in cls.energy_terms)
+
+    def present_terms(self, system: System) -> tuple[str, ...]:
+        """Return the names of those that this run has, on all ranks the same; by default those of its case."""
+        return self.terms_in(system.case)
+
+    def add_energies(self, system: System, sums: ExactSums) -> None:
+        """Add what this rank has of its terms now to exact sums by name [J], beside what the next hook gives.
+
+        What all ranks have the same of is added on the first rank alone. Rows of `System.ended_energies` are added by
+        the engine.
+        """
+
+    def particle_energies(
+        self, system: System, columns: Particles | Columns
+    ) -> Mapping[str, NDArray[np.float64]]:
+        """Return by term what each particle has of it (n,) [J], from columns of particles."""
         return {}
 
     @property

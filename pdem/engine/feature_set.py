@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from pdem.engine.energy_terms import EnergyTerms
 from pdem.engine.named_events import NEVER
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Features:
         self.wall_watchers = tuple(one for one in self._all if one.watches_walls)
         self.pair_watchers = tuple(one for one in self._all if one.watches_pairs)
         """Those that look at contacts in each step."""
+        self.terms = EnergyTerms(self._all)
+        """The terms of the energy balance, those of the engine among them."""
         self.row_keys = row_keys(self._all)
         """Columns that sort the rows of those groups of which each rank has some."""
 

@@ -15,7 +15,8 @@ from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.clusters.energy import removed_energies
 from pdem.engine.clusters.insertion import insert_clusters, numbers_of_members
 from pdem.engine.clusters.steps import keep_clusters, whole_clusters
-from pdem.engine.energy import particle_energies
+from pdem.engine.energy import energies_of_features, particle_energies
+from pdem.engine.energy_terms import Role
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 
@@ -69,6 +70,8 @@ def _add_outflow(system: System, removed: NDArray[np.int64], is_removed: NDArray
     for values in particle_energies(columns, constants):
         ended.add("outflow", values)
     ended.add("box_work", columns["box_work"])
+    for name, values in energies_of_features(system, columns):
+        ended.add(_term_after(system, name), values)
     for values in removed_energies(system, columns["cluster"]):
         ended.add("outflow", values)
     pairs, column = system.pair_contacts, system.particles.column
@@ -87,6 +90,11 @@ def _add_outflow(system: System, removed: NDArray[np.int64], is_removed: NDArray
         particle, other = particle[ends], other[ends]
         pair = own.material[particle] * len(constants.density) + other
         ended.add("outflow", elastic_energies(law, table, state.of(ends), own.radius[particle], pair))
+
+
+def _term_after(system: System, name: str) -> str:
+    """Return the term that has what particles had of a term, once they are removed."""
+    return "outflow" if name in system.features.terms.with_role(Role.STORED) else name
 
 
 def insert_particles(
@@ -109,6 +117,8 @@ def insert_particles(
         new = {name: given.get(name, field.allocate(count)) for name, field in FIELDS.items()}
         for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
             system.ended_energies.add("outflow", -values)
+        for name, values in energies_of_features(system, new):
+            system.ended_energies.add(_term_after(system, name), -values)
         own = system.particles
         own.replace({name: np.concatenate((own[name], new[name])) for name in FIELDS})
     return ids, records

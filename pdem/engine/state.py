@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.contact.law.dissipation import ENDED
 from pdem.containers.clusters import ParticleTable
 from pdem.containers.id_directory import IdDirectory
 from pdem.containers.records import PairRecords, WallRecords
@@ -63,7 +64,7 @@ def local_groups(system: System) -> Groups:
         **box_group(system),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
-            "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
+            **_of_ended(system.ended_energies), **_of_scripts(system), **_of_liquid(system),
             **shapes_digest(system),
         },
     }  # fmt: skip
@@ -85,19 +86,36 @@ def _of_liquid(system: System) -> dict[str, NDArray[Any]]:
     return {"liquid_quantum": np.array(system.liquid_quantum)} if system.liquid_quantum else {}
 
 
-def _total_of_ended(system: System, local: Groups) -> ExactSums:
-    """Return the energies of ended contacts of all ranks. Collective."""
-    ended = system.ended_energies
-    total = ExactSums(ended.names, system.exchange.add(local["counters"]["ended"]))
+def _of_ended(ended: ExactSums) -> dict[str, NDArray[np.int64]]:
+    """Return the sums since time 0 by name of their column: one for those of `ENDED`, one for each other."""
+    rows, others = ended.limbs[: len(ENDED)].copy(), ended.names[len(ENDED) :]
+    return {
+        "ended": rows,
+        **{f"ended_{name}": ended.limbs[ended.names.index(name)].copy() for name in others},
+    }
+
+
+def _total_of_ended(system: System, local: Groups) -> dict[str, NDArray[np.int64]]:
+    """Return these columns with the sums of all ranks. Collective."""
+    ended, counters = system.ended_energies, local["counters"]
+    rows = np.vstack([counters[name] for name in _of_ended(ended)])
+    total = ExactSums(ended.names, system.exchange.add(rows))
     total.normalise()
-    return total
+    return _of_ended(total)
+
+
+def _load_ended(ended: ExactSums, counters: Mapping[str, NDArray[Any]]) -> None:
+    """Go on from the sums of all ranks; of earlier versions, which wrote fewer, the first ones."""
+    ended.limbs[: len(counters["ended"])] = counters["ended"]
+    for name in ended.names[len(ENDED) :]:
+        ended.limbs[ended.names.index(name)] = counters.get(f"ended_{name}", 0)
 
 
 def _with_totals(system: System, local: Groups) -> Groups:
     """Return the groups with those of all ranks in place of what is added up over ranks. Collective."""
     total = {name: group for one in features_of(system) for name, group in one.totals(system, local).items()}
-    ended = _total_of_ended(system, local).limbs
-    return {**local, **total, "counters": {**local["counters"], "ended": ended}}
+    ended = _total_of_ended(system, local)
+    return {**local, **total, "counters": {**local["counters"], **ended}}
 
 
 def tables_of(system: System, local: Groups) -> dict[str, Table]:
@@ -223,8 +241,7 @@ def _load_others(system: System, groups: StatePart) -> None:
     for feature in features_of(system):
         feature.load(system, groups)
     if system.exchange.rank == 0:
-        ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
-        system.ended_energies.limbs[: len(ended)] = ended
+        _load_ended(system.ended_energies, counters)
 
 
 def _route_contacts(

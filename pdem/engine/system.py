@@ -96,7 +96,7 @@ class System:
     detections, rebalances : int
         Number of detections, and of load balances that moved particles.
     ended_energies : ExactSums
-        Energies of ended contacts, as far as this rank counts them.
+        Energies of ended contacts, and what else has been added up since time 0, as far as this rank counts them.
     smallest_radius : float
         Of the owned particles when lists were built [m].
     errors : list
@@ -195,6 +195,11 @@ class System:
         self.box_drive, self.box_share = BoxDrive(), BoxShare()
         self.liquid_quantum = 0.0
         self.stop_requested: Callable[[], int] = lambda: 0
+
+    def set_features(self, features: Features) -> None:
+        """Have the features of a case, at time 0: before the state is loaded."""
+        self.features = features
+        self.ended_energies = ExactSums(features.terms.rows)
 
     def renew_levels(self) -> None:
         """Choose levels of size for the present particles. Collective; also before lists are built first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.engine import state
+from pdem.engine.energy_terms import EnergyTerms
 from pdem.engine.feature_set import observing, row_keys
 from pdem.features.collisions.feature import Collisions
 from pdem.features.deforming_box.feature import DeformingBox
@@ -42,3 +43,6 @@ ROW_KEYS = state.ROW_KEYS | row_keys(FEATURES)
 
 OBSERVING = observing(FEATURES)
 """Groups of a checkpoint that say nothing of the motion."""
+
+TERMS = EnergyTerms(FEATURES)
+"""All terms of the energy balance."""

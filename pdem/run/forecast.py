@@ -15,6 +15,7 @@ from pdem.contact.walls.stages import wall_columns_of
 from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.energy import terms_of
 from pdem.features.insertions.preflight import inserted_number
+from pdem.features.registry import FEATURES, TERMS
 from pdem.features.wall_loads.columns import mean_load_columns
 from pdem.foundation.fields import state_fields
 from pdem.foundation.files import write_file
@@ -167,10 +168,9 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
     fields = sum(field.allocate(1).nbytes for field in snapshot_fields(case))
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
     loads = 7 * len(case.walls) + len(mean_load_columns(case))
-    rows, terms = (
-        math.floor(end / output.series_every) + 1,
-        len(terms_of(law, case, own_forces=bool(case.forces))),
-    )
+    of_features = [name for one in FEATURES for name in one.terms_in(case)]
+    of_features += ["own_forces"] if case.forces else []
+    rows, terms = math.floor(end / output.series_every) + 1, len(terms_of(law, case, TERMS, of_features))
     return DiskNeeds(
         math.floor(end / output.fields_every) + 1,
         fields * particles + 48 * nodes + 40 * facets,

@@ -15,7 +15,7 @@ import pytest
 from pdem.case.explain.key_texts import meaning_of, models_in, plain
 from pdem.case.explain.keys import explain
 from pdem.case.sections.schema import CaseData
-from pdem.engine.energy import TERMS
+from pdem.features.registry import TERMS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SHELL = "pdem: command", "pip ", "pyvista.read"
@@ -121,7 +121,7 @@ def simple(text):
 
 def test_every_column_of_the_ledger_is_explained():
     text = (DOCS / "reference" / "files.md").read_text(encoding="utf-8")
-    assert not [name for name in TERMS if f"`{name}`" not in text]
+    assert not [name for name in TERMS.names if f"`{name}`" not in text]
 
 
 def test_messages_of_the_page_of_errors_are_those_of_the_program():

@@ -7,7 +7,7 @@ import pytest
 from pdem.case.box_columns import box_columns
 from pdem.case.model import Case
 from pdem.case.stress_columns import stress_columns
-from pdem.engine.energy import TERMS
+from pdem.features.registry import TERMS
 from pdem.features.sensors.columns import columns_of_sensor
 from pdem.features.wall_loads.columns import columns_of_wall
 from pdem.run.files.outputs import _FIRST_COLUMNS, _LAST_COLUMNS
@@ -79,7 +79,7 @@ def test_every_column_has_a_group_and_a_meaning(case):
         ("step", "time", "particles", "detections", "particle_steps_per_second", "stage"), RUN
     )
     expected |= dict.fromkeys(("gravity_x", "liquid_in_films", "liquid_in_bridges"), RUN)
-    expected |= dict.fromkeys((*TERMS, "residual"), ENERGIES)
+    expected |= dict.fromkeys((*TERMS.names, "residual"), ENERGIES)
     first = [name for name, *_ in (*_FIRST_COLUMNS, *_LAST_COLUMNS)]
     expected |= {name: CONTACTS for name in first if name not in expected}
     expected |= dict.fromkeys((name for name, *_ in [*stress_columns(3), *box_columns(case)]), STRESS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.stage_cases import walls_present
-from pdem.engine.energy import BALANCE, TERMS, local_sums
+from pdem.engine.energy import local_sums
 from pdem.engine.feature import features_of
 from pdem.engine.setup import table_of
 from pdem.engine.stages.added_walls import overlaps_with_added_walls
@@ -91,7 +91,7 @@ def _set_constants_and_walls(system: System) -> None:
 def _add_jump(system: System, before: ExactSums) -> None:
     """Add what a change has taken out of the balance to the term ``stages``: exact, in whole numbers."""
     after = local_sums(system)[0]
-    signs = np.array([BALANCE[name] for name in TERMS])
+    signs = np.array([system.features.terms.signs[name] for name in after.names])
     jump: NDArray[np.int64] = ((before.limbs - after.limbs) * signs[:, None]).sum(axis=0)
     system.ended_energies.limbs[system.ended_energies.names.index("stages")] += jump
     system.ended_energies.normalise()

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.law.elastic import elastic_energies, elastic_state
-from pdem.engine.energy import LOST_TERMS, STORED_TERMS
+from pdem.engine.energy_terms import Role
 from pdem.engine.views.acting_contacts import acting_contacts
 from pdem.engine.walls.wall_output import measured_walls
 from pdem.output.checkpoints.history_columns import columns_of
@@ -131,8 +131,9 @@ def _energies(
     elastic = elastic_energies(law, constants.table, elastic_state(law, histories), effective, pair)
     found = {"elastic_energy": elastic}
     if law.has_ledger:
-        found[STORED.name] = _accounts(law, histories, STORED_TERMS)
-        found[LOST.name] = _accounts(law, histories, LOST_TERMS)
+        terms = system.features.terms
+        found[STORED.name] = _accounts(law, histories, terms.with_role(Role.STORED))
+        found[LOST.name] = _accounts(law, histories, terms.with_role(Role.LOST))
     if law.has(AGE.name):
         found[AGE_OF_CONTACT.name] = histories[law.place(AGE.name)] * constants.step
     return found

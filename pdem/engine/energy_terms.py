@@ -1,0 +1,130 @@
+"""The terms of the energy balance: those of the engine itself, and what features add to them.
+
+A feature names its terms in `Feature.energy_terms` and says in `Feature.present_terms` which of them a run has. What
+this rank has of a term comes from one of three places, which all end in exact sums:
+
+* `Feature.add_energies`: what follows from the state of the feature at the moment when somebody asks;
+* `Feature.particle_energies`: what follows from columns of particles, for each of them. Where particles leave, what
+  they have stored goes to ``outflow``; accounts of other roles, which have to be summed as well, stay in their terms;
+* a row of `System.ended_energies`, for a term that is `summed`: the feature adds to it as time goes on
+  (``system.ended_energies.add(name, values)``), and checkpoints hold it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from pdem.contact.law.dissipation import ENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+class Role(Enum):
+    """What a term is in the balance, whose sum over all terms with their signs is constant."""
+
+    STORED = "stored"
+    """Energy that is there now."""
+    LOST = "lost"
+    """What has become heat since time 0."""
+    SUPPLIED = "supplied"
+    """Work from outside since time 0."""
+    REMOVED = "removed"
+    """What has been taken out since time 0."""
+
+    @property
+    def sign(self) -> int:
+        """Sign of the term in the balance."""
+        return -1 if self is Role.SUPPLIED else 1
+
+
+class EnergyTerm(NamedTuple):
+    """A term of the energy balance, and a column of the series.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    role : Role
+        What it is in the balance.
+    of_state : bool
+        Whether it follows from the present state alone: it is there without a ledger as well
+        (``output.energies = false``).
+    summed : bool
+        Whether it has a row in `System.ended_energies`.
+    before : str
+        Term of the engine before which its column stands; by default it is behind the other terms of its role.
+    """
+
+    name: str
+    role: Role
+    of_state: bool = False
+    summed: bool = False
+    before: str = ""
+
+
+def _terms(role: Role, *names: str, of_state: bool = False) -> tuple[EnergyTerm, ...]:
+    return tuple(EnergyTerm(name, role, of_state) for name in names)
+
+
+ENGINE_TERMS = (
+    *_terms(Role.STORED, "translation", "rotation", "gravity", "elastic", of_state=True),
+    *_terms(Role.STORED, "tangential"),
+    *_terms(Role.STORED, "body_motion", "body_gravity", of_state=True),
+    *_terms(Role.STORED, "rolling_spring", "twisting_spring"),
+    *_terms(Role.LOST, "normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic"),
+    *_terms(Role.SUPPLIED, "wall_work", "gravity_work", "own_forces", "box_work"),
+    *_terms(Role.REMOVED, "outflow", "stages"),
+)
+"""Terms of particles, of contacts, of walls that move or are free bodies, and of what comes and goes, in the order of
+their columns."""
+
+OPTIONAL = (
+    "rolling_spring", "twisting_spring", "adhesion", "twisting", "plastic", "gravity_work", "stages", "own_forces",
+    "box_work",
+)  # fmt: skip
+"""Those of them that not every case has."""
+
+
+class EnergyTerms:
+    """The terms of the engine and of some features, in the order of their columns.
+
+    Parameters
+    ----------
+    features : iterable of Feature or their types
+        In the order of the registry.
+
+    Attributes
+    ----------
+    all : tuple of EnergyTerm
+        The terms.
+    names : tuple of str
+        Their names.
+    rows : tuple of str
+        Names of the rows of `System.ended_energies`: those of `ENDED`, which contacts know by their places, then
+        other terms of features that are summed.
+    """
+
+    def __init__(self, features: Iterable[Any] = ()) -> None:
+        of_features = [term for one in features for term in one.energy_terms]
+        self.all = tuple(term for role in Role for term in _in_order(role, of_features))
+        self.names = tuple(term.name for term in self.all)
+        assert len(set(self.names)) == len(self.names), "two terms of the energy balance have one name"
+        self.signs = {term.name: term.role.sign for term in self.all}
+        self.rows = (*ENDED, *(one.name for one in self.all if one.summed and one.name not in ENDED))
+
+    def with_role(self, role: Role) -> tuple[str, ...]:
+        """Return the names of the terms of one role."""
+        return tuple(term.name for term in self.all if term.role is role)
+
+
+def _in_order(role: Role, of_features: Iterable[EnergyTerm]) -> list[EnergyTerm]:
+    """Return all terms of a role: those of the engine, with those of features where they ask to be."""
+    found = [term for term in ENGINE_TERMS if term.role is role]
+    for term in of_features:
+        if term.role is role:
+            names = [one.name for one in found]
+            found.insert(names.index(term.before) if term.before else len(found), term)
+    return found
