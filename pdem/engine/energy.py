@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.gravity import gravity_changes
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.engine.clusters.energy import cluster_energies
@@ -53,7 +52,7 @@ def terms_of(
     used: set[str | None] = {one.name for one in ENGINE_TERMS if one.name not in OPTIONAL}
     used.update(of_features)
     used |= {term for one in law.energies for term in (one.lasting, one.ended)}
-    used |= ({"gravity_work"} if gravity_changes(case) else set()) | ({"stages"} if case.stages else set())
+    used |= {"stages"} if case.stages else set()
     return tuple(one.name for one in terms.all if one.name in used and (law.has_ledger or one.of_state))
 
 
@@ -178,8 +177,6 @@ def _add_particles(system: System, sums: ExactSums) -> None:
     energies = particle_energies(system.particles, system.constants)
     names = ["translation", "rotation", *(len(energies) - 2) * ["gravity"]]
     sums.add_rows(names, np.array(energies))
-    if system.moving_box is not None:
-        sums.add("box_work", system.particles.box_work)
     if system.clusters is not None:
         sums.add_rows(names, np.array(cluster_energies(system.clusters.table, system.constants)))
     for name, values in energies_of_features(system, system.particles):
@@ -279,11 +276,9 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
 
 
 def _add_driven(system: System, sums: ExactSums) -> None:
-    """Add what every rank has the same of, on rank 0 only: of free bodies, driven walls and a driven box."""
+    """Add what every rank has the same of, on rank 0 only: of free bodies and driven walls."""
     if system.exchange.rank != 0:
         return
-    if system.moving_box is not None:
-        sums.add("box_work", np.array([system.box_drive.half_steps]))
     if system.moving_walls is None:
         return
     for wall, drive in zip(system.moving_walls.drives, system.moving_walls.driven, strict=True):

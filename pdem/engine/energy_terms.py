@@ -75,16 +75,13 @@ ENGINE_TERMS = (
     *_terms(Role.STORED, "body_motion", "body_gravity", of_state=True),
     *_terms(Role.STORED, "rolling_spring", "twisting_spring"),
     *_terms(Role.LOST, "normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic"),
-    *_terms(Role.SUPPLIED, "wall_work", "gravity_work", "own_forces", "box_work"),
+    *_terms(Role.SUPPLIED, "wall_work", "own_forces"),
     *_terms(Role.REMOVED, "outflow", "stages"),
 )
 """Terms of particles, of contacts, of walls that move or are free bodies, and of what comes and goes, in the order of
 their columns."""
 
-OPTIONAL = (
-    "rolling_spring", "twisting_spring", "adhesion", "twisting", "plastic", "gravity_work", "stages", "own_forces",
-    "box_work",
-)  # fmt: skip
+OPTIONAL = ("rolling_spring", "twisting_spring", "adhesion", "twisting", "plastic", "stages", "own_forces")
 """Those of them that not every case has."""
 
 

@@ -133,6 +133,15 @@ class Feature:
         """Return by term what each particle has of it (n,) [J], from columns of particles."""
         return {}
 
+    def on_insert(self, system: System, columns: Columns) -> None:
+        """Set its own columns of particles that are inserted, on the first rank: rows of the present step."""
+
+    def on_remove(self, system: System, columns: Columns) -> None:
+        """Take note of particles of this rank that are removed, by their columns. Collective.
+
+        Energies that `particle_energies` gives are accounted for by the engine.
+        """
+
     @property
     def watches_walls(self) -> bool:
         """Whether `after_walls` is called: Python then follows the contacts with walls step by step."""

@@ -17,6 +17,7 @@ from pdem.engine.clusters.insertion import insert_clusters, numbers_of_members
 from pdem.engine.clusters.steps import keep_clusters, whole_clusters
 from pdem.engine.energy import energies_of_features, particle_energies
 from pdem.engine.energy_terms import Role
+from pdem.engine.feature import features_of
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 
@@ -43,7 +44,10 @@ def remove_particles(system: System, ids: NDArray[np.int64]) -> Records:
     removed = system.exchange.known_ids(ids)
     pairs, walls = system.records()
     is_removed = np.isin(own.id, removed)
-    _add_outflow(system, removed, is_removed)
+    columns = {name: own[name][is_removed] for name in FIELDS}
+    _add_outflow(system, columns, removed, is_removed)
+    for feature in features_of(system):
+        feature.on_remove(system, columns)
     pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
     law, mine = system.constants.law, _rows(pair_ends & np.isin(pairs.lower, own.id))
     add_dissipated(system.ended_energies, law, pairs.history[law.first_energy :, mine])
@@ -60,16 +64,20 @@ def _rows(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.flatnonzero(mask).astype(np.int32)
 
 
-def _add_outflow(system: System, removed: NDArray[np.int64], is_removed: NDArray[np.bool_]) -> None:
+def _add_outflow(
+    system: System,
+    columns: Mapping[str, NDArray[Any]],
+    removed: NDArray[np.int64],
+    is_removed: NDArray[np.bool_],
+) -> None:
     """Add the energies of removed particles and their elastic contacts to ``outflow``, each on one rank.
 
-    `removed` are all ids that this rank knows; `is_removed` marks them among its particles.
+    `columns` are those of the removed ones of this rank, which `is_removed` marks among its particles. `removed` are
+    all ids that it knows.
     """
     own, constants, ended = system.particles, system.constants, system.ended_energies
-    columns = {name: own[name][is_removed] for name in FIELDS}
     for values in particle_energies(columns, constants):
         ended.add("outflow", values)
-    ended.add("box_work", columns["box_work"])
     for name, values in energies_of_features(system, columns):
         ended.add(_term_after(system, name), values)
     for values in removed_energies(system, columns["cluster"]):
@@ -115,6 +123,8 @@ def insert_particles(
         given = with_members(system.case, {**columns, "id": ids})
         count = len(given["id"])
         new = {name: given.get(name, field.allocate(count)) for name, field in FIELDS.items()}
+        for feature in features_of(system):
+            feature.on_insert(system, new)
         for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
             system.ended_energies.add("outflow", -values)
         for name, values in energies_of_features(system, new):

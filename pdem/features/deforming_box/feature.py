@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from pdem.case.box_columns import box_columns
+from pdem.case.deformation import deforms
+from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import Turn
 from pdem.engine.named_events import NEVER
@@ -13,11 +17,18 @@ from pdem.features.deforming_box.report import box_values
 from pdem.motion.moving_box import EVERY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.containers.particles import Particles
     from pdem.engine.box.drive import BoxDrive
-    from pdem.engine.feature import SeriesLine
+    from pdem.engine.feature import Columns, SeriesLine
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.motion.moving_box import MovingBox
+    from pdem.numerics.sums import ExactSums
 
 
 class DeformingBox(Feature):
@@ -32,6 +43,7 @@ class DeformingBox(Feature):
     """
 
     name, turn, needs_forces = "box", Turn.DEFORM, False
+    energy_terms = (EnergyTerm("box_work", Role.SUPPLIED, summed=True),)
 
     def __init__(self, box: MovingBox | None = None, drive: BoxDrive | None = None) -> None:
         self._box, self._drive = box, drive
@@ -40,6 +52,22 @@ class DeformingBox(Feature):
     def of(cls, system: System) -> Self:
         """Return the drive of the box of a case."""
         return cls(system.moving_box, system.box_drive)
+
+    @classmethod
+    def terms_in(cls, case: CaseData) -> tuple[str, ...]:
+        """Return the name of the work of the box, nothing if it does not deform."""
+        return ("box_work",) if deforms(case) else ()
+
+    def add_energies(self, system: System, sums: ExactSums) -> None:
+        """Add what the ledger lacks of the work for changes of rates, the same on every rank, on the first one."""
+        if self._box is not None and self._drive is not None and system.exchange.rank == 0:
+            sums.add("box_work", np.array([self._drive.half_steps]))
+
+    def particle_energies(
+        self, system: System, columns: Particles | Columns
+    ) -> Mapping[str, NDArray[np.float64]]:
+        """Return what the box has done on the motion of each particle (n,) [J]."""
+        return {"box_work": columns["box_work"]} if self._box is not None else {}
 
     @property
     def next_step(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from pdem.case.gravity import gravity_changes
+from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import Turn
 from pdem.engine.named_events import NEVER
@@ -11,6 +13,7 @@ from pdem.features.gravity.course import course_of
 from pdem.features.gravity.events import change_gravity, set_gravity
 
 if TYPE_CHECKING:
+    from pdem.case.sections.schema import CaseData
     from pdem.engine.feature import SeriesLine
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
@@ -27,6 +30,7 @@ class ChangingGravity(Feature):
     """
 
     name, turn = "gravity", Turn.CHANGE_GRAVITY
+    energy_terms = (EnergyTerm("gravity_work", Role.SUPPLIED, summed=True, before="own_forces"),)
 
     def __init__(self, course: GravityCourse | None = None) -> None:
         self.course = course
@@ -41,6 +45,11 @@ class ChangingGravity(Feature):
             On all ranks, if the file of a table cannot be used.
         """
         return cls(course_of(system.case, system.exchange, system.constants.step))
+
+    @classmethod
+    def terms_in(cls, case: CaseData) -> tuple[str, ...]:
+        """Return the name of the work of gravity that changes, nothing for other cases."""
+        return ("gravity_work",) if gravity_changes(case) else ()
 
     @property
     def next_step(self) -> int:
