@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -211,6 +212,20 @@ def test_own_modules_are_imported_by_statements(module):
 def test_private_parts_of_numba_have_one_door(module):
     private = {one for one in imports(MODULES[module]) if is_in(one, "llvmlite") or one.startswith("numba.")}
     assert module in NUMBA_DOORS or not private, f"{module} imports {private}, not from {NUMBA_DOORS[0]}"
+
+
+def test_the_map_names_what_there_is():
+    """Paths of files in ARCHITECTURE.md are those of files, from the top or from `pdem`."""
+    named = re.findall(r"`([\w/]+/\w+\.py)`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    tops = (ROOT, ROOT / "pdem", ROOT / "pdem" / "contact")
+    missing = [name for name in named if not any((top / name).is_file() for top in tops)]
+    assert len(named) > 50
+    assert not missing
+
+
+def test_the_map_names_all_rooms():
+    named = re.findall(r"^\| `pdem/(\w+)` \|", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.M)
+    assert named == list(ROOMS)
 
 
 def test_there_are_no_cycles():
