@@ -12,9 +12,9 @@ os.environ.setdefault("PDEM_THREADS", "1")
 
 import hypothesis
 import pytest
-from planted import plant_measurements, shuffle
 
 from decomposition.launch import launched_ranks
+from helpers.planted import plant_measurements, shuffle
 from pdem.engine import thread_tuner
 from rank_harness import BESIDE_VARIABLE, RANKS_VARIABLE
 

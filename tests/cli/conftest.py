@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from folders import CASE, PLATE, run
+
+from helpers.folders import CASE, PLATE, run
 
 
 @pytest.fixture(scope="session")

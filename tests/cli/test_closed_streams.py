@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from folders import CASE, PLATE, checkpoints, state
 
 import pdem
+from helpers.folders import CASE, PLATE, checkpoints, state
 from rank_harness.parent import mpirun
 
 pytestmark = pytest.mark.compiles

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from folders import FRICTION, checkpoints, command, die_in_step, listing, refused, run, state
 
 import pdem
+from helpers.folders import FRICTION, checkpoints, command, die_in_step, listing, refused, run, state
 from pdem.cli import main
 from pdem.engine.blow_up import BlowUp
 from pdem.output.series import read_series

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from folders import CASE, PLATE
 
+from helpers.folders import CASE, PLATE
 from pdem.numerics.cache import cache_directory
 
 pytestmark = pytest.mark.compiles

@@ -6,10 +6,10 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from folders import refused, run
-from moving_boxes import MIXED, STEP, gas, moving_case
 
 import pdem
+from helpers.folders import refused, run
+from helpers.moving_boxes import MIXED, STEP, gas, moving_case
 from pdem.cli import main
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoints.checkpoint import read_checkpoint

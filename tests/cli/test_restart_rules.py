@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from folders import FRICTION, checkpoints, command, die_in_step, listing, refused, run
 
 import pdem
+from helpers.folders import FRICTION, checkpoints, command, die_in_step, listing, refused, run
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoints.checkpoint import read_checkpoint

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cases import box
+from helpers.cases import box
 from pdem.cli import main
 from pdem.containers.sphere_lists import read_spheres
 from pdem.containers.sphere_union import union_of_spheres

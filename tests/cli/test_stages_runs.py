@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from folders import CASE, PLATE, checkpoints, command, refused, run, state
 
 import pdem
+from helpers.folders import CASE, PLATE, checkpoints, command, refused, run, state
 from pdem.cli import main
 from pdem.output.log import LOG_FILE
 from pdem.output.pictures.scene import open_scene

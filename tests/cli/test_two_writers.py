@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from folders import CASE, PLATE, checkpoints, command, listing, refused, run, state
 
 import pdem
+from helpers.folders import CASE, PLATE, checkpoints, command, listing, refused, run, state
 from pdem.foundation.errors import FolderInUseError
 from pdem.output.folder_lock import LOCK_FILE, FolderLock
 from pdem.sweeps.jobs import read_jobs

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from folders import CASE, PLATE, command
 
+from helpers.folders import CASE, PLATE, command
 from pdem.case.model import Case
 from pdem.output.run_status import RunStatus, write_status
 from pdem.run.reading.results import Results, SeriesTable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from clusters import crowd
-from rank_cases import communicator, compare, compare_restart
 
 import pdem
+from helpers.clusters import crowd
+from helpers.rank_cases import communicator, compare, compare_restart
 
 
 def spans_ranks(simulation):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rank_cases import CLOUD, communicator, require_same_bits
 
 import pdem
 from decomposition.mpi import patient_barrier
+from helpers.rank_cases import CLOUD, communicator, require_same_bits
 
 R, PERIOD = 0.01, 0.12
 DUMBBELL = "\n[shapes.dumbbell]\nspheres = [[-0.006, 0.0, 0.0, 0.01], [0.006, 0.0, 0.0, 0.01]]\n"

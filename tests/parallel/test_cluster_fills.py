@@ -7,10 +7,10 @@ import tomllib
 import numpy as np
 import pytest
 import tomli_w
-from clusters import RADIUS, ROD, TETRAPOD
-from rank_cases import communicator
 
 import pdem
+from helpers.clusters import RADIUS, ROD, TETRAPOD
+from helpers.rank_cases import communicator
 from pdem.case.groups.initial import initial_particles
 from pdem.containers.exchange import Alone
 from pdem.engine.ranks import exchange_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rank_cases import CLOUD, communicator, divided, require_same_bits, state
 
 import pdem
 from decomposition.mpi import patient_barrier
+from helpers.rank_cases import CLOUD, communicator, divided, require_same_bits, state
 from pdem.output.snapshots.contact_snapshots import CONTACT_FILE, read_contacts
 from pdem.output.snapshots.vtkhdf import read_times
 from pdem.run.files.contact_columns import fields_of_contacts

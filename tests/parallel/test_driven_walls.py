@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pdem
-from cases import box, quad
 from decomposition.mpi import patient_barrier
+from helpers.cases import box, quad
 from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.state import gather_groups, local_groups
 from pdem.run.rebase_ledger import rebase_ledger

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rank_cases import CLOUD, communicator, divided, require_same_bits, state
 
 import pdem
 from decomposition.mpi import patient_barrier
+from helpers.rank_cases import CLOUD, communicator, divided, require_same_bits, state
 
 STEP = 2e-5
 FIELDS = f"""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from fixed_grains import DOMAIN, bed, case_of, rough
-from rank_cases import communicator, compare, compare_restart, require_same_bits, state
 
 import pdem
+from helpers.fixed_grains import DOMAIN, bed, case_of, rough
+from helpers.rank_cases import communicator, compare, compare_restart, require_same_bits, state
 
 PAIR = {"spheres": [[0, 0, 0, 0.002], [0.002, 0, 0, 0.0015]]}
 

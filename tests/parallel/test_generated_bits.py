@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from generated_boxes import deforming_box
-from generated_machines import STEPS, machine
-from rank_cases import communicator, compare, compare_restart, require_same_bits, state
 
 import pdem
+from helpers.generated_boxes import deforming_box
+from helpers.generated_machines import STEPS, machine
+from helpers.rank_cases import communicator, compare, compare_restart, require_same_bits, state
 
 pytestmark = pytest.mark.filterwarnings("ignore:insertion inlet:RuntimeWarning")
 

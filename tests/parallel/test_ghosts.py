@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rank_cases import owned_rows
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
+from helpers.rank_cases import owned_rows
 from pdem.containers.particles import Particles
 
 SKIN = 1.1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import tomli_w
-from inlets import BOX, case_of, inlet
-from rank_cases import communicator, compare, compare_restart, require_same_bits, state
 
 import pdem
+from helpers.inlets import BOX, case_of, inlet
+from helpers.rank_cases import communicator, compare, compare_restart, require_same_bits, state
 from pdem.foundation.errors import CaseError
 
 SIZES = {

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tomli_w
-from law_models import INTERACTIONS, MODELS
-from rank_cases import CLOUD, DRUM, compare, compare_restart
 
 import pdem
+from helpers.law_models import INTERACTIONS, MODELS
+from helpers.rank_cases import CLOUD, DRUM, compare, compare_restart
 from pdem.case.example_meshes.mixer import drum
 from pdem.engine.carried_liquid import liquid_values
 
@@ -44,7 +44,7 @@ friction = 0.5
 restitution = 0.4
 adhesion = {model = "linear", cohesion_energy_density = 1e4}
 """
-"""Models that make the law that of tests/sticky.py, which is compiled once; there are no particles of this."""
+"""Models that make the law that of tests/helpers/sticky.py, which is compiled once; there are no particles of this."""
 
 
 def sticky_drum(method):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from moving_boxes import MIXED, SHEAR, STEP, gas, isotropic, moving_case
-from rank_cases import communicator, compare, require_same_bits, state
 
 import pdem
-from cases import state_of
 from decomposition.mpi import patient_barrier
+from helpers.cases import state_of
+from helpers.moving_boxes import MIXED, SHEAR, STEP, gas, isotropic, moving_case
+from helpers.rank_cases import communicator, compare, require_same_bits, state
 from pdem.case.groups.group_sizes import largest_cluster_reach
 from pdem.foundation.errors import BlowUpError
 from pdem.preflight.deformation_preflight import deformation_findings

@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from clusters import crowd
-from message_counts import CASES, EACH, NARROW, Bed, CountingCommunicator, Counts, largest
-from rank_cases import CLOUD, divided, owned_rows
 
 from decomposition.exchange import RankExchange
 from decomposition.messages import Messages
 from decomposition.mpi import describe
+from helpers.clusters import crowd
+from helpers.message_counts import CASES, EACH, NARROW, Bed, CountingCommunicator, Counts, largest
+from helpers.rank_cases import CLOUD, divided, owned_rows
 from pdem import Simulation
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords, WallRecords

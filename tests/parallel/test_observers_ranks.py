@@ -6,10 +6,10 @@ import contextlib
 
 import numpy as np
 import pytest
-from rank_cases import CLOUD, communicator, divided, require_same_bits, state
 
 import pdem
 from decomposition.mpi import patient_barrier
+from helpers.rank_cases import CLOUD, communicator, divided, require_same_bits, state
 from pdem.foundation.errors import InputError, ObserverError
 
 THIN = CLOUD.replace("volume_fraction = 0.25", "volume_fraction = 0.1")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_disks import largest_file
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
+from helpers.small_disks import largest_file
 from pdem.containers.global_order import order_of
 from pdem.foundation.errors import CheckpointError
 from pdem.foundation.fields import state_fields, written_fields

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from clusters import crowd
-from moving_boxes import SHEAR, gas, moving_case
-from rank_cases import owned_rows, state
 
 from benchmarks.planning.plan import divide as divide_start
 from benchmarks.planning.plan import facets_of, work_of
@@ -14,6 +11,9 @@ from benchmarks.planning.rank_counts import Grains, divide
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
 from decomposition.partitioners import PARTITIONERS
+from helpers.clusters import crowd
+from helpers.moving_boxes import SHEAR, gas, moving_case
+from helpers.rank_cases import owned_rows, state
 from pdem.benchmark.cases import Start
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case

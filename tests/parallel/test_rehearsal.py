@@ -6,7 +6,6 @@ import multiprocessing
 
 import numpy as np
 import pytest
-from clusters import crowd
 
 from benchmarks.planning.network import Network
 from benchmarks.planning.plan import columns_of
@@ -16,6 +15,7 @@ from benchmarks.planning.tiling import Tiling, copies_along
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
 from decomposition.partitioners import PARTITIONERS
+from helpers.clusters import crowd
 from pdem.benchmark.cases import Start
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case

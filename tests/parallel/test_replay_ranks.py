@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from everything import case_in
-from rank_cases import CLOUD, communicator
 
 import pdem
 from decomposition.mpi import patient_barrier
+from helpers.everything import case_in
+from helpers.rank_cases import CLOUD, communicator
 from pdem.foundation.errors import BlowUpError, InputError
 
 

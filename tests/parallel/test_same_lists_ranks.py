@@ -6,10 +6,10 @@ import ctypes
 
 import numpy as np
 import pytest
-from rank_cases import CLOUD, DRUM, communicator, compare, require_same_bits, state
 
 import pdem
 from decomposition.compiled_messages import TESTALL, CompiledMessages
+from helpers.rank_cases import CLOUD, DRUM, communicator, compare, require_same_bits, state
 from pdem.case.example_meshes.mixer import drum
 from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.contact.steps import PARTS

@@ -7,12 +7,12 @@ import ctypes
 import numba
 import numpy as np
 import pytest
-from tube_case import CASE, end, tube
 
 import pdem
 from decomposition import node_memory
 from decomposition.mpi import patient_barrier
 from decomposition.node_memory import Held, once_per_node, release
+from helpers.tube_case import CASE, end, tube
 from pdem.containers.meshes.mesh import Mesh
 from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import CaseError, MeshError

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from rank_cases import (
+
+import pdem
+from decomposition.mpi import patient_barrier
+from helpers.rank_cases import (
     CLOUD,
     DRUM,
     communicator,
@@ -13,9 +16,6 @@ from rank_cases import (
     require_same_bits,
     state,
 )
-
-import pdem
-from decomposition.mpi import patient_barrier
 from pdem.case.example_meshes.mixer import drum
 from pdem.output.checkpoints.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import compare as compare_files

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from inlets import case_of, inlet
-from rank_cases import communicator, compare, require_same_bits, state
 
 import pdem
-from cases import quad
+from helpers.cases import quad
+from helpers.inlets import case_of, inlet
+from helpers.rank_cases import communicator, compare, require_same_bits, state
 from pdem.foundation.errors import CaseError
 
 STEP = 2e-5

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from rank_cases import CLOUD, communicator
 
 import pdem
 from decomposition.mpi import patient_barrier
+from helpers.rank_cases import CLOUD, communicator
 from pdem.foundation.errors import CaseError, InputError
 
 SHORT = ["time.end=1e-3"]

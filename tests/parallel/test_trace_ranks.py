@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from planted import CLOCK
-from traces import require_order, seconds_of
 
 import pdem
+from helpers.planted import CLOCK
+from helpers.traces import require_order, seconds_of
 from pdem.engine.state import gather_groups, local_groups
 from pdem.foundation.errors import Interrupted
 from pdem.run.run import run

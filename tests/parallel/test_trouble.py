@@ -7,8 +7,8 @@ import re
 import pytest
 
 import pdem
-from cases import quad
 from decomposition.mpi import patient_barrier
+from helpers.cases import quad
 from pdem.foundation.errors import BlowUpError
 from pdem.run.simulation import Simulation
 

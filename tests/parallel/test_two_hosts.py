@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tube_case import CASE, end, tube
-from two_hosts import OFI, two_hosts
 
 import pdem
+from helpers.tube_case import CASE, end, tube
+from helpers.two_hosts import OFI, two_hosts
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.run.run import run

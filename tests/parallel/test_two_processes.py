@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from planted import ORDER
+
+from helpers.planted import ORDER
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cases import Grains, box, simulate, state_of
+from helpers.cases import Grains, box, simulate, state_of
 from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.detection import skins
 from pdem.engine import skin_tuner

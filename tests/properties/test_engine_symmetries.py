@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from cases import GRAIN, USUAL, Grains, simulate, state_of
+from helpers.cases import GRAIN, USUAL, Grains, simulate, state_of
 
 R = 3.5e-3
 LAW = {"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.02}

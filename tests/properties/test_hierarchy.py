@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
-from surfaces import FLAT, moved, nearest_on_hull, random_place, rough
 
+from helpers.surfaces import FLAT, moved, nearest_on_hull, random_place, rough
 from pdem.contact.geometry.query import wall_contacts
 from pdem.containers.meshes.mesh import Mesh, join_meshes
 

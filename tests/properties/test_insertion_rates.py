@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inlets import case_of, inlet
 
-from cases import state_of
+from helpers.cases import state_of
+from helpers.inlets import case_of, inlet
 from pdem.engine.named_events import NEVER
 from pdem.features.insertions.source import InsertionSource
 from pdem.features.insertions.state import insertion_groups, load_insertions

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from inlets import BOX, DISC, case_of, inlet
 
-from cases import quad, state_of
+from helpers.cases import quad, state_of
+from helpers.inlets import BOX, DISC, case_of, inlet
 from pdem.detection.find_pairs import find_pairs
 from pdem.features.insertions.feature import Insertions
 from pdem.output.checkpoints.checkpoint import read_checkpoint

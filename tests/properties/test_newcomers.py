@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cases import GRAIN, Grains, box, make_case, quad, simulate, state_of
+from helpers.cases import GRAIN, Grains, box, make_case, quad, simulate, state_of
 from pdem.foundation.errors import CaseError, InputError, PdemError
 from pdem.run.simulation import Simulation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cases import Grains, quad, simulate, state_of
+from helpers.cases import Grains, quad, simulate, state_of
 from pdem.features.departures.events import EVERY
 from pdem.foundation.errors import InputError
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from inlets import BOX, DISC, case_of, inlet
 
-from cases import state_of
+from helpers.cases import state_of
+from helpers.inlets import BOX, DISC, case_of, inlet
 from pdem.engine.feature import SeriesLine
 from pdem.features.insertions.feature import Insertions
 from pdem.features.sensors.feature import Sensors

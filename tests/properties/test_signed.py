@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
-from surfaces import FLAT, block_cells, blocks, moved, nearest_on_hull, random_place, rough, subdivided
 
+from helpers.surfaces import (
+    FLAT,
+    block_cells,
+    blocks,
+    moved,
+    nearest_on_hull,
+    random_place,
+    rough,
+    subdivided,
+)
 from pdem.contact.geometry.query import wall_contacts
 from pdem.containers.meshes.mesh import Mesh, join_meshes
 

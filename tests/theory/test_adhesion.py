@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sticky import ADHESION, MODULUS, sticky_case, sticky_law
 
-from cases import Grains, quad, simulate, state_of
+from helpers.cases import Grains, quad, simulate, state_of
+from helpers.sticky import ADHESION, MODULUS, sticky_case, sticky_law
 from pdem.contact.law import liquid_bridge
 from pdem.contact.law.contact_law import PartUse, Recipe
 from pdem.contact.law.contact_spring import ContactSpring

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cases import GRAIN, USUAL, Grains, box, quad, simulate
+from helpers.cases import GRAIN, USUAL, Grains, box, quad, simulate
 from pdem.motion.bodies import FreeBody
 from pdem.motion.spins import AxisSpin, TopSpin
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from moving_boxes import PERIOD, ROUGH, SMOOTH, STEP, gas, moving_case
 
-from cases import Grains, state_of
+from helpers.cases import Grains, state_of
+from helpers.moving_boxes import PERIOD, ROUGH, SMOOTH, STEP, gas, moving_case
 from pdem.engine.box.stress import measured_stress
 from pdem.foundation.errors import CaseError
 from pdem.motion.box_servo import EAGERNESS, MEAN, SHARE, SLOWNESS, Measured, Memory, Targets, chosen_rates

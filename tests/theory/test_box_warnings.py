@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from moving_boxes import PERIOD, gas, moving_case
 
+from helpers.moving_boxes import PERIOD, gas, moving_case
 from pdem.containers.meshes.mesh import Mesh
 from pdem.features.deforming_box import warnings as box_warnings
 from pdem.run.simulation import Simulation

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given as when
 from hypothesis import strategies as st
-from sticky import sticky_case, sticky_law
 
 import pdem
-from cases import Grains, quad, simulate, state_of
+from helpers.cases import Grains, quad, simulate, state_of
+from helpers.sticky import sticky_case, sticky_law
 from pdem.contact.law import carried_liquid as law
 from pdem.engine.carried_liquid import liquid_values
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from clusters import (
+
+from helpers.clusters import (
     DENSITY,
     ONE,
     PAIR,

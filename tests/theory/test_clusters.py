@@ -6,7 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from clusters import (
+from scipy.special import ellipj, ellipk
+
+import pdem
+from helpers.clusters import (
     DENSITY,
     ONE,
     PAIR,
@@ -22,9 +25,6 @@ from clusters import (
     spin_of,
     turned,
 )
-from scipy.special import ellipj, ellipk
-
-import pdem
 from pdem.contact.law.restitution import damping_factor, rebound
 
 TOP = {"spheres": ONE, "mass_properties": {"volume": 1e-6, "inertia": [1e-6, 2e-6, 3e-6, 0.0, 0.0, 0.0]}}

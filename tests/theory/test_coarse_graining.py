@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pdem
-from cases import GRAIN, USUAL, Grains, make_case, simulate
+from helpers.cases import GRAIN, USUAL, Grains, make_case, simulate
 from pdem.continuum.items import Matter
 from pdem.continuum.sums import MOMENTUM, field_sums
 from pdem.foundation.errors import InputError

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cases import GRAIN, Grains, box, quad, simulate, total_energy
+from helpers.cases import GRAIN, Grains, box, quad, simulate, total_energy
 
 R = 3.5e-3
 HERTZ = {}

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from moving_boxes import MIXED, PERIOD, SHEAR, STEP, R, gas, moving_case
 
 import pdem
-from cases import Grains, state_of
+from helpers.cases import Grains, state_of
+from helpers.moving_boxes import MIXED, PERIOD, SHEAR, STEP, R, gas, moving_case
 from pdem.foundation.errors import InputError
 
 SLOW = {"velocity_along": "x", "gradient_along": "y", "rate": 20.0}

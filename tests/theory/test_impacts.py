@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import GRAIN, USUAL, Grains, box, simulate
+from helpers.cases import GRAIN, USUAL, Grains, box, simulate
 
 R = 3.5e-3
 RATIOS = (1.0, 2.0, 7.3, 50.0)

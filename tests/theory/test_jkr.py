@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sticky import with_all_models
 
-from cases import Grains, quad, simulate, state_of
+from helpers.cases import Grains, quad, simulate, state_of
+from helpers.sticky import with_all_models
 from pdem.contact.law import jkr
 from pdem.contact.law.parts import MaterialProperties, Pair
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from moving_boxes import MIXED, PERIOD, ROUGH, SHEAR, SMOOTH, STEP, R, gas, isotropic, moving_case
 from scipy.linalg import expm
 
-from cases import Grains, state_of
+from helpers.cases import Grains, state_of
+from helpers.moving_boxes import MIXED, PERIOD, ROUGH, SHEAR, SMOOTH, STEP, R, gas, isotropic, moving_case
 from pdem.foundation.errors import BlowUpError, CaseError, InputError
 from pdem.run.simulation import Simulation
 

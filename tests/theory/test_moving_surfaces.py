@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cases import GRAIN, Grains, quad, simulate
+from helpers.cases import GRAIN, Grains, quad, simulate
 
 R, G, MU = 3.5e-3, 9.81, 0.5
 MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3

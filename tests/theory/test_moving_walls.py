@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cases import GRAIN, Grains, box, simulate
+from helpers.cases import GRAIN, Grains, box, simulate
 from pdem.containers.meshes.mesh import Mesh
 
 R, G = 3.5e-3, 9.81

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cases import Grains, box, make_case, simulate
+from helpers.cases import Grains, box, make_case, simulate
 from pdem.containers.meshes.mesh import Mesh, join_meshes
 from pdem.containers.meshes.surface import surface_of
 from pdem.output.snapshots import vtkhdf

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cases import GRAIN, USUAL, Grains, make_case, quad, simulate
+from helpers.cases import GRAIN, USUAL, Grains, make_case, quad, simulate
 from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.phases import Phases
 from pdem.engine.step import migrate_and_rebuild_lists

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from law_models import MODELS, with_all_models
 from scipy.integrate import solve_ivp
 
-from cases import GRAIN, Grains, quad, state_of
+from helpers.cases import GRAIN, Grains, quad, state_of
+from helpers.law_models import MODELS, with_all_models
 
 pytestmark = pytest.mark.shares_law("all models")
 

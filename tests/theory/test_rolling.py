@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from cases import GRAIN, Grains, quad, simulate
+from helpers.cases import GRAIN, Grains, quad, simulate
 from pdem.contact.law.constant_torque import ROLLING_SHARE
 
 G = 9.81

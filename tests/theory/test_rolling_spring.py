@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from sticky import with_all_models
 
-from cases import GRAIN, Grains, quad, simulate, state_of
+from helpers.cases import GRAIN, Grains, quad, simulate, state_of
+from helpers.sticky import with_all_models
 from pdem.contact.law import rolling_spring
 from pdem.contact.law.parts import Contact, Load, Step
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cases import GRAIN, Grains, box, quad, simulate
+from helpers.cases import GRAIN, Grains, box, quad, simulate
 from pdem.contact.law.restitution import damping_factor
 from pdem.containers.meshes.mesh import Mesh
 from pdem.motion.servo import SHARE, Servo

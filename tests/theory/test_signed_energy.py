@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from surfaces import subdivided
 
-from cases import Grains, box, simulate, total_energy
+from helpers.cases import Grains, box, simulate, total_energy
+from helpers.surfaces import subdivided
 from pdem.containers.meshes.mesh import Mesh
 
 R = 1.0

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from rank_cases import require_same_bits
-from staged_grains import MASS, STEP, G, R, on_plate, resting_depth, run_of
 
-from cases import GRAIN, Grains, box, quad, state_of
+from helpers.cases import GRAIN, Grains, box, quad, state_of
+from helpers.rank_cases import require_same_bits
+from helpers.staged_grains import MASS, STEP, G, R, on_plate, resting_depth, run_of
 from pdem.detection.walls import facets as facet_search
 
 

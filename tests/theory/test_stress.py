@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cases import ELASTIC, GRAIN, USUAL, Grains, simulate
+from helpers.cases import ELASTIC, GRAIN, USUAL, Grains, simulate
 from pdem.foundation.errors import CaseError, InputError
 
 R, PERIOD = 0.01, 0.06

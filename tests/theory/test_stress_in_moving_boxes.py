@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from moving_boxes import MIXED, PERIOD, SHEAR, lattice, moving_case
 
-from cases import Grains
+from helpers.cases import Grains
+from helpers.moving_boxes import MIXED, PERIOD, SHEAR, lattice, moving_case
 from pdem.run.simulation import Simulation
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tomli_w
 
-from cases import Grains, make_case, simulate
+from helpers.cases import Grains, make_case, simulate
 from pdem.case.model import Case
 from pdem.containers.meshes.mesh import Mesh
 from pdem.output.series import read_series

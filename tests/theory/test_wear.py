@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import clusters
 import numpy as np
 import pytest
 
 import pdem
-from cases import GRAIN, RIGID, USUAL, Grains, make_case, simulate
+from helpers import clusters
+from helpers.cases import GRAIN, RIGID, USUAL, Grains, make_case, simulate
 from pdem.containers.meshes.mesh import Mesh
 from pdem.features.collisions.counted import read_collisions
 from pdem.foundation.errors import CaseError, CheckpointError, InputError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pdem
-from cases import Grains, simulate
+from helpers.cases import Grains, simulate
 from pdem.foundation import arguments
 
 TRIANGLE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]

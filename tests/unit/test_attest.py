@@ -10,9 +10,9 @@ from pathlib import Path
 import h5py
 import pytest
 from click.testing import CliRunner
-from folders import CASE, PLATE
 
 import pdem
+from helpers.folders import CASE, PLATE
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint

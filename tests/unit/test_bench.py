@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from crowds import LAW
 
+from helpers.crowds import LAW
 from pdem.benchmark import cases, contact_models, machine_speed, measure, polydisperse, roofline
 from pdem.benchmark.cases import CASES, BenchCase, Start, default_names, find_case, names_of_cases
 from pdem.benchmark.machine_speed import MachineSpeed

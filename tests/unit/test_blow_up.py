@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from cases import Grains, quad, simulate
+from helpers.cases import Grains, quad, simulate
 from pdem.case.timestep import automatic_step
 from pdem.foundation.errors import BlowUpError
 

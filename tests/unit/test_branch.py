@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import tomli_w
-from everything import STEP, case_in, document
-from folders import command
 
 import pdem
+from helpers.everything import STEP, case_in, document
+from helpers.folders import command
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoints.digest_file import read_digests
 from pdem.preflight.before_stage import changes_before, digest_before

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from small_disks import largest_file
 
+from helpers.small_disks import largest_file
 from pdem.numerics import cache, cache_places
 from pdem.numerics.cache_places import READ_VARIABLE, CacheWarning, choose
 from pdem.numerics.kernel_cache import KernelCache, KernelFiles

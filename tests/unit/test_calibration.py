@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from folders import CASE, PLATE
 
 import pdem
+from helpers.folders import CASE, PLATE
 from pdem.cli import main
 from pdem.foundation.errors import CaseError, InputError, Interrupted
 from pdem.run.simulation import Simulation

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from planted_responses import calibrated, holds, planted, searched
 
+from helpers.planted_responses import calibrated, holds, planted, searched
 from pdem.sweeps.fitting.next_places import next_places, scan, scan_size
 from pdem.sweeps.fitting.posterior import densest
 from pdem.sweeps.fitting.search import Problem, Search, solution

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 
-from cases import Grains, quad, simulate, state_of
+from helpers.cases import Grains, quad, simulate, state_of
+from helpers.crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs import contacts
 from pdem.contact.pairs.arguments import kick_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from text_files import ENDS, WAYS
 
+from helpers.text_files import ENDS, WAYS
 from pdem.case.explain.example_cases import example_text
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError

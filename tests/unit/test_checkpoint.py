@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from small_disks import largest_file
 
+from helpers.small_disks import largest_file
 from pdem.case.sections.general import OUTPUT_SHARES, Output
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoints.checkpoint import Checkpoint, read_checkpoint, write_checkpoint

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 import tomli_w
-from clusters import ONE, PAIR, RADIUS, ROD, TETRAPOD, cluster, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import pdem
-from cases import box
+from helpers.cases import box
+from helpers.clusters import ONE, PAIR, RADIUS, ROD, TETRAPOD, cluster, document
 from pdem.case.groups.initial import initial_particles
 from pdem.case.groups.shapes import shape_masses, shape_of
 from pdem.foundation.errors import CaseError, InputError

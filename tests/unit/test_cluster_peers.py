@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from peer_starts import FLOOR, SQUARE, TEXT, start
 
 from benchmarks.lammps.commands import Settings, commands_after, commands_before
 from benchmarks.lammps.comparison import _kinetic_energy, require_peer
@@ -15,6 +14,7 @@ from benchmarks.lammps.problem import problem_of
 from benchmarks.lammps.walls import Drum
 from benchmarks.liggghts import run as liggghts
 from benchmarks.liggghts.commands import RIGID, SPHERES, commands_of, data_of
+from helpers.peer_starts import FLOOR, SQUARE, TEXT, start
 from pdem.benchmark.cases import SkipCase, Start
 from pdem.benchmark.cluster_cases import CLUSTERS, RADIUS, SIZES, SPACING, drum_of_clusters, spheres_of
 from pdem.case.groups.initial import initial_particles

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from clusters import ROD, cluster, simulate
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.clusters import ROD, cluster, simulate
 from pdem.output.pictures.scene import Frame
 
 

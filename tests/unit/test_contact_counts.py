@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tomli_w
-from clusters import PAIR, RADIUS, cluster, document
-from sticky import sticky_case
 
 import pdem
-from cases import Grains, make_case, simulate
+from helpers.cases import Grains, make_case, simulate
+from helpers.clusters import PAIR, RADIUS, cluster, document
+from helpers.sticky import sticky_case
 from pdem.output.snapshots.vtkhdf import read_step
 from pdem.run.files.contact_counts import contact_counts
 

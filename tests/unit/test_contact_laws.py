@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sticky import sticky_case, sticky_law
 
 import pdem
-from cases import GRAIN, USUAL, Grains, make_case, quad, simulate, state_of
+from helpers.cases import GRAIN, USUAL, Grains, make_case, quad, simulate, state_of
+from helpers.sticky import sticky_case, sticky_law
 from pdem.case.laws import law_of
 from pdem.contact.law.models import LAWS
 from pdem.foundation.errors import CaseError, InputError

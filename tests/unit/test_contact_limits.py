@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from clusters import ONE, ROD, TETRAPOD
 
+from helpers.clusters import ONE, ROD, TETRAPOD
 from pdem.containers.clusters import STATE, Clusters
 from pdem.containers.sphere_union import union_of_spheres
 from pdem.engine.views.contact_numbers import fewest_contacts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pdem
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
 from pdem.foundation.errors import InputError
 from pdem.output.pictures.render import render
 from pdem.output.snapshots.contact_snapshots import CONTACT_FILE

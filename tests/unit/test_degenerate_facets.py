@@ -8,7 +8,7 @@ import meshio
 import numpy as np
 import pytest
 
-from cases import Grains, box, simulate
+from helpers.cases import Grains, box, simulate
 from pdem.containers.meshes.mesh import Mesh, join_meshes
 from pdem.containers.meshes.solid import solid_of
 from pdem.containers.meshes.surface import surface_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cases import make_case
+from helpers.cases import make_case
 from pdem.case.groups.initial import initial_particles
 from pdem.case.groups.shapes import shape_of
 from pdem.case.wall_files import read_walls

@@ -6,9 +6,9 @@ import re
 
 import pytest
 import tomli_w
-from documented import FRAMES, blocks, documents, fences, is_study, pages, write_beside
 
 import pdem
+from helpers.documented import FRAMES, blocks, documents, fences, is_study, pages, write_beside
 from pdem.case.groups.initial import initial_particles
 from pdem.case.wall_files import read_walls
 from pdem.preflight.preflight import preflight

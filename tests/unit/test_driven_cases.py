@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pdem
-from cases import box, quad
+from helpers.cases import box, quad
 from pdem.case.drives import drives_of
 from pdem.case.groups.initial import initial_particles
 from pdem.case.timestep import automatic_step

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from falling_heap import FLOOR, TURNING, falling, heap, require_same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.falling_heap import FLOOR, TURNING, falling, heap, require_same
 from pdem.contact.pairs.due_candidates import OWNED, STEP, largest_coordinate, longest_step, take_longest
 from pdem.contact.pairs.layout import WORK
 from pdem.engine import contact_forces

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from falling_heap import FLOOR, FREE, PRESSED, TURNING, falling, heap
-from generated_machines import STEPS, machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rank_cases import require_same_bits, state
-from surfaces import flat_polygon
 
 import pdem
-from cases import box, state_of
+from helpers.cases import box, state_of
+from helpers.falling_heap import FLOOR, FREE, PRESSED, TURNING, falling, heap
+from helpers.generated_machines import STEPS, machine
+from helpers.rank_cases import require_same_bits, state
+from helpers.surfaces import flat_polygon
 from pdem.contact.geometry.sphere_facet import nearest_feature, nearest_within
 from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
 from pdem.contact.walls.due_facets import BOTH, OF_WALLS, SLACK

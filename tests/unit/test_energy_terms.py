@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from watched import case_in
 
+from helpers.watched import case_in
 from pdem.engine.energy_terms import ENGINE_TERMS, EnergyTerm, EnergyTerms, Role
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import Turn

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from balance import require_balance
 
 import pdem
+from helpers.balance import require_balance
 from pdem.case.explain.example_cases import (
     example_groups,
     example_names,

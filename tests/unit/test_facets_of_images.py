@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdem
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
 from pdem.containers.box_shape import BoxShape
 from pdem.detection.walls.facets_of_images import images_across_sides, join_lists
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fills import case_of, checked
 
+from helpers.fills import case_of, checked
 from pdem.case.groups.initial import initial_particles
 from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import CaseError

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from everything import STEP, case_in
 
 import pdem
+from helpers.everything import STEP, case_in
 from pdem.cli import main
 from pdem.foundation.errors import BlowUpError, InputError
 from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint

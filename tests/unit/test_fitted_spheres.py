@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases import box, quad
+from helpers.cases import box, quad
 from pdem.containers.meshes.mesh import Mesh
 from pdem.containers.meshes.solid import solid_of
 from pdem.containers.primitives.round import sphere

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from balance import require_balance
-from fixed_grains import DOMAIN, GRAIN, LAW, R, bed, case_of, rough
 
 import pdem
-from cases import state_of
+from helpers.balance import require_balance
+from helpers.cases import state_of
+from helpers.fixed_grains import DOMAIN, GRAIN, LAW, R, bed, case_of, rough
 from pdem.case.groups.fixed_groups import fixed_columns
 from pdem.case.groups.initial import initial_particles
 from pdem.case.timestep import step_limits

@@ -10,7 +10,7 @@ import pytest
 import tomli_w
 
 import pdem
-from cases import GRAIN, Grains, simulate, state_of
+from helpers.cases import GRAIN, Grains, simulate, state_of
 from pdem.case.explain.keys import explain
 from pdem.case.input_files import input_files
 from pdem.foundation.errors import BlowUpError, CaseError, InputError

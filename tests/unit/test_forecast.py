@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cases import quad
+from helpers.cases import quad
 from pdem.case.model import Case
 from pdem.run import forecast as module
 from pdem.run.forecast import forecast, record_speed

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from everything import STEP, case_in
 
 import pdem
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
+from helpers.everything import STEP, case_in
 from pdem.case.groups.initial import initial_particles
 from pdem.features.insertions.feature import Insertions
 from pdem.foundation.errors import CaseError, InputError

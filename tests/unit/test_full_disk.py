@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_disks import Disk, failing, largest_file
 
+from helpers.small_disks import Disk, failing, largest_file
 from pdem.foundation import files
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import Field

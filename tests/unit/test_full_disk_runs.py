@@ -7,10 +7,10 @@ import os
 import shutil
 
 import pytest
-from everything import case_in
-from small_disks import Disk, failing
 
 import pdem
+from helpers.everything import case_in
+from helpers.small_disks import Disk, failing
 from pdem.foundation import files
 from pdem.foundation.errors import WriteError
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msh_files import NAMES, Way, cube, section
-from odd_meshes import TRIANGLES
 
+from helpers.msh_files import NAMES, Way, cube, section
+from helpers.odd_meshes import TRIANGLES
 from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import MeshError
 

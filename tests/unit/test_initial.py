@@ -7,8 +7,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from fills import case_of, checked
 
+from helpers.fills import case_of, checked
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.meshes.mesh import Mesh

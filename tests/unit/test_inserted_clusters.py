@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tomli_w
-from clusters import RADIUS, ROD, cluster, document, floor, simulate
 from scipy.spatial.transform import Rotation
 
-import cases
 import pdem
+from helpers import cases
+from helpers.clusters import RADIUS, ROD, cluster, document, floor, simulate
 from pdem.foundation.errors import CaseError, InputError
 
 REACH = 5.0 * RADIUS

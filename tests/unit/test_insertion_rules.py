@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from inlets import BOX, DISC, case_of, inlet
 
+from helpers.inlets import BOX, DISC, case_of, inlet
 from pdem.case.groups.initial import initial_particles
 from pdem.containers.meshes.mesh import Mesh
 from pdem.features.insertions.preflight import expected_number, insertion_findings

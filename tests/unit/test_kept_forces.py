@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 
+from helpers.crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs import contacts, history_storage
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of

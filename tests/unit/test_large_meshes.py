@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Grains, simulate, state_of
+from helpers.cases import Grains, simulate, state_of
 from pdem.containers.index_set import PAGE, IndexSet
 from pdem.containers.meshes.mesh import Mesh, join_meshes
 from pdem.containers.meshes.surface import surface_of

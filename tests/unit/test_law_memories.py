@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cases import USUAL, Grains, make_case
+from helpers.cases import USUAL, Grains, make_case
 from pdem.case.laws import law_of, recipe_by_key
 from pdem.contact.law.parts import MaterialProperties
 from pdem.foundation.errors import CaseError

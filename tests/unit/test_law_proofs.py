@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from sticky import sticky_case
 
 import pdem
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
+from helpers.sticky import sticky_case
 from pdem.cli import main
 from pdem.verification.law_curves import curve_proofs
 from pdem.verification.law_motions import Motions

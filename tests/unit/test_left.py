@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from balance import require_balance
-from everything import STEP, case_in
-from inlets import GRAIN, case_of, inlet
 
 import pdem
-from cases import state_of
+from helpers.balance import require_balance
+from helpers.cases import state_of
+from helpers.everything import STEP, case_in
+from helpers.inlets import GRAIN, case_of, inlet
 from pdem.features.departures.events import EVERY
 from pdem.features.departures.feature import Departures
 from pdem.foundation.errors import BlowUpError, CaseError

@@ -6,11 +6,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from crowds import LAW, in_rows, pairs_of_candidates, partners
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cases import Grains, simulate
+from helpers.cases import Grains, simulate
+from helpers.crowds import LAW, in_rows, pairs_of_candidates, partners
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdem
-from cases import USUAL, Grains, make_case, quad, state_of
+from helpers.cases import USUAL, Grains, make_case, quad, state_of
 from pdem.contact.walls.evaluate import LOADS, NARROW
 from pdem.contact.walls.step_loads import LoadsSoFar, StepLoads
 from pdem.containers.meshes.mesh import Mesh

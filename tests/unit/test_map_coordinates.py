@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cases import Grains, simulate, state_of
+from helpers.cases import Grains, simulate, state_of
 from pdem.containers.meshes.mesh import Mesh
 
 pytestmark = pytest.mark.compiles

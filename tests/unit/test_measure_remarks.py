@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from everything import case_in
 from hypothesis import given
 from hypothesis import strategies as st
-from made_results import TIME, Made, remarks, section, value
 
 import pdem
+from helpers.everything import case_in
+from helpers.made_results import TIME, Made, remarks, section, value
 from pdem.foundation.errors import CaseError, InputError
 from pdem.sweeps.measure_checks import check_measures
 

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from everything import case_in
-from made_results import TIME, Made, section, value
 
 import pdem
+from helpers.everything import case_in
+from helpers.made_results import TIME, Made, section, value
 from pdem.foundation.errors import CaseError, InputError
 from pdem.sweeps.measure_checks import check_measures
 from pdem.sweeps.measures import measured

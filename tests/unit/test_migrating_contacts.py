@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from crowds import LAW, in_rows, pairs_of_candidates
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decomposition.migration import _without_known
+from helpers.crowds import LAW, in_rows, pairs_of_candidates
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles

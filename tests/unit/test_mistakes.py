@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from mistaken_cases import SYNTAX, VALID, VALUES
 from pydantic import ValidationError
 
+from helpers.mistaken_cases import SYNTAX, VALID, VALUES
 from pdem.case.explain.key_texts import models_in
 from pdem.case.hints.other_words import KEYS, REMARKS
 from pdem.case.hints.other_words import VALUES as OTHER_VALUES

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from generated_motions import motions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdem
-from cases import box
+from helpers.cases import box
+from helpers.generated_motions import motions
 from pdem.case.wall_motions import motion_of
 from pdem.motion.courses import Oscillating, Steady, Tabulated
 from pdem.motion.motions import Motion, Shift, Turn

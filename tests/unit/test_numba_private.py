@@ -29,7 +29,7 @@ RUN = """
 import hashlib, sys
 import pdem
 sys.path.insert(0, "tests")
-from rank_cases import CLOUD
+from helpers.rank_cases import CLOUD
 simulation = pdem.Simulation(pdem.Case.from_text(CLOUD), threads=2)
 simulation.advance(60)
 found = simulation.gather()

@@ -9,9 +9,9 @@ import signal
 
 import numpy as np
 import pytest
-from watched import STEP, Calls, case_in, fastest, run_with, series
 
 import pdem
+from helpers.watched import STEP, Calls, case_in, fastest, run_with, series
 from pdem.features.observers.observer import column_of, named, observer_of
 from pdem.foundation.errors import InputError, Interrupted, ObserverError
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import meshio
-import odd_meshes
 import pytest
 
+from helpers import odd_meshes
 from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import MeshError
 from pdem.preflight.wall_checks import mesh_warnings

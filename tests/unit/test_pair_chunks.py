@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs import contacts, history_storage, schedule
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from fills import case_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_files import ENDS, WAYS
 
+from helpers.fills import case_of
+from helpers.text_files import ENDS, WAYS
 from pdem.case.groups.particle_files import read_particle_file
 from pdem.foundation.errors import CaseError
 

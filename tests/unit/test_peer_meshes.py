@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from peer_starts import FLOOR, SQUARE, TEXT, start
 
 from benchmarks.lammps.commands import STYLES, Settings, commands_after
 from benchmarks.lammps.problem import problem_of
 from benchmarks.lammps.walls import Floor, MeshedWall
 from benchmarks.liggghts.commands import MESH, commands_of, write_files
+from helpers.peer_starts import FLOOR, SQUARE, TEXT, start
 from pdem.benchmark.bladed_drum import BLADES, COUNT, DRUM_RADIUS, LENGTH, bladed_drum
 from pdem.benchmark.cases import SkipCase
 from pdem.containers.meshes.mesh import Mesh

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from peer_starts import FLOOR, SQUARE, TEXT, start
 
 from benchmarks.lammps import comparison
 from benchmarks.lammps import run as lammps_run
@@ -23,6 +22,7 @@ from benchmarks.lammps.commands import (
 )
 from benchmarks.lammps.laws import Law
 from benchmarks.lammps.problem import problem_of
+from helpers.peer_starts import FLOOR, SQUARE, TEXT, start
 from pdem.benchmark.cases import BenchCase, SkipCase
 from pdem.cli import main
 from pdem.contact.law.restitution import damping_factor

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from cases import box
+from helpers.cases import box
 from pdem.case.explain.keys import explain
 from pdem.case.groups.inlets import face_at
 from pdem.case.model import Case

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from falling_heap import FLOOR, by_single_steps, falling, require_same
-from generated_motions import motions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cases import box
+from helpers.cases import box
+from helpers.falling_heap import FLOOR, by_single_steps, falling, require_same
+from helpers.generated_motions import motions
 from pdem.containers.meshes.mesh import join_meshes
 from pdem.engine import contact_forces
 from pdem.motion.motions import Motion

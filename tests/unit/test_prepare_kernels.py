@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
 from pdem.numerics import cache
 from pdem.run.kernels import precompile, prepare_kernels
 from pdem.run.simulation import Simulation

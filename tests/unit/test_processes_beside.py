@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import pdem
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
 from pdem.run.kernels import precompile
 
 

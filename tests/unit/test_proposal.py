@@ -6,9 +6,9 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from fills import case_of
 
 from benchmarks.planning.proposal import Evidence, Request, proposal_sections
+from helpers.fills import case_of
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_disks import Disk, failing, largest_file
 
+from helpers.small_disks import Disk, failing, largest_file
 from pdem.output.hdf5.recoverable_file import RecoverableFile, WritableHDF5, _Pieces
 from pdem.output.storage import open_hdf5
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from folders import CASE, PLATE, command
 
 import pdem
+from helpers.folders import CASE, PLATE, command
 from pdem.foundation.errors import BlowUpError, CaseError, InputError
 from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder, steps_to_keep

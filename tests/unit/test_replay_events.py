@@ -7,10 +7,10 @@ import shutil
 
 import numpy as np
 import pytest
-from everything import STEP, case_in
-from folders import CASE, PLATE, command
 
 import pdem
+from helpers.everything import STEP, case_in
+from helpers.folders import CASE, PLATE, command
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare

@@ -9,10 +9,10 @@ import meshio
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from inlets import BOX, case_of, inlet
 
 import pdem
-from cases import quad
+from helpers.cases import quad
+from helpers.inlets import BOX, case_of, inlet
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 

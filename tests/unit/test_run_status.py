@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from folders import CASE, PLATE
 
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
+from helpers.folders import CASE, PLATE
 from pdem.case.model import Case
 from pdem.cli import main
 from pdem.foundation import processes

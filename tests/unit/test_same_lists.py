@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from falling_heap import FLOOR, FREE, PRESSED, TURNING, by_single_steps, falling, require_same
 
-from cases import Grains
+from helpers.cases import Grains
+from helpers.falling_heap import FLOOR, FREE, PRESSED, TURNING, by_single_steps, falling, require_same
 from pdem.contact import steps
 from pdem.contact.pairs import history_storage
 from pdem.contact.pairs.runs import BEGIN, END, RUN, take_part

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import pdem
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
 from pdem.engine.schedule import Schedule
 from pdem.foundation.errors import InputError
 

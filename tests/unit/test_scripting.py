@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from watched import STEP, case_in, fastest, run_with
 
 import pdem
+from helpers.watched import STEP, case_in, fastest, run_with
 from pdem.foundation.errors import InputError
 
 

@@ -10,7 +10,7 @@ import pytest
 import tomli_w
 
 import pdem
-from cases import GRAIN, USUAL
+from helpers.cases import GRAIN, USUAL
 from pdem.preflight.preflight import preflight
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "scripting.md").read_text(encoding="utf-8")

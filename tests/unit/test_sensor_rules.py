@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from inlets import BOX, DISC, GRAIN, case_of, inlet
 
 import pdem
+from helpers.inlets import BOX, DISC, GRAIN, case_of, inlet
 from pdem.case.groups.inlets import face_at
 from pdem.features.sensors.preflight import sensor_findings
 from pdem.features.sensors.report import lacey_index

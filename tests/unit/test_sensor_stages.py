@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from balance import require_balance
-from inlets import BOX, case_of, inlet
 
-from cases import state_of
+from helpers.balance import require_balance
+from helpers.cases import state_of
+from helpers.inlets import BOX, case_of, inlet
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.series import read_series

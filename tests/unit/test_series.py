@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_disks import largest_file
 
+from helpers.small_disks import largest_file
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output import series as module
 from pdem.output.series import Series, read_series

@@ -7,11 +7,11 @@ import io
 import numpy as np
 import pytest
 import tomli_w
-from clusters import cluster, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdem
+from helpers.clusters import cluster, document
 from pdem.case.groups.shapes import shape_masses, shape_of
 from pdem.containers.sphere_lists import read_spheres
 from pdem.containers.sphere_union import union_of_spheres

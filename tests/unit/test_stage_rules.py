@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from inlets import case_of, inlet
 
+from helpers.inlets import case_of, inlet
 from pdem.case.gravity import first_gravity, largest_gravity
 from pdem.case.model import Case
 from pdem.case.stage_cases import cases_of_stages, walls_present

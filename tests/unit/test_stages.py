@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from rank_cases import require_same_bits
-from staged_grains import MASS, STEP, G, R, on_plate, run_of
 
-from cases import Grains, quad, state_of
+from helpers.cases import Grains, quad, state_of
+from helpers.rank_cases import require_same_bits
+from helpers.staged_grains import MASS, STEP, G, R, on_plate, run_of
 from pdem.engine.stages.timeline import AT_LATEST, BY_CONDITION, BY_TIME
 from pdem.foundation.errors import CheckpointError
 from pdem.run.rebase_ledger import rebase_ledger

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from cases import box
+from helpers.cases import box
 from pdem.contact.geometry.query import wall_contacts
 from pdem.containers.meshes.mesh import Mesh, join_meshes
 from pdem.containers.meshes.mesh_topology import MeshOrigin

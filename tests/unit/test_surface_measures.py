@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from made_results import TIME, Grains, Made, remarks, section, value
 
+from helpers.made_results import TIME, Grains, Made, remarks, section, value
 from pdem.foundation.errors import InputError
 from pdem.sweeps.measures import measured
 

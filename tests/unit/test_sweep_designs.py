@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from folders import CASE
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import qmc
 
 import pdem
+from helpers.folders import CASE
 from pdem.cli import main
 from pdem.foundation.errors import CaseError
 from pdem.sweeps.calibration import check_calibration

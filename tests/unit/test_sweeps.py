@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from everything import case_in
-from folders import CASE, PLATE
 
 import pdem
+from helpers.everything import case_in
+from helpers.folders import CASE, PLATE
 from pdem.cli import main
 from pdem.foundation.errors import CaseError, InputError, Interrupted
 from pdem.output.checkpoints.digest_file import read_digests

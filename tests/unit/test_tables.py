@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from text_files import ENDS, WAYS
 
+from helpers.text_files import ENDS, WAYS
 from pdem.case.time_tables import read_table
 from pdem.foundation.errors import CaseError
 

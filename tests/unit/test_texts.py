@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from text_files import ENDS, WAYS
 
+from helpers.text_files import ENDS, WAYS
 from pdem.foundation.number_rows import (
     fields_of,
     finite_numbers,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_cases import communicator
 
 import pdem
+from helpers.rank_cases import communicator
 from pdem.case.groups.initial import initial_particles
 from pdem.case.wall_files import read_walls
 from pdem.preflight.preflight import preflight

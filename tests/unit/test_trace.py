@@ -7,9 +7,9 @@ import signal
 
 import numpy as np
 import pytest
-from traces import require_order, seconds_of
 
-from cases import USUAL, Grains, make_case, quad, state_of
+from helpers.cases import USUAL, Grains, make_case, quad, state_of
+from helpers.traces import require_order, seconds_of
 from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.output.checkpoints.checkpoint_folder import latest_checkpoint
 from pdem.run.run import run

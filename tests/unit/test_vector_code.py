@@ -19,9 +19,9 @@ from pathlib import Path
 import llvmlite.binding
 import numpy as np
 import pytest
-from crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 
 import pdem
+from helpers.crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 from pdem.case.groups.initial import initial_particles
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs import evaluate

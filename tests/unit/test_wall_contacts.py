@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from surfaces import flat_polygon
 
+from helpers.surfaces import flat_polygon
 from pdem.contact.geometry.double_hierarchy import OUTPUT_FULL, resolve_h2
 from pdem.contact.geometry.query import wall_contacts
 from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS

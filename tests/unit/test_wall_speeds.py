@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tomli_w
 
-from cases import Grains, box, make_case
+from helpers.cases import Grains, box, make_case
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.motion.courses import Oscillating, Steady, Tabulated

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from choices import Choices
-from moving_boxes import PERIOD, STEP, lattice, moving_case
-from tube_case import grid
 
-from cases import Grains
+from helpers.cases import Grains
+from helpers.choices import Choices
+from helpers.moving_boxes import PERIOD, STEP, lattice, moving_case
+from helpers.tube_case import grid
 
 if TYPE_CHECKING:
     from pathlib import Path

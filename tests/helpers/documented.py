@@ -1,7 +1,7 @@
 """The TOML blocks of the documentation, made cases that run.
 
 A block with a ``[time]`` and a ``[domain]`` is a case, one with ``vary`` a file of many runs beside the case that it
-names. Any other one is a fragment: a *frame*, a case in ``tests/frames``, has what it leaves out. This is ``usual``, or
+names. Any other one is a fragment: a *frame*, a case in ``tests/cases``, has what it leaves out. This is ``usual``, or
 what a comment in the line before the block says: ``<!-- frame: periodic -->``. A frame with a line ``# the line of the
 block`` is for blocks of which each line is an alternative. What no test can run has ``<!-- not run: WHY -->``.
 """
@@ -18,10 +18,10 @@ import tomli_w
 
 from pdem.sweeps.examples import study_names, study_text, write_study
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MADE = ("_build", "generated", "jupyter_execute")
-FRAMES = Path(__file__).resolve().parent / "frames"
+FRAMES = Path(__file__).resolve().parents[1] / "cases"
 HERE = "# the line of the block\n"
 FENCE = re.compile(
     r"(?:<!-- (?P<key>[a-z ]+): (?P<value>.*?) -->\n)?^```(?P<kind>\S*)\n(?P<text>.*?)^```", re.M | re.S

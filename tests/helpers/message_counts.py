@@ -3,7 +3,7 @@
 Every rank has as many particles on any number of ranks. Ranks that have large particles are not counted.
 To see the numbers:
 
-    mpirun -n 16 python tests/message_counts.py
+    mpirun -n 16 python tests/helpers/message_counts.py
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from rank_cases import owned_rows
 
 from decomposition.exchange import RankExchange
 from decomposition.messages import _Inbox
 from decomposition.mpi import describe, start_world
+from helpers.rank_cases import owned_rows
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords, WallRecords
 

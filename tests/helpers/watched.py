@@ -6,7 +6,7 @@ import numpy as np
 import tomli_w
 
 import pdem
-from cases import GRAIN, USUAL
+from helpers.cases import GRAIN, USUAL
 
 STEP = 1e-4
 DOCUMENT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cases import GRAIN, RIGID, USUAL, Grains, quad, simulate, state_of
+from helpers.cases import GRAIN, RIGID, USUAL, Grains, quad, simulate, state_of
 
 FLOOR = {"mesh": quad(0.5), "material": "steel"}
 PRESSED = {**FLOOR, "servo": {"axis": [0.0, 0.0, 1.0], "force": -2.0, "largest_rate": 0.2}}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomli_w
-from clusters import TETRAPOD
 
 import pdem
+from helpers.clusters import TETRAPOD
 
 STEP = 2e-5
 LAW = {"law": "linear", "normal_stiffness": 200.0, "friction": 0.5, "restitution": 0.5}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cases import GRAIN, USUAL, Grains, quad, simulate
+from helpers.cases import GRAIN, USUAL, Grains, quad, simulate
 
 R = 0.01
 STEP = 2e-5

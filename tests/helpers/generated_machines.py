@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import tomli_w
-from choices import Choices
-from clusters import TETRAPOD
-from everything import LAW as LINEAR
 
 import pdem
+from helpers.choices import Choices
+from helpers.clusters import TETRAPOD
+from helpers.everything import LAW as LINEAR
 
 STEP = 2e-5
 STEPS = 300

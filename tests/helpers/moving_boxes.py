@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cases import Grains, make_case
+from helpers.cases import Grains, make_case
 
 if TYPE_CHECKING:
     from pathlib import Path

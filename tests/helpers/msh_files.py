@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from odd_meshes import CORNERS, TRIANGLES
+
+from helpers.odd_meshes import CORNERS, TRIANGLES
 
 NUMBERS = [17, 5, 40, 8, 9, 100, 23, 3]
 """Numbers of the nodes: neither numbered through nor rising."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cases import GRAIN, simulate
+from helpers.cases import GRAIN, simulate
 
 SDS = {"model": "sds", "friction": 0.1, "stiffness": 200.0, "damping": 2e-3}
 MARSHALL = {"model": "marshall", "damping": 0.1}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-from everything import case_in
 from pydantic import TypeAdapter
 
+from helpers.everything import case_in
 from pdem.run.reading.results import SeriesTable
 from pdem.sweeps.measure_sections import Measure
 from pdem.sweeps.measures import measured
