@@ -32,16 +32,12 @@ from pdem.containers.box_shape import BoxShape
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
 from pdem.containers.exchange import Alone
 from pdem.containers.particles import Particles
-from pdem.engine import step as time_step
-from pdem.engine.between_steps import add_events
 from pdem.engine.contact_forces import compute_contact_forces
-from pdem.engine.own_forces import forces_of_run
 from pdem.engine.phases import Phases
-from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
-from pdem.engine.stages.change import enter_stage
+from pdem.engine.setup import skins_of, wall_geometry_of
 from pdem.engine.stages.state import STAGES
-from pdem.engine.stages.timeline import Stages
-from pdem.engine.state import initial_groups, load_state
+from pdem.engine.start import NewSystem
+from pdem.engine.state import initial_groups
 from pdem.engine.system import System
 from pdem.features.insertions.state import STATES as INSERTIONS
 from pdem.features.insertions.state import WAITING
@@ -216,26 +212,14 @@ class Rehearsal:
         self, case: Case, columns: ParticleTable, exchange: Exchange, meshes: list[Mesh], skins: Skins | None
     ) -> System:
         """Return the state of a rank with its lists, as `pdem.run.simulation.Simulation` makes it."""
-        geometry, constants = wall_geometry_of(case, meshes), constants_of(case)
-        stages = Stages(case.stages, constants.step)
-        walls = walls_of(case, geometry, stages.clocks)
-        system = System(
-            case, constants, walls, exchange,
-            lambda own, over: skins_of(case, own, over) if skins is None else skins, geometry.facet_tree,
-        )  # fmt: skip
-        system.own_forces = forces_of_run(case)
-        add_events(system, stages, _FEATURES)
+        choose = None if skins is None else lambda own, over: skins
+        new = NewSystem(case, wall_geometry_of(case, meshes), exchange, _FEATURES, choose)
         groups = initial_groups(columns, exchange)
         counters = groups["counters"]
         groups.update(self._continued)
         groups["counters"] = counters | {"step": groups.pop("counters").get("step", counters["step"])}
-        contacts = load_state(system, groups)
-        enter_stage(system)
-        system.renew_levels()
-        if walls is not None:
-            walls.place(system.time, system.time_of(system.step - 1))
-        system.chunk_tuner.start(system.step)
-        time_step.rebuild_lists(system, contacts, Phases())
+        system = new.load(groups).make_lists(Phases())
+        system.skin_tuner = None  # all ranks have the skins of one
         compute_contact_forces(system, 0.0, Phases())
         return system
 

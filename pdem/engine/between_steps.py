@@ -5,29 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.engine import step as time_step
-from pdem.engine.feature_set import Features
 from pdem.engine.same_lists import advance_with_same_lists
 from pdem.engine.stages.change import begin_next_stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pdem.engine.feature import Feature
     from pdem.engine.phases import Phases
-    from pdem.engine.stages.timeline import Stages
     from pdem.engine.system import System
-
-
-def add_events(system: System, stages: Stages, features: Iterable[type[Feature]]) -> None:
-    """Give a system all that happens between the steps of its case, at time 0. Collective.
-
-    Raises
-    ------
-    CaseError
-        On all ranks, if a file that the case names cannot be used.
-    """
-    system.stages = stages
-    system.set_features(Features(kind.of(system) for kind in features))
 
 
 def advance_by(system: System, phases: Phases, steps: int) -> int:

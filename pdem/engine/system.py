@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from pdem.motion.moving_box import MovingBox
     from pdem.motion.walls import MovingWalls
 
+    LevelChoice = Callable[[Mapping[str, NDArray[Any]], Exchange], Skins]
+
 
 class System:
     """Particles, contacts and walls of one rank, and the constants of their motion.
@@ -111,9 +113,9 @@ class System:
     clusters : RigidClusters or None
         The same, if these bodies are rigid clusters of spheres.
     features : Features
-        What else happens between steps (`pdem.engine.feature`); to be set before the state is loaded.
+        What else happens in and between steps, see `set_features`.
     stages : Stages
-        The parts of the run; likewise.
+        The parts of the run.
     liquid_quantum : float
         In which liquid is counted that particles carry [m^3]; 0 if they carry none.
     keeps_forces : bool
@@ -121,7 +123,7 @@ class System:
     own_forces : ForcesOfRun
         Forces on single particles beside contacts and gravity; to be set before the state is loaded.
     moving_box : MovingBox or None
-        The box, if it deforms; to be set before the state is loaded.
+        The box, if it deforms.
     box_share : BoxShare
         How much of the skins the box may use up.
     box_drive : BoxDrive
@@ -136,8 +138,10 @@ class System:
         constants: Constants,
         walls: MovingWalls | None,
         exchange: Exchange,
-        choose_levels: Callable[[Mapping[str, NDArray[Any]], Exchange], Skins],
+        choose_levels: LevelChoice,
         facet_tree: FacetTree | None = None,
+        stages: Stages | None = None,
+        box: MovingBox | None = None,
     ) -> None:
         self.case = case
         self.constants = constants
@@ -188,10 +192,10 @@ class System:
                 lambda: self.constants.density,
                 lambda: self.motion_at(self.step),
             )
-        self.features, self.stages = Features(), Stages()
+        self.features, self.stages = Features(), Stages() if stages is None else stages
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
-        self.moving_box: MovingBox | None = None
+        self.moving_box = box
         self.box_drive, self.box_share = BoxDrive(), BoxShare()
         self.liquid_quantum = 0.0
         self.stop_requested: Callable[[], int] = lambda: 0

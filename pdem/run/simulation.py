@@ -15,23 +15,16 @@ from pdem.case.model import Case
 from pdem.containers.clusters import NO_SHAPES, Clusters
 from pdem.containers.group import on_each_rank
 from pdem.containers.meshes.mesh import Mesh
-from pdem.engine import step as time_step
-from pdem.engine.between_steps import act, add_events, advance_by
-from pdem.engine.box.state import box_of
-from pdem.engine.carried_liquid import begin_liquid
-from pdem.engine.contact_forces import compute_contact_forces
+from pdem.engine.between_steps import advance_by
 from pdem.engine.energy import Measures
-from pdem.engine.own_forces import forces_of_run
 from pdem.engine.phases import Phases
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import exchange_of, group_of, once_per_node
-from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
-from pdem.engine.stages.change import enter_stage
-from pdem.engine.stages.timeline import Stages
-from pdem.engine.state import initial_groups, load_state, spread_state
-from pdem.engine.system import System
+from pdem.engine.setup import wall_geometry_of
+from pdem.engine.start import NewSystem
+from pdem.engine.state import initial_groups, spread_state
 from pdem.engine.walls.driven_walls import driven_reports
-from pdem.engine.walls.wall_output import loads_of_walls, measured_walls
+from pdem.engine.walls.wall_output import loads_of_walls
 from pdem.features.insertions.feature import Insertions
 from pdem.features.registry import FEATURES, ROW_KEYS
 from pdem.features.sensors.feature import Sensors
@@ -128,31 +121,16 @@ class Simulation(Scripting):
         continued = bool(exchange.share(state is not None))
         groups = self._initial_state(exchange, state, particles, continued)
         del state, particles
-        constants = constants_of(case)
-        stages = Stages(case.stages, constants.step)
-        moving_walls = walls_of(case, geometry, stages.clocks)
-        self.system = System(
-            case, constants, moving_walls, exchange, partial(skins_of, case), geometry.facet_tree
-        )
-        self.system.notices += [f"walls: {notice}"] if notice else []
-        self.system.own_forces = forces_of_run(case)
-        self.system.moving_box = box_of(case, constants)
-        add_events(self.system, stages, FEATURES)
-        contacts, counters = [load_state(self.system, groups)], groups["counters"]
-        begin_liquid(self.system)
-        enter_stage(self.system)
-        self.system.renew_levels()
-        if moving_walls is not None:
-            moving_walls.place(self.time, self.system.time_of(self.step - 1))
-        self.system.start_tuning()
-        self.phases.start()
-        time_step.rebuild_lists(self.system, contacts.pop(), self.phases)
-        self._compute_initial_forces(continued)
-        act(self.system, self.phases)
+        counters = groups["counters"]
+        loaded = NewSystem(case, geometry, exchange, FEATURES).load(groups)
+        self.system = loaded.begin(self.phases, continued=continued)
+        self.system.notices[:0] = [f"walls: {notice}"] if notice else []
         self.restart_point: RestartPoint | None = None
-        told = 0.0 if continued else self.system.box_drive.half_steps  # work from now on
-        balance = counters["balance"] if "balance" in counters else self.measures().balance + told
-        self.first_balance = float(balance)
+        initial_box_work = (
+            0.0 if continued else self.system.box_drive.half_steps
+        )  # later work counts from here
+        measured = self.measures().balance + initial_box_work if "balance" not in counters else 0.0
+        self.first_balance = float(counters.get("balance", measured))
 
     @classmethod
     def restart(cls, checkpoint: str | Path, comm: Any = None, *, threads: int | None = None) -> Simulation:
@@ -215,15 +193,6 @@ class Simulation(Scripting):
             lambda: {} if particles is None else given_particles(self.case, particles, self.meshes),
         )
         return initial_groups(columns, exchange)
-
-    def _compute_initial_forces(self, continued: bool) -> None:
-        """Compute the forces of a new run; of a continued one only those on walls, which a checkpoint lacks."""
-        system = self.system
-        if not continued:
-            compute_contact_forces(system, 0.0, self.phases, keep=system.keeps_forces)
-            time_step.allreduce_status_or_stop(system, False)
-        else:
-            measured_walls(system)
 
     @property
     def time(self) -> float:

@@ -7,7 +7,6 @@ this process compiles all others. Who compiles hands in the class of simulations
 from __future__ import annotations
 
 import hashlib
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,11 +19,11 @@ from pdem.case.laws import law_of
 from pdem.case.model import Case
 from pdem.containers.exchange import Alone
 from pdem.containers.meshes.mesh import Mesh
-from pdem.engine.box.state import box_of
 from pdem.engine.clusters.steps import contact_parameters
 from pdem.engine.phases import Phases
 from pdem.engine.ranks import compile_rank_kernels
-from pdem.engine.setup import constants_of, skins_of, wall_geometry_of, walls_of
+from pdem.engine.setup import wall_geometry_of
+from pdem.engine.start import NewSystem
 from pdem.engine.state import gather_groups, initial_groups, load_state, local_groups
 from pdem.engine.step import SORT_EVERY, list_facets
 from pdem.engine.system import System
@@ -253,10 +252,7 @@ def _system_at_rest(laws: _Laws) -> System:
     """Return particles among walls before the first step; of all kernels this calls only those that move walls."""
     case, meshes = _case(laws, "hgrid", walled=True, filled=False), _meshes()
     geometry, particles = wall_geometry_of(case, meshes), initial_particles(case, meshes)
-    system = System(
-        case, constants_of(case), walls_of(case, geometry), Alone(), partial(skins_of, case), geometry.facet_tree
-    )  # fmt: skip
-    system.moving_box = box_of(case, system.constants)
+    system = NewSystem(case, geometry, Alone()).system
     load_state(system, initial_groups(particles, system.exchange))
     system.renew_levels()
     assert system.moving_walls is not None
