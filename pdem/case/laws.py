@@ -124,7 +124,7 @@ def _part_problems(role: str, interaction: Interaction, where: Location) -> Iter
         return
     models, location = PARTS[role], (*where, role)
     model = table.get("model")
-    if model not in models:
+    if not isinstance(model, str) or model not in models:
         names = ", ".join(f'"{name}"' for name in models) or "none is there yet"
         hint = value_hint(model, list(models)) if isinstance(model, str) else ""
         text = f"must be one of {names}" if "model" in table else f"is missing; it is one of {names}"

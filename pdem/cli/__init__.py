@@ -26,6 +26,7 @@ from pdem.cli.replay import replay
 from pdem.cli.results import export, plot
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
+from pdem.cli.schema import schema
 from pdem.cli.shape import shape
 from pdem.cli.slurm import slurm
 from pdem.cli.sweep import sweep
@@ -125,6 +126,7 @@ def main() -> None:
 for command in (
     new,
     explain,
+    schema,
     check,
     mesh,
     shape,

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from pdem.case.python_files import FROM_FILE
-from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Vector
+from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Vector, entry
 from pdem.case.sections.particles import Region
 
 
@@ -26,21 +26,14 @@ def _rising(shares: tuple[float, float]) -> tuple[float, float]:
 
 
 class Window(Section):
-    """The part of a run that counts, all of it unless given.
+    """The part of a run that counts, all of it unless given."""
 
-    Attributes
-    ----------
-    stage : str or None
-        Name of a stage: measure only during this stage; `start` and `end` are counted from its beginning.
-    start : float or None
-        First time of the measure, in s.
-    end : float or None
-        Last time of the measure, in s.
-    """
-
-    stage: Name | None = None
-    start: NotNegative | None = None
-    end: Positive | None = None
+    stage: Name | None = entry(
+        "Name of a stage: measure only during this stage; `start` and `end` are counted from its beginning.",
+        default=None,
+    )
+    start: NotNegative | None = entry("First time of the measure, in s.", default=None, unit="s")
+    end: Positive | None = entry("Last time of the measure, in s.", default=None, unit="s")
 
     @model_validator(mode="after")
     def _in_order(self) -> Window:
@@ -50,134 +43,104 @@ class Window(Section):
 
 
 class DischargeRate(Window):
-    """``kind = "discharge-rate"``: mass per time that passes a sensor (kg/s), by least squares.
-
-    Attributes
-    ----------
-    sensor : str
-        Name of a sensor with a plane or face, or of one that removes particles.
-    shares : tuple of 2 float
-        Measure from the first to the second fraction of the total mass, without beginning and end of the flow; in
-        rising order.
-    """
+    """``kind = "discharge-rate"``: mass per time that passes a sensor (kg/s), by least squares."""
 
     branch: ClassVar[str] = f"{BRANCH}discharge-rate"
     kind: Literal["discharge-rate"]
-    sensor: Name
+    sensor: Name = entry("Name of a sensor with a plane or face, or of one that removes particles.")
     shares: Annotated[
         tuple[Annotated[float, Field(ge=0.0, lt=1.0)], Annotated[float, Field(gt=0.0, le=1.0)]],
         Field(strict=False),
         AfterValidator(_rising),
-    ] = (0.2, 0.8)
+    ] = entry(
+        "Measure from the first to the second fraction of the total mass, without beginning and end of the flow; in "
+        "rising order.",
+        default=(0.2, 0.8),
+    )
 
 
 class AngleOfRepose(Section):
     """``kind = "angle-of-repose"``: slope of the flank of a heap at rest (degrees).
 
     A cone is fitted to the surface between 20 and 80 % of its height. Along a periodic side a heap is a ridge.
-
-    Attributes
-    ----------
-    centre : tuple of 2 float or None
-        Axis of the heap, in m: its two horizontal coordinates in the order of x, y, z; by default it is fitted.
-    radius : float or None
-        Use only the surface nearer to the axis than this, in m; by default all of the heap.
-    region : region or None
-        Use only grains in a box, cylinder or ball, for example without those in a hopper above the heap.
-    time : float or None
-        Time of the snapshot, in s; by default the last.
     """
 
     branch: ClassVar[str] = f"{BRANCH}angle-of-repose"
     kind: Literal["angle-of-repose"]
-    centre: Annotated[tuple[float, float], Field(strict=False)] | None = None
-    radius: Positive | None = None
-    region: Region | None = None
-    time: NotNegative | None = None
+    centre: Annotated[tuple[float, float], Field(strict=False)] | None = entry(
+        "Axis of the heap, in m: its two horizontal coordinates in the order of x, y, z; by default it is fitted.",
+        default=None,
+        unit="m",
+    )
+    radius: Positive | None = entry(
+        "Use only the surface nearer to the axis than this, in m; by default all of the heap.",
+        default=None,
+        unit="m",
+    )
+    region: Region | None = entry(
+        "Use only grains in a box, cylinder or ball, for example without those in a hopper above the heap.",
+        default=None,
+    )
+    time: NotNegative | None = entry(
+        "Time of the snapshot, in s; by default the last.", default=None, unit="s"
+    )
 
 
 class DynamicAngle(Window):
     """``kind = "dynamic-angle-of-repose"``: slope of the bed in a rotating drum (degrees), averaged over snapshots.
 
     A line is fitted to the middle of the free surface, in the plane across the axis; the last half unless given.
-
-    Attributes
-    ----------
-    wall : str
-        Name of the drum, whose axis is horizontal.
-    share : float
-        Fraction of the surface from wall to wall, about its middle, that is used.
     """
 
     branch: ClassVar[str] = f"{BRANCH}dynamic-angle-of-repose"
     kind: Literal["dynamic-angle-of-repose"]
-    wall: Name
-    share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+    wall: Name = entry("Name of the drum, whose axis is horizontal.")
+    share: Annotated[float, Field(gt=0.0, le=1.0)] = entry(
+        "Fraction of the surface from wall to wall, about its middle, that is used.", default=0.5
+    )
 
 
 class MixingTime(Window):
-    """``kind = "mixing-time"``: time (s) until Lacey's index of a sensor reaches a level for the first time.
-
-    Attributes
-    ----------
-    sensor : str
-        Name of a sensor with `mixing`.
-    level : float
-        Level of the index: 0 is unmixed, 1 mixed at random.
-    """
+    """``kind = "mixing-time"``: time (s) until Lacey's index of a sensor reaches a level for the first time."""
 
     branch: ClassVar[str] = f"{BRANCH}mixing-time"
     kind: Literal["mixing-time"]
-    sensor: Name
-    level: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
+    sensor: Name = entry("Name of a sensor with `mixing`.")
+    level: Annotated[float, Field(gt=0.0, le=1.0)] = entry(
+        "Level of the index: 0 is unmixed, 1 mixed at random.", default=0.9
+    )
 
 
 class Torque(Window):
-    """``kind = "torque"``: mean torque (N m) that turns a wall against the particles; the last half unless given.
-
-    Attributes
-    ----------
-    wall : str
-        Name of the wall.
-    axis : tuple of 3 float or None
-        Direction of the component; by default that of the wall's rotation, without one the length of the mean.
-    """
+    """``kind = "torque"``: mean torque (N m) that turns a wall against the particles; the last half unless given."""
 
     branch: ClassVar[str] = f"{BRANCH}torque"
     kind: Literal["torque"]
-    wall: Name
-    axis: Annotated[Vector, AfterValidator(_direction)] | None = None
+    wall: Name = entry("Name of the wall.")
+    axis: Annotated[Vector, AfterValidator(_direction)] | None = entry(
+        "Direction of the component; by default that of the wall's rotation, without one the length of the mean.",
+        default=None,
+    )
 
 
 class Power(Window):
-    """``kind = "power"``: mean power (W) that a wall delivers to the particles; the last half unless given.
-
-    Attributes
-    ----------
-    wall : str
-        Name of the wall.
-    """
+    """``kind = "power"``: mean power (W) that a wall delivers to the particles; the last half unless given."""
 
     branch: ClassVar[str] = f"{BRANCH}power"
     kind: Literal["power"]
-    wall: Name
+    wall: Name = entry("Name of the wall.")
 
 
 class ColumnOfSeries(Window):
-    """``kind = "column"``: a statistic of a column of the series.
-
-    Attributes
-    ----------
-    column : str
-        Name of the column; ``pdem plot OUTPUT --list`` shows all.
-    statistic : str
-        ``"mean"``, ``"last"``, ``"largest"``, ``"smallest"``, ``"slope"`` (per s), or ``"deviation"`` (standard).
-    """
+    """``kind = "column"``: a statistic of a column of the series."""
 
     branch: ClassVar[str] = f"{BRANCH}column"
     kind: Literal["column"]
-    column: Name
-    statistic: Literal["mean", "last", "largest", "smallest", "slope", "deviation"] = "mean"
+    column: Name = entry("Name of the column; `pdem plot OUTPUT --list` shows all.")
+    statistic: Literal["mean", "last", "largest", "smallest", "slope", "deviation"] = entry(
+        '`"mean"`, `"last"`, `"largest"`, `"smallest"`, `"slope"` (per s), or `"deviation"` (standard).',
+        default="mean",
+    )
 
 
 class OwnMeasure(Section):

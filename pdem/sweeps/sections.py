@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from pdem.case.hints.toml_text import parsed
 from pdem.case.hints.validation import problems_of
-from pdem.case.sections.base import Name, Positive, Section, Seed
+from pdem.case.sections.base import Name, Positive, Section, Seed, entry
 from pdem.foundation.errors import CaseError
 from pdem.foundation.texts import TextError, read_text
 from pdem.sweeps.fitting.next_places import scan_size
@@ -24,36 +24,28 @@ MOST_RUNS = 100_000
 
 
 class Varied(Section):
-    """``[vary.NAME]``: a quantity that is varied, by values or within a range.
+    """``[vary.NAME]``: a quantity that is varied, by values or within a range."""
 
-    Attributes
-    ----------
-    key : str or None
-        Key of the case, as for ``--set``; by default the name of the quantity.
-    keys : tuple of str
-        In place of `key`: several keys that always have the same value.
-    values : list or None
-        Values, of any type that the key takes.
-    min : float or None
-        In place of `values`: smallest value of a range.
-    max : float or None
-        Largest value of that range.
-    count : int or None
-        Number of values that a grid takes from the range.
-    scale : str
-        ``"linear"``, or ``"log"`` for a range over decades.
-    start : float or None
-        Calibrations: value of the first runs; by default the middle of the range.
-    """
-
-    key: Name | None = None
-    keys: Annotated[tuple[Name, ...], Field(strict=False)] = ()
-    values: Annotated[tuple[Any, ...], Field(strict=False, min_length=1)] | None = None
-    min: float | None = None
-    max: float | None = None
-    count: Annotated[int, Field(ge=2, le=MOST_RUNS)] | None = None
-    scale: Literal["linear", "log"] = "linear"
-    start: float | None = None
+    key: Name | None = entry(
+        "Key of the case, as for `--set`; by default the name of the quantity.", default=None
+    )
+    keys: Annotated[tuple[Name, ...], Field(strict=False)] = entry(
+        "In place of `key`: several keys that always have the same value.", default=()
+    )
+    values: Annotated[tuple[Any, ...], Field(strict=False, min_length=1)] | None = entry(
+        "Values, of any type that the key takes.", default=None
+    )
+    min: float | None = entry("In place of `values`: smallest value of a range.", default=None)
+    max: float | None = entry("Largest value of that range.", default=None)
+    count: Annotated[int, Field(ge=2, le=MOST_RUNS)] | None = entry(
+        "Number of values that a grid takes from the range.", default=None
+    )
+    scale: Literal["linear", "log"] = entry(
+        '`"linear"`, or `"log"` for a range over decades.', default="linear"
+    )
+    start: float | None = entry(
+        "Calibrations: value of the first runs; by default the middle of the range.", default=None
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Varied:
@@ -77,58 +69,41 @@ class Varied(Section):
 
 
 class RunsPlan(Section):
-    """Many runs of one case: what is varied, what is measured.
-
-    Attributes
-    ----------
-    case : str
-        Case file, relative to the folder of this file.
-    folder : str
-        Folder of all results, relative to the folder in which the command is started.
-    replicas : int
-        Number of runs of each point: the first as given, the others with slightly smaller radii
-        (`perturbation`).
-    perturbation : float
-        Largest fraction by which the radii of replicas are smaller.
-    at : str or None
-        Name of a stage: all runs share the time before it, and varied values must not act earlier. By default
-        runs share what they can.
-    settings : tuple of str
-        Changes of the case for all runs, as for ``--set``.
-    vary : dict of str to Varied
-        Quantities that are varied, by name.
-    measures : dict of str to measure
-        Measures of each run, by name.
-    """
+    """Many runs of one case: what is varied, what is measured."""
 
     file: ClassVar[str]
-    case: Name
-    folder: Name
-    replicas: Annotated[int, Field(ge=1, le=1000)] = 1
-    perturbation: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-12
-    at: Name | None = None
-    settings: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    vary: dict[str, Varied] = Field(default_factory=dict)
-    measures: dict[str, Measure] = Field(default_factory=dict)
+    case: Name = entry("Case file, relative to the folder of this file.")
+    folder: Name = entry("Folder of all results, relative to the folder in which the command is started.")
+    replicas: Annotated[int, Field(ge=1, le=1000)] = entry(
+        "Number of runs of each point: the first as given, the others with slightly smaller radii (`perturbation`).",
+        default=1,
+    )
+    perturbation: Annotated[float, Field(gt=0.0, le=1e-3)] = entry(
+        "Largest fraction by which the radii of replicas are smaller.", default=1e-12
+    )
+    at: Name | None = entry(
+        "Name of a stage: all runs share the time before it, and varied values must not act earlier. By default "
+        "runs share what they can.",
+        default=None,
+    )
+    settings: Annotated[tuple[str, ...], Field(strict=False)] = entry(
+        "Changes of the case for all runs, as for `--set`.", default=()
+    )
+    vary: dict[str, Varied] = entry("Quantities that are varied, by name.", default_factory=dict)
+    measures: dict[str, Measure] = entry("Measures of each run, by name.", default_factory=dict)
 
 
 class SweepPlan(RunsPlan):
-    """A sweep: runs of one case at many points of a design, and their measures.
-
-    Attributes
-    ----------
-    design : str
-        ``"grid"`` of all combinations, ``"latin-hypercube"`` or ``"sobol"``.
-    points : int or None
-        Number of points of ``"latin-hypercube"`` and ``"sobol"``; for Sobol a power of 2.
-    seed : int
-        Seed of ``"latin-hypercube"`` and ``"sobol"``.
-    """
+    """A sweep: runs of one case at many points of a design, and their measures."""
 
     file: ClassVar[str] = "sweep.toml"
-    design: Literal["grid", "latin-hypercube", "sobol"] = "grid"
-    points: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = None
-    seed: Seed = 0
+    design: Literal["grid", "latin-hypercube", "sobol"] = entry(
+        '`"grid"` of all combinations, `"latin-hypercube"` or `"sobol"`.', default="grid"
+    )
+    points: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = entry(
+        'Number of points of `"latin-hypercube"` and `"sobol"`; for Sobol a power of 2.', default=None
+    )
+    seed: Seed = entry('Seed of `"latin-hypercube"` and `"sobol"`.', default=0)
 
     @model_validator(mode="after")
     def _design(self) -> SweepPlan:
@@ -151,36 +126,25 @@ class SweepPlan(RunsPlan):
 
 
 class Target(Section):
-    """``[targets.NAME]``: what a measure of this name should be.
+    """``[targets.NAME]``: what a measure of this name should be."""
 
-    Attributes
-    ----------
-    value : float
-        Value of the target, in the unit of the measure.
-    uncertainty : float
-        Standard error of this value.
-    """
-
-    value: float
-    uncertainty: Positive
+    value: float = entry("Value of the target, in the unit of the measure.")
+    uncertainty: Positive = entry("Standard error of this value.")
 
 
 class CalibrationPlan(RunsPlan):
-    """A calibration: values of a case for which measures meet targets.
-
-    Attributes
-    ----------
-    targets : dict of str to Target
-        Targets by the names of the measures; at least as many as varied quantities.
-    runs : int or None
-        Largest number of runs, replicas included; by default those of the scan (a point, and four for each varied
-        quantity) and 8 for each quantity and one. It ends earlier when chance is small beside the uncertainties of the
-        targets, or when no values can meet them.
-    """
+    """A calibration: values of a case for which measures meet targets."""
 
     file: ClassVar[str] = "calibration.toml"
-    targets: dict[str, Target] = Field(default_factory=dict)
-    runs: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = None
+    targets: dict[str, Target] = entry(
+        "Targets by the names of the measures; at least as many as varied quantities.", default_factory=dict
+    )
+    runs: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = entry(
+        "Largest number of runs, replicas included; by default those of the scan (a point, and four for each varied "
+        "quantity) and 8 for each quantity and one. It ends earlier when chance is small beside the uncertainties "
+        "of the targets, or when no values can meet them.",
+        default=None,
+    )
 
     @model_validator(mode="after")
     def _determined(self) -> CalibrationPlan:

@@ -180,6 +180,7 @@ VALUES = [
     ("law of LAMMPS", '"hertz-mindlin"', '"gran/hooke"', "law", 'did you mean "linear"?'),
     ("adhesion as a law", '"hertz-mindlin"', '"jkr"', "law", 'adhesion = {model = "jkr"'),
     ("model in place of law", 'law = "hertz-mindlin"', 'model = "hertz-mindlin"', "model", "did you mean 'law'?"),
+    ("rolling model in brackets", '"spring"', '["spring"]', "rolling.model", 'must be one of "constant-torque", "spring"'),
     ("rolling model of LIGGGHTS", '"spring"', '"epsd"', "rolling.model", 'did you mean "spring"?'),
     ("restitution in words", "restitution = 0.4\nrolling", "coefficient_of_restitution = 0.4\nrolling", "coefficient_of_restitution", "did you mean 'restitution'?"),
     ("restitution of LIGGGHTS", "restitution = 0.4\nrolling", "coefficientRestitution = 0.4\nrolling", "coefficientRestitution", "did you mean 'restitution'?"),

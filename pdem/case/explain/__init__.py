@@ -1,1 +1,1 @@
-"""What `pdem explain` says: texts, examples and units of keys, laws and example cases, and the search among them."""
+"""What `pdem explain` says: texts, examples and units of keys, laws and example cases, the search; `pdem schema`."""

@@ -1,4 +1,4 @@
-"""What docstrings and types say about the keys of the case file, for ``pdem explain`` and the reference of the site."""
+"""What fields and their types say about the keys of a case file, for ``pdem explain`` and the reference of the site."""
 
 from __future__ import annotations
 
@@ -56,24 +56,25 @@ def lists_of(model: type[BaseModel]) -> list[str]:
 
 
 def meaning_of(owner: type[BaseModel], name: str) -> str:
-    """Return what docstrings say about an attribute, else the first paragraph of that of its section."""
-    for model in owner.__mro__:
-        lines = (inspect.cleandoc(model.__doc__) if model.__doc__ else "").splitlines()
-        for number, line in enumerate(lines):
-            names, colon, _ = line.partition(" : ")
-            if colon and name in names.split(", ") and not line.startswith(" "):
-                block = []
-                for follower in lines[number + 1 :]:
-                    if follower and not follower.startswith(" "):
-                        break
-                    block.append(follower.strip())
-                return _in_one_line(" ".join(block))
-    return summary_of(owner)
+    """Return what a key means, else the first paragraph of the docstring of its section."""
+    return _said(owner, name, "description") or summary_of(owner)
+
+
+def units_of(owner: type[BaseModel], name: str) -> list[str]:
+    """Return the units of the numbers of a key; several if other keys decide which it is."""
+    unit = (_said(owner, name, "json_schema_extra") or {}).get("unit", "")
+    return unit.split(" or ") if unit else []
+
+
+def _said(owner: type[BaseModel], name: str, attribute: str) -> Any:
+    """Return what the field of a key says, else that of the same key of a base class, None if none does."""
+    fields = (model.model_fields.get(name) for model in owner.__mro__ if issubclass(model, BaseModel))
+    return next((said for field in fields if (said := getattr(field, attribute, None))), None)
 
 
 def summary_of(model: type[BaseModel]) -> str:
     """Return the first paragraph of the docstring of a section; words of code are between backticks."""
-    return _in_one_line((inspect.getdoc(model) or "").split("\n\n")[0])
+    return " ".join((inspect.getdoc(model) or "").split("\n\n")[0].replace("``", "`").split())
 
 
 def text_of(model: type[BaseModel], name: str) -> str:
@@ -141,7 +142,3 @@ def written(value: Any) -> str:
 def plain(text: str) -> str:
     """Return a text without backticks."""
     return text.replace("`", "")
-
-
-def _in_one_line(text: str) -> str:
-    return " ".join(text.replace("``", "`").split())

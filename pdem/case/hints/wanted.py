@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from functools import cache
 from types import UnionType
@@ -12,8 +11,7 @@ from pydantic import BaseModel
 
 from pdem.case.explain.example_texts import example_groups, example_text
 from pdem.case.explain.key_examples import is_named
-from pdem.case.explain.key_texts import meaning_of, summary_of
-from pdem.case.hints.quantities import FACTORS
+from pdem.case.explain.key_texts import units_of
 from pdem.case.messages import shown_value
 
 if TYPE_CHECKING:
@@ -22,11 +20,6 @@ if TYPE_CHECKING:
     from pdem.case.hints.key_places import Field, KeyPlace
 
 _NUMBER_WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 6: "six"}
-_UNIT = re.compile(
-    r"(?:\bin |\()(N m|Pa s|1/[A-Za-z]+|[A-Za-z]+(?:\^[23])?(?:/[A-Za-z]+(?:\^?[23])?)?)(?=[\s,;.):]|$)"
-    r"|(?<= or )(N m|Pa s|1/[A-Za-z]+|[A-Za-z]+/[A-Za-z]+)(?=[,;.):]|$)"
-)
-_SI = {unit for unit, factor in FACTORS.items() if factor == 1.0} | {"1/Pa"}
 _LONGEST_EXAMPLE = 90
 _FLAGS = "values, each true or false"
 
@@ -76,17 +69,8 @@ def number_form(place: KeyPlace, *, whole: bool = False) -> str:
 
 
 def unit_of(place: KeyPlace) -> str:
-    """Return the unit of the numbers of a key, by what is said about it; empty if they have none."""
-    found = [one for owner, name in place.fields for one in _units(owner, name)]
-    return " or ".join(dict.fromkeys(unit for unit in found if unit.replace("^", "") in _SI))
-
-
-def _units(owner: type[BaseModel], name: str) -> list[str]:
-    """Return the units in what is said of a key, or of the key in what is said of its section."""
-    meaning = meaning_of(owner, name)
-    if meaning == summary_of(owner):
-        return re.findall(rf"`{name}`(?: (?:and|to) `\w+`)? \(([^,)]+)", meaning)
-    return [one[1] or one[2] for one in _UNIT.finditer(meaning)]
+    """Return the unit of the numbers of a key; empty if they have none."""
+    return " or ".join(dict.fromkeys(unit for field in place.fields for unit in units_of(*field)))
 
 
 def example_of_kind(place: KeyPlace, kind: type) -> str:

@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, dataclass_transform, overload
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic.config import JsonDict
+
+Value = TypeVar("Value")
 
 BRANCH = "|"
 """First letter of the tag of a branch of a union: distinguishes tags from keys in the location of an error."""
 
 
+FOLLOWS = "follows"
+"""Mark of keys that may be left out although a case always has them: they follow from others before it is read."""
+
+
+@overload
+def entry(text: str = ..., *, unit: str = ..., follows: bool = ...) -> Any: ...
+@overload
+def entry(text: str = ..., *, default: Value, unit: str = ...) -> Value: ...
+@overload
+def entry(text: str = ..., *, default_factory: Callable[[], Value], unit: str = ...) -> Value: ...
+def entry(text: str = "", *, unit: str = "", follows: bool = False, **default: Any) -> Any:
+    """Return a key of a section, with what ``pdem explain``, the reference and the schema say of it.
+
+    Parameters
+    ----------
+    text : str
+        Its meaning, with words of code between backticks. Empty: that of the same key of a base class, else the first
+        paragraph of the docstring of the section says all.
+    unit : str
+        SI unit of its numbers; several are joined by " or ". Empty for numbers without a unit, and other values.
+    follows : bool
+        Whether a file may leave out a key without a default because it follows from other keys.
+    **default : value
+        ``default``, or ``default_factory``, which makes it. Without both the key has to be given, unless it follows.
+    """
+    extra: JsonDict = {**({"unit": unit} if unit else {}), **({FOLLOWS: True} if follows else {})}
+    return Field(description=text or None, json_schema_extra=extra or None, **default)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field, entry))
 class Section(BaseModel):
     """A table of the case file: unknown keys, wrong types and non-finite numbers are refused."""
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pdem.case.sections.base import Positive, Section
+from pdem.case.sections.base import Positive, Section, entry
 
 AxisName = Literal["x", "y", "z"]
 
 
 class AxisDeformation(Section):
-    """``x``, ``y``, ``z`` of a deformation: strain rate or stress along this axis; exactly one of both is given.
+    """``x``, ``y``, ``z`` of a deformation: strain rate or stress along this axis; exactly one of both is given."""
 
-    Attributes
-    ----------
-    strain_rate : float or None
-        Rate of the logarithmic strain, in 1/s, negative for compression. The length of the box is multiplied by
-        ``exp(strain_rate time)``.
-    stress : float or None
-        Pressure along this axis that is wanted, in Pa (in 2D N/m): ``stress_xx`` of the series, of contacts and motion.
-        The box gets shorter where it is less, and longer where it is more, see `pdem.motion.box_servo`.
-    """
-
-    strain_rate: float | None = None
-    stress: float | None = None
+    strain_rate: float | None = entry(
+        "Rate of the logarithmic strain, in 1/s, negative for compression. The length of the box is multiplied by "
+        "`exp(strain_rate time)`.",
+        default=None,
+        unit="1/s",
+    )
+    stress: float | None = entry(
+        "Pressure along this axis that is wanted, in Pa (in 2D N/m): `stress_xx` of the series, of contacts and "
+        "motion. The box gets shorter where it is less, and longer where it is more, see `pdem.motion.box_servo`.",
+        default=None,
+        unit="Pa",
+    )
 
     def __str__(self) -> str:
         """Return what happens, for people."""
@@ -33,25 +33,22 @@ class AxisDeformation(Section):
 
 
 class ShearDeformation(Section):
-    """``shear`` of a deformation: the box shears, with Lees-Edwards images across the gradient axis.
+    """``shear`` of a deformation: the box shears, with Lees-Edwards images across the gradient axis."""
 
-    Attributes
-    ----------
-    velocity_along : {"x", "y", "z"}
-        Axis along which the box moves.
-    gradient_along : {"x", "y", "z"}
-        Axis along which this velocity increases.
-    rate : float or None
-        Velocity gradient, in 1/s. Exactly one of `rate` and `stress` is given.
-    stress : float or None
-        Shear stress that is wanted, in Pa, positive where it drives a positive rate: of the series it is the negative
-        ``stress_xy`` of these axes.
-    """
+    velocity_along: AxisName = entry("Axis along which the box moves.")
+    gradient_along: AxisName = entry("Axis along which this velocity increases.")
+    rate: float | None = entry(
+        "Velocity gradient, in 1/s. Exactly one of `rate` and `stress` is given.", default=None, unit="1/s"
+    )
+    stress: float | None = entry(
+        "Shear stress that is wanted, in Pa, positive where it drives a positive rate: of the series it is the "
+        "negative `stress_xy` of these axes.",
+        default=None,
+        unit="Pa",
+    )
 
-    velocity_along: AxisName
-    gradient_along: AxisName
-    rate: float | None = None
-    stress: float | None = None
+
+_AXIS_TEXT = "What is given along this axis: a strain rate or a stress."
 
 
 class Deformation(Section):
@@ -61,28 +58,25 @@ class Deformation(Section):
     here holds from the begin of the run, or in a stage from the begin of that stage on; ``{}`` lets the box rest.
     Positions and velocities are those in space: velocities have the part of the box in them. ``translation`` of the
     energy ledger is that of the motion relative to the box, ``box_work`` what the deformation delivers.
-
-    Attributes
-    ----------
-    x, y, z : AxisDeformation or None
-        What is given along this axis: a strain rate or a stress.
-    mean_stress : float or None
-        Mean of the pressures along all axes that is wanted, in Pa: ``pressure`` of the series. The periodic axes that
-        have nothing of their own strain for it, all at one rate.
-    shear : ShearDeformation or None
-        Simple shear, in addition to `x`, `y` and `z`.
-    largest_rate : float or None
-        Largest strain rate of axes that are driven by a stress, in 1/s: the box deforms at this rate until only
-        a tenth of the stress is missing. The default is that of an inertial number ``rate d sqrt(rho / P)`` of
-        0.01 for the largest of the wanted stresses.
     """
 
-    x: AxisDeformation | None = None
-    y: AxisDeformation | None = None
-    z: AxisDeformation | None = None
-    mean_stress: float | None = None
-    shear: ShearDeformation | None = None
-    largest_rate: Positive | None = None
+    x: AxisDeformation | None = entry(_AXIS_TEXT, default=None)
+    y: AxisDeformation | None = entry(_AXIS_TEXT, default=None)
+    z: AxisDeformation | None = entry(_AXIS_TEXT, default=None)
+    mean_stress: float | None = entry(
+        "Mean of the pressures along all axes that is wanted, in Pa: `pressure` of the series. The periodic axes "
+        "that have nothing of their own strain for it, all at one rate.",
+        default=None,
+        unit="Pa",
+    )
+    shear: ShearDeformation | None = entry("Simple shear, in addition to `x`, `y` and `z`.", default=None)
+    largest_rate: Positive | None = entry(
+        "Largest strain rate of axes that are driven by a stress, in 1/s: the box deforms at this rate until only a "
+        "tenth of the stress is missing. The default is that of an inertial number `rate d sqrt(rho / P)` of 0.01 "
+        "for the largest of the wanted stresses.",
+        default=None,
+        unit="1/s",
+    )
 
     @property
     def stresses(self) -> list[float]:

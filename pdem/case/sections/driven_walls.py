@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pdem.case.sections.base import Flags, Name, NotNegative, Positive, Section, Vector
+from pdem.case.sections.base import Flags, Name, NotNegative, Positive, Section, Vector, entry
 from pdem.case.sections.motions import Axis
 from pdem.case.sections.units import AngleRange, AngularVelocity, PositiveRate, Values
 
@@ -16,21 +16,19 @@ TORQUES = ("torque", "torque_table")
 
 
 class LoadTable(Section):
-    """``force_table`` and ``torque_table``: loads against time, linear between its times, constant before and after.
+    """``force_table`` and ``torque_table``: loads against time, linear between its times, constant before and after."""
 
-    Attributes
-    ----------
-    times : tuple of float
-        Times in increasing order, in s.
-    values : tuple of float
-        Forces or torques at these times, in N or N m.
-    file : str
-        In place of the two lists: a text file with a column for each, relative to the folder of the case.
-    """
+    times: Values | None = entry("Times in increasing order, in s.", default=None, unit="s")
+    values: Values | None = entry(
+        "Forces or torques at these times, in N or N m.", default=None, unit="N or N m"
+    )
+    file: Name | None = entry(
+        "In place of the two lists: a text file with a column for each, relative to the folder of the case.",
+        default=None,
+    )
 
-    times: Values | None = None
-    values: Values | None = None
-    file: Name | None = None
+
+_TABLE_TEXT = "In place of `force` and `torque`: the wanted load as a function of time."
 
 
 class Servo(Section):
@@ -40,43 +38,43 @@ class Servo(Section):
     The load is that of the particles *on the wall*, along the axis, as in ``wall_loads`` and the series: a piston whose
     axis points into the bed has a negative `force`. The wall's own motion (not `on`) is added: a lid that turns
     while it presses.
-
-    Attributes
-    ----------
-    axis : tuple of 3 float
-        Direction of the axis, a vector of any length but zero, constant in time.
-    centre : tuple of 3 float
-        A point on the axis, in m; needed with a torque.
-    force : float
-        Wanted load: force of the particles on the wall along the axis, in N.
-    torque : float
-        In place of `force`: wanted torque of the particles on the wall about the axis, in N m.
-    force_table, torque_table : LoadTable
-        In place of `force` and `torque`: the wanted load as a function of time.
-    largest_rate : float
-        Largest rate of the wall, in m/s, with a torque in rad/s or ``{rpm = 5}``; it moves at this rate until only
-        a tenth of the largest load is missing.
-    gain : float
-        Rate over error of the load, in m/(N s) or rad/(N m s); by default ten times `largest_rate` over the largest
-        load. It is reduced where stiff contacts would make the servo unstable.
-    start : float
-        Time at which the servo starts to move the wall, in s. If the wall has a `stage`, this time and those of the
-        table are counted from the beginning of that stage.
-    travel_limits : tuple of 2 float
-        Smallest and largest displacement from the position of the mesh, along the axis in m, or with a torque about
-        it in rad or ``{degrees = [-10, 10]}``.
     """
 
-    axis: Vector
-    centre: Vector | None = None
-    force: float | None = None
-    torque: float | None = None
-    force_table: LoadTable | None = None
-    torque_table: LoadTable | None = None
-    largest_rate: PositiveRate
-    gain: Positive | None = None
-    start: NotNegative = 0.0
-    travel_limits: AngleRange | None = None
+    axis: Vector = entry("Direction of the axis, a vector of any length but zero, constant in time.")
+    centre: Vector | None = entry("A point on the axis, in m; needed with a torque.", default=None, unit="m")
+    force: float | None = entry(
+        "Wanted load: force of the particles on the wall along the axis, in N.", default=None, unit="N"
+    )
+    torque: float | None = entry(
+        "In place of `force`: wanted torque of the particles on the wall about the axis, in N m.",
+        default=None,
+        unit="N m",
+    )
+    force_table: LoadTable | None = entry(_TABLE_TEXT, default=None)
+    torque_table: LoadTable | None = entry(_TABLE_TEXT, default=None)
+    largest_rate: PositiveRate = entry(
+        "Largest rate of the wall, in m/s, with a torque in rad/s or `{rpm = 5}`; it moves at this rate until only "
+        "a tenth of the largest load is missing.",
+        unit="m/s or rad/s",
+    )
+    gain: Positive | None = entry(
+        "Rate over error of the load, in m/(N s) or rad/(N m s); by default ten times `largest_rate` over the "
+        "largest load. It is reduced where stiff contacts would make the servo unstable.",
+        default=None,
+        unit="m/(N s) or rad/(N m s)",
+    )
+    start: NotNegative = entry(
+        "Time at which the servo starts to move the wall, in s. If the wall has a `stage`, this time and those of "
+        "the table are counted from the beginning of that stage.",
+        default=0.0,
+        unit="s",
+    )
+    travel_limits: AngleRange | None = entry(
+        "Smallest and largest displacement from the position of the mesh, along the axis in m, or with a torque "
+        "about it in rad or `{degrees = [-10, 10]}`.",
+        default=None,
+        unit="m or rad",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -101,7 +99,11 @@ def _matrix(value: Any) -> Any:
     return value
 
 
-Inertia = Annotated[tuple[Vector, Vector, Vector], Field(strict=False), BeforeValidator(_matrix)]
+Inertia = Annotated[
+    tuple[Vector, Vector, Vector],
+    Field(strict=False),
+    BeforeValidator(_matrix, json_schema_input_type=Vector | tuple[Vector, Vector, Vector]),
+]
 
 
 class Body(Section):
@@ -109,48 +111,47 @@ class Body(Section):
 
     It touches particles only: neither other bodies nor other walls, nor copies of particles across periodic sides
     where it does not reach. See `pdem.motion.bodies`.
-
-    Attributes
-    ----------
-    mass : float
-        Mass in kg; exactly one of mass and density is given.
-    density : float
-        Density in kg/m^3 of the volume that the mesh encloses.
-    centre : tuple of 3 float
-        Centre of mass at time 0, in m.
-    inertia : 3 or 3 times 3 float
-        Inertia about the centre of mass at time 0, in kg m^2: moments about x, y and z, or the tensor. Without
-        centre and inertia the mesh has to be closed, and both are those of its volume.
-    velocity : tuple of 3 float
-        Velocity at time 0, in m/s.
-    angular_velocity : tuple of 3 float
-        Angular velocity at time 0, in rad/s, or ``{rpm = [0, 0, 20]}``.
-    free_translation : tuple of 3 bool
-        Directions of space in which the body can move.
-    free_rotation : tuple of 3 bool
-        Axes of space, through the centre of mass, about which the body can turn: all, one or none.
-    hinge : Axis
-        In place of `free_translation` and `free_rotation`: the only axis about which the body can turn.
-    force : tuple of 3 float
-        Force that is applied at the centre of mass, constant in space, in N.
-    torque : tuple of 3 float
-        Torque that is applied, constant in space, in N m.
-    gravity : bool
-        Whether the gravity of the domain acts on the body.
     """
 
-    mass: Positive | None = None
-    density: Positive | None = None
-    centre: Vector | None = None
-    inertia: Inertia | None = None
-    velocity: Vector = (0.0, 0.0, 0.0)
-    angular_velocity: AngularVelocity = (0.0, 0.0, 0.0)
-    free_translation: Flags = (True, True, True)
-    free_rotation: Flags = (True, True, True)
-    hinge: Axis | None = None
-    force: Vector = (0.0, 0.0, 0.0)
-    torque: Vector = (0.0, 0.0, 0.0)
-    gravity: bool = True
+    mass: Positive | None = entry(
+        "Mass in kg; exactly one of mass and density is given.", default=None, unit="kg"
+    )
+    density: Positive | None = entry(
+        "Density in kg/m^3 of the volume that the mesh encloses.", default=None, unit="kg/m^3"
+    )
+    centre: Vector | None = entry("Centre of mass at time 0, in m.", default=None, unit="m")
+    inertia: Inertia | None = entry(
+        "Inertia about the centre of mass at time 0, in kg m^2: moments about x, y and z, or the tensor. Without "
+        "centre and inertia the mesh has to be closed, and both are those of its volume.",
+        default=None,
+        unit="kg m^2",
+    )
+    velocity: Vector = entry("Velocity at time 0, in m/s.", default=(0.0, 0.0, 0.0), unit="m/s")
+    angular_velocity: AngularVelocity = entry(
+        "Angular velocity at time 0, in rad/s, or `{rpm = [0, 0, 20]}`.",
+        default=(0.0, 0.0, 0.0),
+        unit="rad/s",
+    )
+    free_translation: Flags = entry(
+        "Directions of space in which the body can move.", default=(True, True, True)
+    )
+    free_rotation: Flags = entry(
+        "Axes of space, through the centre of mass, about which the body can turn: all, one or none.",
+        default=(True, True, True),
+    )
+    hinge: Axis | None = entry(
+        "In place of `free_translation` and `free_rotation`: the only axis about which the body can turn.",
+        default=None,
+    )
+    force: Vector = entry(
+        "Force that is applied at the centre of mass, constant in space, in N.",
+        default=(0.0, 0.0, 0.0),
+        unit="N",
+    )
+    torque: Vector = entry(
+        "Torque that is applied, constant in space, in N m.", default=(0.0, 0.0, 0.0), unit="N m"
+    )
+    gravity: bool = entry("Whether the gravity of the domain acts on the body.", default=True)
 
     @property
     def turns(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from pdem.case.sections.base import BRANCH, Name, Positive, Section, Vector
+from pdem.case.sections.base import BRANCH, Name, Positive, Section, Vector, entry
 from pdem.case.sections.particles import Points
 from pdem.case.sections.placed_meshes import PlacedMesh
 
@@ -16,7 +16,7 @@ class PolygonFace(Section):
 
     branch: ClassVar[str] = f"{BRANCH}polygon"
     shape: Literal["polygon"] = "polygon"
-    corners: Annotated[Points, Field(min_length=3)]
+    corners: Annotated[Points, Field(min_length=3)] = entry(unit="m")
 
 
 class DiscFace(Section):
@@ -24,9 +24,9 @@ class DiscFace(Section):
 
     branch: ClassVar[str] = f"{BRANCH}disc"
     shape: Literal["disc"]
-    centre: Vector
+    centre: Vector = entry(unit="m")
     normal: Vector
-    radius: Positive
+    radius: Positive = entry(unit="m")
 
 
 class MeshFace(PlacedMesh):

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from pdem.case.messages import Problem
-from pdem.case.sections.base import BRANCH, NotNegative, Positive, Vector
+from pdem.case.sections.base import BRANCH, NotNegative, Positive, Vector, entry
 from pdem.case.sections.units import Slope
 from pdem.case.sections.wall_shapes import RoundWall, ShapeWall
 from pdem.containers.primitives import flat
@@ -29,24 +29,20 @@ _PARALLEL = 1e-6
 
 
 class PlaneWall(ShapeWall):
-    """A flat wall; both of its sides touch particles.
-
-    Attributes
-    ----------
-    point : tuple of 3 float
-        A point of the plane, in m; its middle if it has a size.
-    normal : tuple of 3 float
-        Direction at right angles to the plane, a vector of any length.
-    size : float, optional
-        Side length of a square, in m. Without it the plane covers the domain and extends beyond it by a quarter
-        of the domain's sides, also across periodic ones.
-    """
+    """A flat wall; both of its sides touch particles."""
 
     branch: ClassVar[str] = f"{BRANCH}plane"
     shape: Literal["plane"]
-    point: Vector = (0.0, 0.0, 0.0)
-    normal: Vector
-    size: Positive | None = None
+    point: Vector = entry(
+        "A point of the plane, in m; its middle if it has a size.", default=(0.0, 0.0, 0.0), unit="m"
+    )
+    normal: Vector = entry("Direction at right angles to the plane, a vector of any length.")
+    size: Positive | None = entry(
+        "Side length of a square, in m. Without it the plane covers the domain and extends beyond it by a quarter "
+        "of the domain's sides, also across periodic ones.",
+        default=None,
+        unit="m",
+    )
 
     def parts(self, domain: Domain) -> Parts:
         """Return its facet."""
@@ -69,23 +65,15 @@ class PlaneWall(ShapeWall):
 
 
 class BoxWall(ShapeWall):
-    """The six faces of a box along the axes, or some of them.
-
-    Attributes
-    ----------
-    lower : tuple of 3 float
-        Corner of the box with the smallest coordinates, in m.
-    upper : tuple of 3 float
-        Corner of the box with the largest coordinates, in m.
-    open : tuple of str
-        Faces to leave out, by axis and side: ``["+z"]`` is a box without a lid.
-    """
+    """The six faces of a box along the axes, or some of them."""
 
     branch: ClassVar[str] = f"{BRANCH}box"
     shape: Literal["box"]
-    lower: Vector
-    upper: Vector
-    open: Annotated[tuple[Face, ...], Field(strict=False)] = ()
+    lower: Vector = entry("Corner of the box with the smallest coordinates, in m.", unit="m")
+    upper: Vector = entry("Corner of the box with the largest coordinates, in m.", unit="m")
+    open: Annotated[tuple[Face, ...], Field(strict=False)] = entry(
+        'Faces to leave out, by axis and side: `["+z"]` is a box without a lid.', default=()
+    )
 
     def parts(self, domain: Domain) -> Parts:
         """Return its faces."""
@@ -102,36 +90,24 @@ class BoxWall(ShapeWall):
 
 
 class BladeWall(RoundWall):
-    """A plate, flat or bent: a paddle, a baffle, a scraper, a vane.
-
-    Attributes
-    ----------
-    centre : tuple of 3 float
-        Middle of the blade, in m.
-    axis : tuple of 3 float
-        Direction of the length of the blade.
-    normal : tuple of 3 float
-        Direction in which the face points; its component along the axis is ignored.
-    length : float
-        Length along the axis, in m.
-    width : float
-        Width across the axis, along the bend if the blade is bent, in m.
-    thickness : float
-        Thickness in m; 0 is a sheet, which touches particles on both sides.
-    bend_radius : float, optional
-        Radius of the bent middle surface, about a line along the axis on the side of the normal, in m; without
-        it the blade is flat.
-    """
+    """A plate, flat or bent: a paddle, a baffle, a scraper, a vane."""
 
     branch: ClassVar[str] = f"{BRANCH}blade"
     shape: Literal["blade"]
-    centre: Vector = (0.0, 0.0, 0.0)
-    axis: Vector
-    normal: Vector
-    length: Positive
-    width: Positive
-    thickness: NotNegative = 0.0
-    bend_radius: Positive | None = None
+    centre: Vector = entry("Middle of the blade, in m.", default=(0.0, 0.0, 0.0), unit="m")
+    axis: Vector = entry("Direction of the length of the blade.")
+    normal: Vector = entry("Direction in which the face points; its component along the axis is ignored.")
+    length: Positive = entry("Length along the axis, in m.", unit="m")
+    width: Positive = entry("Width across the axis, along the bend if the blade is bent, in m.", unit="m")
+    thickness: NotNegative = entry(
+        "Thickness in m; 0 is a sheet, which touches particles on both sides.", default=0.0, unit="m"
+    )
+    bend_radius: Positive | None = entry(
+        "Radius of the bent middle surface, about a line along the axis on the side of the normal, in m; without it "
+        "the blade is flat.",
+        default=None,
+        unit="m",
+    )
 
     @property
     def largest_radius(self) -> float:
@@ -168,35 +144,19 @@ class BladeWall(RoundWall):
 
 
 class ChuteWall(ShapeWall):
-    """An open channel that leads down: a floor and two sides, without ends.
-
-    Attributes
-    ----------
-    start : tuple of 3 float
-        Middle of the upper end of the floor, in m.
-    direction : tuple of 3 float
-        Direction in which the chute leads; its component along `up` is ignored.
-    up : tuple of 3 float
-        Direction against gravity.
-    inclination : float
-        Inclination of the floor below the horizontal, in rad, or ``{degrees = 30}``.
-    length : float
-        Length of the floor along the slope, in m.
-    width : float
-        Width of the floor across the slope, in m.
-    height : float
-        Height of the sides, in m; with 0 there are none.
-    """
+    """An open channel that leads down: a floor and two sides, without ends."""
 
     branch: ClassVar[str] = f"{BRANCH}chute"
     shape: Literal["chute"]
-    start: Vector
-    direction: Vector
-    up: Vector = (0.0, 0.0, 1.0)
-    inclination: Slope
-    length: Positive
-    width: Positive
-    height: NotNegative = 0.0
+    start: Vector = entry("Middle of the upper end of the floor, in m.", unit="m")
+    direction: Vector = entry("Direction in which the chute leads; its component along `up` is ignored.")
+    up: Vector = entry("Direction against gravity.", default=(0.0, 0.0, 1.0))
+    inclination: Slope = entry(
+        "Inclination of the floor below the horizontal, in rad, or `{degrees = 30}`.", unit="rad"
+    )
+    length: Positive = entry("Length of the floor along the slope, in m.", unit="m")
+    width: Positive = entry("Width of the floor across the slope, in m.", unit="m")
+    height: NotNegative = entry("Height of the sides, in m; with 0 there are none.", default=0.0, unit="m")
 
     def parts(self, domain: Domain) -> Parts:
         """Return its floor and sides."""

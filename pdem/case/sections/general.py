@@ -17,6 +17,7 @@ from pdem.case.sections.base import (
     Section,
     Seed,
     Vector,
+    entry,
 )
 from pdem.case.sections.deformation import Deformation
 from pdem.case.sections.gravity import GravityTable
@@ -25,61 +26,46 @@ from pdem.features.collisions.section import CollisionEnergies
 
 
 class Time(Section):
-    """``[time]``: length of the step and of the run.
+    """``[time]``: length of the step and of the run."""
 
-    Attributes
-    ----------
-    step : float or "auto"
-        Time step in s; ``"auto"`` is `step_fraction` of the smallest limit, which needs
-        particles, unless only walls can ever move.
-    step_fraction : float
-        The automatic step as a fraction of the smallest limit, in (0, 1]. With 0.1 an impact of two particles
-        lasts at least ten steps, in practice about twenty. If a restitution is 0.1 or less, at most 0.0333 is
-        used.
-    end : float
-        Simulated time at which the run ends, in s.
-    """
-
-    step: AutoOrPositive = "auto"
-    step_fraction: Annotated[float, Field(gt=0.0, le=1.0)] = 0.1
-    end: Positive
+    step: AutoOrPositive = entry(
+        'Time step in s; `"auto"` is `step_fraction` of the smallest limit, which needs particles, unless only '
+        "walls can ever move.",
+        default="auto",
+        unit="s",
+    )
+    step_fraction: Annotated[float, Field(gt=0.0, le=1.0)] = entry(
+        "The automatic step as a fraction of the smallest limit, in (0, 1]. With 0.1 an impact of two particles "
+        "lasts at least ten steps, in practice about twenty. If a restitution is 0.1 or less, at most 0.0333 is "
+        "used.",
+        default=0.1,
+    )
+    end: Positive = entry("Simulated time at which the run ends, in s.", unit="s")
 
 
 class Domain(Section):
-    """``[domain]``: the box of the particles, and gravity.
+    """``[domain]``: the box of the particles, and gravity."""
 
-    Attributes
-    ----------
-    lower : tuple of 3 float
-        Corner of the box with the smallest coordinates, in m.
-    upper : tuple of 3 float
-        Corner of the box with the largest coordinates, in m.
-    periodic : tuple of 3 bool
-        Whether the box is periodic along x, y and z.
-    outside : {"remove", "keep"}
-        What happens to particles whose centre has left the box through a side that is not periodic: they are removed
-        at the next of every 64 steps, or kept. Those that are kept, have no wall below them and touch nothing keep
-        falling, and are removed as soon as they move more than half of their radius in a step. The series counts what
-        was removed, in all and by side: ``left``, ``left_mass``, ``left_-z``, ...; its energy is added to ``outflow``
-        of the ledger.
-    gravity : tuple of 3 float
-        Acceleration in m/s^2.
-    gravity_table : GravityTable or None
-        In place of `gravity`: acceleration as a function of time, for containers that tilt.
-    deformation : Deformation or None
-        How a periodic box deforms.
-    dimension : {2, 3}
-        2 keeps centres in a plane of constant z and detects contacts in x and y; particles stay spheres.
-    """
-
-    lower: Vector
-    upper: Vector
-    periodic: Flags = (False, False, False)
-    outside: Literal["remove", "keep"] = "remove"
-    gravity: Vector = (0.0, 0.0, 0.0)
-    gravity_table: GravityTable | None = None
-    deformation: Deformation | None = None
-    dimension: Literal[2, 3] = 3
+    lower: Vector = entry("Corner of the box with the smallest coordinates, in m.", unit="m")
+    upper: Vector = entry("Corner of the box with the largest coordinates, in m.", unit="m")
+    periodic: Flags = entry("Whether the box is periodic along x, y and z.", default=(False, False, False))
+    outside: Literal["remove", "keep"] = entry(
+        "What happens to particles whose centre has left the box through a side that is not periodic: they are "
+        "removed at the next of every 64 steps, or kept. Those that are kept, have no wall below them and touch "
+        "nothing keep falling, and are removed as soon as they move more than half of their radius in a step. The "
+        "series counts what was removed, in all and by side: `left`, `left_mass`, `left_-z`, ...; its energy is "
+        "added to `outflow` of the ledger.",
+        default="remove",
+    )
+    gravity: Vector = entry("Acceleration in m/s^2.", default=(0.0, 0.0, 0.0), unit="m/s^2")
+    gravity_table: GravityTable | None = entry(
+        "In place of `gravity`: acceleration as a function of time, for containers that tilt.", default=None
+    )
+    deformation: Deformation | None = entry("How a periodic box deforms.", default=None)
+    dimension: Literal[2, 3] = entry(
+        "2 keeps centres in a plane of constant z and detects contacts in x and y; particles stay spheres.",
+        default=3,
+    )
 
 
 def _direction(value: Any) -> Any:
@@ -87,137 +73,132 @@ def _direction(value: Any) -> Any:
 
 
 class Detection(Section):
-    """``[detection]``: how contacts are found. Only `walls` and `wall_lever_arm` change results.
+    """``[detection]``: how contacts are found. Only `walls` and `wall_lever_arm` change results."""
 
-    Attributes
-    ----------
-    method : str
-        ``"hgrid"`` (hierarchical grid, any size ratio), or another method, for comparison.
-    direction : {"top-down", "bottom-up"}
-        Order in which the levels of the hierarchical grid are searched; ``"auto"`` is top-down.
-    levels : int or "auto"
-        Number of levels of the hierarchical grid.
-    cell_sizes : tuple of float or "auto"
-        Cell size of each level, in m.
-    skin : float or "auto"
-        Skin of the neighbour lists as a fraction of each level's largest radius. With 0 new lists are made in
-        every step; ``"auto"`` tunes the skin during the run by measured times. It is then the mean of a level:
-        faster particles have larger skins, so that a few fast particles do not shorten the life of the lists,
-        and slow ones have short lists.
-    walls : {"signed", "h2"}
-        How the contacts of a sphere with a mesh are resolved: by the signed contact sum, the same for every mesh of
-        a surface and without jumps over concave creases, or by the double hierarchy method as published.
-    wall_lever_arm : {"radius", "contact"}
-        Lever arm of friction between a sphere and a wall: the radius, so that a sphere rolls as far as one without
-        overlap, or the distance from the centre to the contact point, as published with that method. With
-        the radius the torques of ``wall_loads`` differ from the moments of ``nodal_forces``, which act on the
-        surface, by overlap times friction.
-    """
-
-    method: Literal["hgrid", "linked-cell", "nbs", "sorting", "screening", "brute-force"] = "hgrid"
-    direction: Annotated[Literal["top-down", "bottom-up"], BeforeValidator(_direction)] = "top-down"
-    levels: AutoOrCount = "auto"
-    cell_sizes: AutoOrSizes = "auto"
-    skin: AutoOrNotNegative = "auto"
-    walls: Literal["signed", "h2"] = "signed"
-    wall_lever_arm: Literal["radius", "contact"] = "radius"
+    method: Literal["hgrid", "linked-cell", "nbs", "sorting", "screening", "brute-force"] = entry(
+        '`"hgrid"` (hierarchical grid, any size ratio), or another method, for comparison.', default="hgrid"
+    )
+    direction: Annotated[
+        Literal["top-down", "bottom-up"],
+        BeforeValidator(_direction, json_schema_input_type=Literal["top-down", "bottom-up", "auto"]),
+    ] = entry(
+        'Order in which the levels of the hierarchical grid are searched; `"auto"` is top-down.',
+        default="top-down",
+    )
+    levels: AutoOrCount = entry("Number of levels of the hierarchical grid.", default="auto")
+    cell_sizes: AutoOrSizes = entry("Cell size of each level, in m.", default="auto", unit="m")
+    skin: AutoOrNotNegative = entry(
+        "Skin of the neighbour lists as a fraction of each level's largest radius. With 0 new lists are made in "
+        'every step; `"auto"` tunes the skin during the run by measured times. It is then the mean of a level: '
+        "faster particles have larger skins, so that a few fast particles do not shorten the life of the lists, and "
+        "slow ones have short lists.",
+        default="auto",
+    )
+    walls: Literal["signed", "h2"] = entry(
+        "How the contacts of a sphere with a mesh are resolved: by the signed contact sum, the same for every mesh "
+        "of a surface and without jumps over concave creases, or by the double hierarchy method as published.",
+        default="signed",
+    )
+    wall_lever_arm: Literal["radius", "contact"] = entry(
+        "Lever arm of friction between a sphere and a wall: the radius, so that a sphere rolls as far as one "
+        "without overlap, or the distance from the centre to the contact point, as published with that method. With "
+        "the radius the torques of `wall_loads` differ from the moments of `nodal_forces`, which act on the "
+        "surface, by overlap times friction.",
+        default="radius",
+    )
 
 
 class Decomposition(Section):
-    """``[decomposition]``: how the domain is divided among ranks. It never changes results.
+    """``[decomposition]``: how the domain is divided among ranks. It never changes results."""
 
-    Attributes
-    ----------
-    method : PartitionMethod
-        ``"bisection"``: each part is cut in two across its longest axis, again and again; ``"slabs"``: all cuts
-        are across the longest axis. See ``decomposition.partitioners``.
-    balance : {"auto", "always", "never"}
-        When space is cut again by measured work: ``"auto"`` when ranks have waited longer than a new cut would
-        take, ``"always"`` whenever lists are made, or never.
-    """
-
-    method: PartitionMethod = "bisection"
-    balance: Literal["auto", "always", "never"] = "auto"
+    method: PartitionMethod = entry(
+        '`"bisection"`: each part is cut in two across its longest axis, again and again; `"slabs"`: all cuts are '
+        "across the longest axis. See `decomposition.partitioners`.",
+        default="bisection",
+    )
+    balance: Literal["auto", "always", "never"] = entry(
+        'When space is cut again by measured work: `"auto"` when ranks have waited longer than a new cut would '
+        'take, `"always"` whenever lists are made, or never.',
+        default="auto",
+    )
 
 
 class Limits(Section):
-    """``[limits]``: limits beyond which a run stops, because its results would be meaningless.
+    """``[limits]``: limits beyond which a run stops, because its results would be meaningless."""
 
-    Attributes
-    ----------
-    largest_overlap : float
-        Largest overlap of any contact, as a fraction of the radius of the smaller particle, in (0, 1]. Hard
-        particles stay below 0.01; 0.5 stops only faulty runs. Intended deep impacts need more.
-    """
-
-    largest_overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+    largest_overlap: Annotated[float, Field(gt=0.0, le=1.0)] = entry(
+        "Largest overlap of any contact, as a fraction of the radius of the smaller particle, in (0, 1]. Hard "
+        "particles stay below 0.01; 0.5 stops only faulty runs. Intended deep impacts need more.",
+        default=0.5,
+    )
 
 
 class Perturbation(Section):
-    """``[perturbation]``: slightly smaller radii, so that repetitions of a run show which results are due to chance.
+    """``[perturbation]``: slightly smaller radii, so that repetitions of a run show which results are due to chance."""
 
-    Attributes
-    ----------
-    size : float
-        Largest fraction by which radii are reduced, of particles at time 0 and of inserted ones. 1e-12 is far
-        below what any measurement can see, so results differ only by the growth of this difference in
-        collisions.
-    seed : int
-        Seed of the fractions, which differ from particle to particle: another seed gives another repetition.
-    """
-
-    size: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-12
-    seed: Seed = 0
+    size: Annotated[float, Field(gt=0.0, le=1e-3)] = entry(
+        "Largest fraction by which radii are reduced, of particles at time 0 and of inserted ones. 1e-12 is far "
+        "below what any measurement can see, so results differ only by the growth of this difference in collisions.",
+        default=1e-12,
+    )
+    seed: Seed = entry(
+        "Seed of the fractions, which differ from particle to particle: another seed gives another repetition.",
+        default=0,
+    )
 
 
 class Output(Section):
-    """``[output]``: folder and intervals of the output.
+    """``[output]``: folder and intervals of the output."""
 
-    Attributes
-    ----------
-    folder : str
-        Folder of all files of the run.
-    fields_every : float
-        Interval of snapshots, in s; by default a hundredth of the run.
-    series_every : float
-        Interval of energies, loads and counters, in s; by default a two-hundredth of the run.
-    checkpoint_every : float
-        Interval of checkpoints, in s; by default a tenth of the run.
-    checkpoints_kept : int
-        Number of checkpoints that are kept: the newest two, and earlier ones spread over the run, from which
-        ``pdem replay`` begins. With 1 only the newest is kept. Checkpoints at the end of stages are kept in
-        addition.
-    energies : bool
-        Whether contacts keep account of stored and lost energies. If not, only energies that follow from the
-        state are written, contacts need less memory, and the run is faster. The motion has the same bits.
-    stress : bool
-        Whether the series has stress, fabric and coordination of all particles, over the volume of the domain;
-        ``[[sensors]]`` have those of regions. With a box that deforms the series always has them.
-    contacts_every : float or None
-        Interval, in s, at which all contacts are written into ``contacts.vtkhdf``, with their forces; by default never.
-        Snapshots have contacts where it is `fields_every`, a multiple of that, or that over a whole number.
-    contact_ages : bool
-        Whether contacts remember how long they have lasted. This takes one more number for each contact, and
-        kernels of its own. The motion has the same bits.
-    mean_wall_loads : tuple of str
-        Names of walls, or patterns such as ``"*"`` for all: the series has the mean force, torque and power of the
-        particles on them over all steps since the last line that was due, and the largest force and torque in one of
-        these steps. The other columns of loads are those of the step of the line.
-    collision_energies : optional
-        Count collisions by the energy that they lose.
-    """
-
-    folder: Annotated[str, Field(min_length=1)] = "results"
-    fields_every: Positive
-    series_every: Positive
-    checkpoint_every: Positive
-    checkpoints_kept: Annotated[int, Field(ge=1)] = 6
-    energies: bool = True
-    stress: bool = False
-    contacts_every: Positive | None = None
-    contact_ages: bool = False
-    mean_wall_loads: Annotated[tuple[Name, ...], Field(strict=False)] = ()
-    collision_energies: CollisionEnergies | None = None
+    folder: Annotated[str, Field(min_length=1)] = entry("Folder of all files of the run.", default="results")
+    fields_every: Positive = entry(
+        "Interval of snapshots, in s; by default a hundredth of the run.", unit="s", follows=True
+    )
+    series_every: Positive = entry(
+        "Interval of energies, loads and counters, in s; by default a two-hundredth of the run.",
+        unit="s",
+        follows=True,
+    )
+    checkpoint_every: Positive = entry(
+        "Interval of checkpoints, in s; by default a tenth of the run.", unit="s", follows=True
+    )
+    checkpoints_kept: Annotated[int, Field(ge=1)] = entry(
+        "Number of checkpoints that are kept: the newest two, and earlier ones spread over the run, from which "
+        "`pdem replay` begins. With 1 only the newest is kept. Checkpoints at the end of stages are kept in "
+        "addition.",
+        default=6,
+    )
+    energies: bool = entry(
+        "Whether contacts keep account of stored and lost energies. If not, only energies that follow from the "
+        "state are written, contacts need less memory, and the run is faster. The motion has the same bits.",
+        default=True,
+    )
+    stress: bool = entry(
+        "Whether the series has stress, fabric and coordination of all particles, over the volume of the domain; "
+        "`[[sensors]]` have those of regions. With a box that deforms the series always has them.",
+        default=False,
+    )
+    contacts_every: Positive | None = entry(
+        "Interval, in s, at which all contacts are written into `contacts.vtkhdf`, with their forces; by default "
+        "never. Snapshots have contacts where it is `fields_every`, a multiple of that, or that over a whole "
+        "number.",
+        default=None,
+        unit="s",
+    )
+    contact_ages: bool = entry(
+        "Whether contacts remember how long they have lasted. This takes one more number for each contact, and "
+        "kernels of its own. The motion has the same bits.",
+        default=False,
+    )
+    mean_wall_loads: Annotated[tuple[Name, ...], Field(strict=False)] = entry(
+        'Names of walls, or patterns such as `"*"` for all: the series has the mean force, torque and power of the '
+        "particles on them over all steps since the last line that was due, and the largest force and torque in one "
+        "of these steps. The other columns of loads are those of the step of the line.",
+        default=(),
+    )
+    collision_energies: CollisionEnergies | None = entry(
+        "Count collisions by the energy that they lose.", default=None
+    )
 
 
 OUTPUT_SHARES = {"fields_every": 100, "series_every": 200, "checkpoint_every": 10}

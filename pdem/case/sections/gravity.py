@@ -6,30 +6,31 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pdem.case.sections.base import Name, Positive, Section, Vector
+from pdem.case.sections.base import Name, Positive, Section, Vector, entry
 
 Times = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
 Accelerations = Annotated[tuple[Vector, ...], Field(strict=False, min_length=2)]
 
 
 class GravityTable(Section):
-    """``gravity_table``: gravity against time, linear between its times, constant before the first and after the last.
+    """``gravity_table``: gravity against time, linear between its times, constant before and after."""
 
-    Attributes
-    ----------
-    times : tuple of float
-        Times in increasing order, in s; in a stage they are counted from its beginning.
-    values : tuple of vectors
-        Acceleration at each of the times, in m/s^2.
-    file : str
-        In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the
-        case.
-    every : float or None
-        Interval at which gravity is updated, in s, by default 20 time steps. Its value is that of the table in
-        the middle of the interval and stays constant within it, so that energy is conserved there.
-    """
-
-    times: Times | None = None
-    values: Accelerations | None = None
-    file: Name | None = None
-    every: Positive | None = None
+    times: Times | None = entry(
+        "Times in increasing order, in s; in a stage they are counted from its beginning.",
+        default=None,
+        unit="s",
+    )
+    values: Accelerations | None = entry(
+        "Acceleration at each of the times, in m/s^2.", default=None, unit="m/s^2"
+    )
+    file: Name | None = entry(
+        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the "
+        "case.",
+        default=None,
+    )
+    every: Positive | None = entry(
+        "Interval at which gravity is updated, in s, by default 20 time steps. Its value is that of the table in "
+        "the middle of the interval and stays constant within it, so that energy is conserved there.",
+        default=None,
+        unit="s",
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from pdem.case.sections.base import NotNegative, Positive, Section
+from pdem.case.sections.base import NotNegative, Positive, Section, entry
 from pdem.contact.law.models import LAWS
 
 if TYPE_CHECKING:
@@ -14,28 +14,25 @@ if TYPE_CHECKING:
 
 
 class Material(Section):
-    """``[materials.NAME]``: a material of particles and walls.
+    """``[materials.NAME]``: a material of particles and walls."""
 
-    Attributes
-    ----------
-    density : float or None
-        Density in kg/m^3; needed for particles only.
-    youngs_modulus : float or None
-        Young's modulus in Pa; a wall without it is rigid (infinite modulus).
-    poisson_ratio : float or None
-        Poisson's ratio, in (-1, 0.5); needed together with `youngs_modulus`.
-    friction : float or None
-        Coefficient of Coulomb friction from which interactions that give none compute theirs, see
-        `interactions.mixing`.
-    restitution : float or None
-        Coefficient of restitution, in (0, 1], used in the same way as `friction`.
-    """
-
-    density: Positive | None = None
-    youngs_modulus: Positive | None = None
-    poisson_ratio: Annotated[float, Field(gt=-1.0, lt=0.5)] | None = None
-    friction: NotNegative | None = None
-    restitution: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
+    density: Positive | None = entry(
+        "Density in kg/m^3; needed for particles only.", default=None, unit="kg/m^3"
+    )
+    youngs_modulus: Positive | None = entry(
+        "Young's modulus in Pa; a wall without it is rigid (infinite modulus).", default=None, unit="Pa"
+    )
+    poisson_ratio: Annotated[float, Field(gt=-1.0, lt=0.5)] | None = entry(
+        "Poisson's ratio, in (-1, 0.5); needed together with `youngs_modulus`.", default=None
+    )
+    friction: NotNegative | None = entry(
+        "Coefficient of Coulomb friction from which interactions that give none compute theirs, see "
+        "`interactions.mixing`.",
+        default=None,
+    )
+    restitution: Annotated[float, Field(gt=0.0, le=1.0)] | None = entry(
+        "Coefficient of restitution, in (0, 1], used in the same way as `friction`.", default=None
+    )
 
     @property
     def rigid(self) -> bool:
@@ -48,52 +45,57 @@ class Interaction(Section):
 
     ``[interactions.default]`` is that of all pairs which no other one names.
 
-    Attributes
-    ----------
-    law : str
-        ``"hertz-mindlin"``, elastic spheres with stiffness from the materials; ``"linear"``, a linear spring and
-        dashpot; ``"viscoelastic"``, elastic spheres whose restitution falls with the impact speed;
-        ``"walton-braun"``, ``"luding"``, ``"eepa"``, ``"eepa-linear"``, plastic ones; the name of a law made by
-        `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
-    friction : float
-        Coefficient of Coulomb friction; unless given it follows from those of both materials by `mixing`.
-    restitution : float
-        Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1]; unless given it follows
-        from those of both materials by `mixing`. Viscoelastic spheres have none of their own; of ``"luding"`` and
-        ``"eepa"`` it is the damping beside what deformation loses.
-    mixing : {"geometric", "arithmetic", "harmonic", "min"}
-        How constants that the interaction does not give follow from those of its materials: the geometric,
-        arithmetic or harmonic mean, or the smaller value.
-    rolling_friction : float
-        Resisting moment over normal force and rolling radius: short for
-        ``rolling = {model = "constant-torque", friction = ...}``.
-    rolling : dict or None
-        Resistance to rolling: a table with a ``model`` and its keys.
-    twisting : dict or None
-        Resistance to twisting about the normal: a table with a ``model`` and its keys.
-    adhesion : dict or None
-        Attraction, dry or by liquid bridges: a table with a ``model`` and its keys.
-    normal_stiffness : float or None
-        Laws with linear springs only, where it is required: stiffness of loading in N/m.
-    tangential_ratio : float or None
-        Laws with linear springs only: tangential over normal stiffness; by default 2/7, for which the
-        tangential oscillation of a sphere takes as long as its normal impact.
-
     Laws of users declare further keys.
     """
 
     model_config = ConfigDict(extra="allow")
 
-    law: str = "hertz-mindlin"
-    friction: NotNegative
-    restitution: Annotated[float, Field(gt=0.0, le=1.0)]
-    mixing: Literal["geometric", "arithmetic", "harmonic", "min"] = "geometric"
-    rolling_friction: NotNegative = 0.0
-    rolling: dict[str, Any] | None = None
-    twisting: dict[str, Any] | None = None
-    adhesion: dict[str, Any] | None = None
-    normal_stiffness: Positive | None = None
-    tangential_ratio: Positive | None = None
+    law: str = entry(
+        '`"hertz-mindlin"`, elastic spheres with stiffness from the materials; `"linear"`, a linear spring and '
+        'dashpot; `"viscoelastic"`, elastic spheres whose restitution falls with the impact speed; '
+        '`"walton-braun"`, `"luding"`, `"eepa"`, `"eepa-linear"`, plastic ones; the name of a law made by '
+        '`pdem.contact_law` in a script; or `"python:FILE.py:NAME"`, one in a file.',
+        default="hertz-mindlin",
+    )
+    friction: NotNegative = entry(
+        "Coefficient of Coulomb friction; unless given it follows from those of both materials by `mixing`.",
+        follows=True,
+    )
+    restitution: Annotated[float, Field(gt=0.0, le=1.0)] = entry(
+        "Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1]; unless given it "
+        "follows from those of both materials by `mixing`. Viscoelastic spheres have none of their own; of "
+        '`"luding"` and `"eepa"` it is the damping beside what deformation loses.',
+        follows=True,
+    )
+    mixing: Literal["geometric", "arithmetic", "harmonic", "min"] = entry(
+        "How constants that the interaction does not give follow from those of its materials: the geometric, "
+        "arithmetic or harmonic mean, or the smaller value.",
+        default="geometric",
+    )
+    rolling_friction: NotNegative = entry(
+        'Resisting moment over normal force and rolling radius: short for `rolling = {model = "constant-torque", '
+        "friction = ...}`.",
+        default=0.0,
+    )
+    rolling: dict[str, Any] | None = entry(
+        "Resistance to rolling: a table with a `model` and its keys.", default=None
+    )
+    twisting: dict[str, Any] | None = entry(
+        "Resistance to twisting about the normal: a table with a `model` and its keys.", default=None
+    )
+    adhesion: dict[str, Any] | None = entry(
+        "Attraction, dry or by liquid bridges: a table with a `model` and its keys.", default=None
+    )
+    normal_stiffness: Positive | None = entry(
+        "Laws with linear springs only, where it is required: stiffness of loading in N/m.",
+        default=None,
+        unit="N/m",
+    )
+    tangential_ratio: Positive | None = entry(
+        "Laws with linear springs only: tangential over normal stiffness; by default 2/7, for which the tangential "
+        "oscillation of a sphere takes as long as its normal impact.",
+        default=None,
+    )
 
     @model_validator(mode="before")
     @classmethod

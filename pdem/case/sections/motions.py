@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pdem.case.sections.base import Name, Section, Vector
+from pdem.case.sections.base import Name, Section, Vector, entry
 from pdem.case.sections.units import Angle, Angles, AngularRate, Frequency, InRpm, Values
 from pdem.case.time_tables import read_table
 from pdem.motion.courses import Oscillating, Steady, Tabulated
@@ -46,33 +46,25 @@ class MotionKind(Section, ABC):
 
 
 class Axis(Section):
-    """An axis, at time 0.
+    """An axis, at time 0."""
 
-    Attributes
-    ----------
-    axis : tuple of 3 float
-        Direction of the axis, a vector of any length but zero; the rotation is right-handed about it.
-    centre : tuple of 3 float
-        A point on the axis, in m.
-    """
-
-    axis: Vector
-    centre: Vector = (0.0, 0.0, 0.0)
+    axis: Vector = entry(
+        "Direction of the axis, a vector of any length but zero; the rotation is right-handed about it."
+    )
+    centre: Vector = entry("A point on the axis, in m.", default=(0.0, 0.0, 0.0), unit="m")
 
 
 class SteadyTurn(Section):
-    """A constant rate of rotation.
+    """A constant rate of rotation."""
 
-    Attributes
-    ----------
-    rate : float
-        Rate of rotation in rad/s, or ``{rpm = 20}`` in revolutions per minute.
-    rpm : float
-        In place of `rate`: revolutions per minute; the case then holds ``rpm * pi / 30`` as `rate`.
-    """
-
-    rate: AngularRate
-    rpm: float | None = None
+    rate: AngularRate = entry(
+        "Rate of rotation in rad/s, or `{rpm = 20}` in revolutions per minute.", unit="rad/s", follows=True
+    )
+    rpm: float | None = entry(
+        "In place of `rate`: revolutions per minute; the case then holds `rpm * pi / 30` as `rate`.",
+        default=None,
+        unit="rpm",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -98,21 +90,11 @@ class Rotation(SteadyTurn, RotationKind):
 
 
 class Swing(RotationKind):
-    """``swing``: oscillating rotation, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
+    """``swing``: oscillating rotation, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``."""
 
-    Attributes
-    ----------
-    amplitude : float
-        Amplitude in rad, or ``{degrees = 5}``.
-    phase : float
-        Phase at time 0 in rad, or ``{degrees = 90}``.
-    frequency : float
-        Frequency in Hz, or ``{rpm = 300}`` for 5 Hz.
-    """
-
-    amplitude: Angle
-    frequency: Frequency
-    phase: Angle = 0.0
+    amplitude: Angle = entry("Amplitude in rad, or `{degrees = 5}`.", unit="rad")
+    frequency: Frequency = entry("Frequency in Hz, or `{rpm = 300}` for 5 Hz.", unit="Hz")
+    phase: Angle = entry("Phase at time 0 in rad, or `{degrees = 90}`.", default=0.0, unit="rad")
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
         """Return the course of the angle."""
@@ -120,22 +102,24 @@ class Swing(RotationKind):
 
 
 class RotationTable(RotationKind):
-    """``rotation_table``: rotation by a table of angles, linear between its times.
-
-    Attributes
-    ----------
-    times : tuple of float
-        Times in increasing order, in s; no rotation before the first and after the last.
-    angles : tuple of float
-        Angles in rad, or ``{degrees = [0, 90]}``; the mesh in the file has the angle of time 0.
-    file : str
-        In place of the two lists: a text file with a column for each (s, rad), relative to the folder of the case.
-    """
+    """``rotation_table``: rotation by a table of angles, linear between its times."""
 
     values_key: ClassVar[str] = "angles"
-    times: Values | None = None
-    angles: Angles | None = None
-    file: Name | None = None
+    times: Values | None = entry(
+        "Times in increasing order, in s; no rotation before the first and after the last.",
+        default=None,
+        unit="s",
+    )
+    angles: Angles | None = entry(
+        "Angles in rad, or `{degrees = [0, 90]}`; the mesh in the file has the angle of time 0.",
+        default=None,
+        unit="rad",
+    )
+    file: Name | None = entry(
+        "In place of the two lists: a text file with a column for each (s, rad), relative to the folder of the "
+        "case.",
+        default=None,
+    )
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
         """Return the course of the angle."""
@@ -147,15 +131,9 @@ class RotationTable(RotationKind):
 
 
 class Translation(MotionKind):
-    """``translation``: translation at constant velocity.
+    """``translation``: translation at constant velocity."""
 
-    Attributes
-    ----------
-    velocity : tuple of 3 float
-        Velocity in m/s.
-    """
-
-    velocity: Vector
+    velocity: Vector = entry("Velocity in m/s.", unit="m/s")
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
         """Return the courses of x, y and z."""
@@ -163,21 +141,11 @@ class Translation(MotionKind):
 
 
 class Oscillation(MotionKind):
-    """``oscillation``: oscillating translation, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
+    """``oscillation``: oscillating translation, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``."""
 
-    Attributes
-    ----------
-    amplitude : tuple of 3 float
-        Amplitude in m.
-    frequency : float
-        Frequency in Hz, or ``{rpm = 900}`` for 15 Hz.
-    phase : float
-        Phase at time 0 in rad, or ``{degrees = 90}``.
-    """
-
-    amplitude: Vector
-    frequency: Frequency
-    phase: Angle = 0.0
+    amplitude: Vector = entry("Amplitude in m.", unit="m")
+    frequency: Frequency = entry("Frequency in Hz, or `{rpm = 900}` for 15 Hz.", unit="Hz")
+    phase: Angle = entry("Phase at time 0 in rad, or `{degrees = 90}`.", default=0.0, unit="rad")
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
         """Return the courses of x, y and z."""
@@ -185,23 +153,22 @@ class Oscillation(MotionKind):
 
 
 class TranslationTable(MotionKind):
-    """``translation_table``: translation by a table of displacements, linear between its times.
-
-    Attributes
-    ----------
-    times : tuple of float
-        Times in increasing order, in s; no translation before the first and after the last.
-    displacements : tuple of vectors
-        Displacements in m; the mesh in the file has the displacement of time 0.
-    file : str
-        In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the
-        case.
-    """
+    """``translation_table``: translation by a table of displacements, linear between its times."""
 
     values_key: ClassVar[str] = "displacements"
-    times: Values | None = None
-    displacements: Vectors | None = None
-    file: Name | None = None
+    times: Values | None = entry(
+        "Times in increasing order, in s; no translation before the first and after the last.",
+        default=None,
+        unit="s",
+    )
+    displacements: Vectors | None = entry(
+        "Displacements in m; the mesh in the file has the displacement of time 0.", default=None, unit="m"
+    )
+    file: Name | None = entry(
+        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the "
+        "case.",
+        default=None,
+    )
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
         """Return the courses of x, y and z."""
@@ -216,36 +183,29 @@ class MovingFrame(Section):
     """A frame that moves: ``[motions.NAME]``, which carries others, and every wall.
 
     Rotations come first, then translations, which also move the axes. Axes and centres are those of time 0.
-
-    Attributes
-    ----------
-    on : str or None
-        Name of the motion that carries this one.
-    stage : str or None
-        Name of a stage: all times of the motion are counted from the beginning of that stage, and before it the
-        wall is at rest.
-    rotation : optional
-        Rotation at a constant rate. Of several rotations the table acts first, then the swing, then this one.
-    swing : optional
-        Rotation to and fro about an axis.
-    rotation_table : optional
-        Rotation by angles about an axis that are given at several times.
-    translation : optional
-        Motion at a constant velocity. Translations add up.
-    oscillation : optional
-        Motion to and fro along a line.
-    translation_table : optional
-        Motion by displacements that are given at several times.
     """
 
-    on: Name | None = None
-    stage: Name | None = None
-    rotation: Rotation | None = None
-    swing: Swing | None = None
-    rotation_table: RotationTable | None = None
-    translation: Translation | None = None
-    oscillation: Oscillation | None = None
-    translation_table: TranslationTable | None = None
+    on: Name | None = entry("Name of the motion that carries this one.", default=None)
+    stage: Name | None = entry(
+        "Name of a stage: all times of the motion are counted from the beginning of that stage, and before it the "
+        "wall is at rest.",
+        default=None,
+    )
+    rotation: Rotation | None = entry(
+        "Rotation at a constant rate. Of several rotations the table acts first, then the swing, then this one.",
+        default=None,
+    )
+    swing: Swing | None = entry("Rotation to and fro about an axis.", default=None)
+    rotation_table: RotationTable | None = entry(
+        "Rotation by angles about an axis that are given at several times.", default=None
+    )
+    translation: Translation | None = entry(
+        "Motion at a constant velocity. Translations add up.", default=None
+    )
+    oscillation: Oscillation | None = entry("Motion to and fro along a line.", default=None)
+    translation_table: TranslationTable | None = entry(
+        "Motion by displacements that are given at several times.", default=None
+    )
 
     def kinds(self) -> dict[str, MotionKind]:
         """Return the motions of the frame itself by key, in the order of the keys."""

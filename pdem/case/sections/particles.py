@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
+from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector, entry
 from pdem.case.sections.shapes import Orientation
 from pdem.case.sections.sizes import Radius
 from pdem.case.sections.units import AngularVelocity
@@ -19,8 +19,8 @@ class BoxRegion(Section):
 
     branch: ClassVar[str] = f"{BRANCH}box"
     shape: Literal["box"] = "box"
-    lower: Vector
-    upper: Vector
+    lower: Vector = entry(unit="m")
+    upper: Vector = entry(unit="m")
 
 
 class CylinderRegion(Section):
@@ -28,10 +28,10 @@ class CylinderRegion(Section):
 
     branch: ClassVar[str] = f"{BRANCH}cylinder"
     shape: Literal["cylinder"]
-    centre: Vector
+    centre: Vector = entry(unit="m")
     axis: Vector
-    radius: Positive
-    length: Positive
+    radius: Positive = entry(unit="m")
+    length: Positive = entry(unit="m")
 
 
 class SphereRegion(Section):
@@ -39,8 +39,8 @@ class SphereRegion(Section):
 
     branch: ClassVar[str] = f"{BRANCH}sphere"
     shape: Literal["sphere"]
-    centre: Vector
-    radius: Positive
+    centre: Vector = entry(unit="m")
+    radius: Positive = entry(unit="m")
 
 
 def _shape_branch(value: Any) -> str:
@@ -58,60 +58,65 @@ Region = Annotated[
 
 
 class FillKeys(Section):
-    """``fill = {...}``: particles placed without overlap in a region.
+    """``fill = {...}``: particles placed without overlap in a region."""
 
-    Attributes
-    ----------
-    arrangement : {"random", "packed", "cubic", "hexagonal"}
-        Random positions; a dense packing, up to random close packing (0.64 of equal spheres, 0.84 of discs of two
-        sizes); or the sites of a simple cubic or close-packed lattice, lowest sites first. Packed groups with a number
-        are packed together, and so mix.
-    count : int or None
-        Number of particles.
-    volume_fraction : float or None
-        Instead of `count`: volume of the particles over the volume of the region (in 2D: areas).
-    mass : float or None
-        Instead of `count`: mass of all particles in kg, met as nearly as whole particles can. A lattice with none of
-        the three fills all its sites, a packing fills the region until it jams, or to a `pressure`.
-    gap : float
-        Lattices: least distance between surfaces, as a fraction of the largest diameter.
-    jitter : float
-        Lattices: random displacement of each site, as a fraction of the largest one without overlap.
-    seed : int
-        Seed of the random sizes and positions, which depend on it and on the particle id.
-    attempts : int
-        Random arrangement: number of positions that are tried for each particle, before placed particles are
-        moved to make room.
-    avoid_walls : bool
-        Whether to leave out positions that touch a wall.
-    exclude : tuple of regions
-        Regions that are kept free.
-    connected_to : vector or None
-        A point (m): of the region only the part is filled that is connected with it without crossing a wall, as the
-        inside of a container, closed or open. `volume_fraction` is then that of this part. Gaps narrower than 0.7
-        of the smallest diameter let nothing through.
-    pressure : float or None
-        Packings: instead of `count` the pressure in Pa (in 2D N/m) to which particles are pressed, without friction,
-        with the forces of the case's contact law; their number follows, and their radii differ from the given ones by
-        one factor that makes up for less than a particle.
-    """
-
-    arrangement: Literal["random", "packed", "cubic", "hexagonal"] = "random"
-    count: Annotated[int, Field(ge=0, lt=2**40)] | None = None
-    volume_fraction: Annotated[float, Field(gt=0.0, lt=0.92)] | None = None
-    mass: Positive | None = None
-    gap: NotNegative = 0.05
-    jitter: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
-    seed: Seed = 0
-    attempts: Annotated[int, Field(ge=1, le=10**6)] = 20000
-    avoid_walls: bool = True
-    exclude: Annotated[tuple[Region, ...], Field(strict=False)] = ()
-    connected_to: Vector | None = None
-    pressure: Positive | None = None
+    arrangement: Literal["random", "packed", "cubic", "hexagonal"] = entry(
+        "Random positions; a dense packing, up to random close packing (0.64 of equal spheres, 0.84 of discs of two "
+        "sizes); or the sites of a simple cubic or close-packed lattice, lowest sites first. Packed groups with a "
+        "number are packed together, and so mix.",
+        default="random",
+    )
+    count: Annotated[int, Field(ge=0, lt=2**40)] | None = entry("Number of particles.", default=None)
+    volume_fraction: Annotated[float, Field(gt=0.0, lt=0.92)] | None = entry(
+        "Instead of `count`: volume of the particles over the volume of the region (in 2D: areas).",
+        default=None,
+    )
+    mass: Positive | None = entry(
+        "Instead of `count`: mass of all particles in kg, met as nearly as whole particles can. A lattice with none "
+        "of the three fills all its sites, a packing fills the region until it jams, or to a `pressure`.",
+        default=None,
+        unit="kg",
+    )
+    gap: NotNegative = entry(
+        "Lattices: least distance between surfaces, as a fraction of the largest diameter.", default=0.05
+    )
+    jitter: Annotated[float, Field(ge=0.0, le=1.0)] = entry(
+        "Lattices: random displacement of each site, as a fraction of the largest one without overlap.",
+        default=0.5,
+    )
+    seed: Seed = entry(
+        "Seed of the random sizes and positions, which depend on it and on the particle id.", default=0
+    )
+    attempts: Annotated[int, Field(ge=1, le=10**6)] = entry(
+        "Random arrangement: number of positions that are tried for each particle, before placed particles are "
+        "moved to make room.",
+        default=20000,
+    )
+    avoid_walls: bool = entry("Whether to leave out positions that touch a wall.", default=True)
+    exclude: Annotated[tuple[Region, ...], Field(strict=False)] = entry(
+        "Regions that are kept free.", default=()
+    )
+    connected_to: Vector | None = entry(
+        "A point (m): of the region only the part is filled that is connected with it without crossing a wall, as "
+        "the inside of a container, closed or open. `volume_fraction` is then that of this part. Gaps narrower than "
+        "0.7 of the smallest diameter let nothing through.",
+        default=None,
+        unit="m",
+    )
+    pressure: Positive | None = entry(
+        "Packings: instead of `count` the pressure in Pa (in 2D N/m) to which particles are pressed, without "
+        "friction, with the forces of the case's contact law; their number follows, and their radii differ from the "
+        "given ones by one factor that makes up for less than a particle.",
+        default=None,
+        unit="Pa",
+    )
 
 
 class BoxFill(BoxRegion, FillKeys):
     """``fill`` of a box: the whole domain unless `lower` and `upper` are given."""
+
+    lower: Vector = entry(unit="m", follows=True)
+    upper: Vector = entry(unit="m", follows=True)
 
 
 class CylinderFill(CylinderRegion, FillKeys):
@@ -134,7 +139,7 @@ class RandomVelocity(Section):
     """Each component of the velocity is uniform in [-`random`, `random`] m/s, keyed by particle id."""
 
     branch: ClassVar[str] = f"{BRANCH}random"
-    random: NotNegative
+    random: NotNegative = entry(unit="m/s")
     seed: Seed = 0
 
 
@@ -149,57 +154,55 @@ Velocity = Annotated[
 
 
 class ParticleGroup(Section):
-    """``[[particles]]``: particles of one material, with exactly one of `fill`, `file` and `positions`.
+    """``[[particles]]``: particles of one material, with exactly one of `fill`, `file` and `positions`."""
 
-    Attributes
-    ----------
-    material : str
-        Name of a material with a density.
-    radius : float or distribution
-        Radius in m, or a size distribution; not with `file`, which holds the radii.
-    fill : Fill or None
-        A region to be filled.
-    file : str or None
-        File with particles, relative to the folder of the case: text with the columns x y z radius [vx vy vz],
-        ``.npz`` or HDF5 with ``position``, ``radius``, optional ``velocity`` and ``angular_velocity``, or a
-        checkpoint.
-    positions : tuple of points or None
-        Centres of the particles, in m.
-    velocity : vector, RandomVelocity or None
-        Initial velocity in m/s; it replaces the velocities of a file. Without both the particles are at rest.
-    angular_velocity : vector or None
-        Initial angular velocity in rad/s, or ``{rpm = [0, 0, 20]}``; otherwise as `velocity`.
-    liquid : float
-        Volume of the liquid that each particle carries over its own volume, for bridges with `carried_volume`.
-    shape : str or None
-        Name of a shape: each particle is a rigid cluster of spheres. `radius` is then that of the sphere of the same
-        volume; without it clusters are as large as the shape is drawn. Positions are those of centres of mass. Fills
-        keep balls about the whole clusters apart.
-    orientation : {"random", "aligned"}, Turn or RandomTurn
-        Orientation of clusters: random (depending on the id), as the shape was defined, or rotated from there
-        about an axis.
-    fixed : bool
-        Fix the particles: they never move, as a rough bottom or grains that are glued to a wall, and touch particles
-        that move as these touch each other. They touch neither each other nor walls, may overlap both, need no density,
-        and count neither in sensors nor in the numbers of the series. Of clusters the spheres are fixed. The series has
-        the force and torque (about the origin) of the other particles on them: ``NAME_force_x``, ...,
-        ``NAME_torque_z``.
-    name : str or None
-        Name of a group that is fixed, with which its columns begin; ``"fixed"`` unless given.
-    """
-
-    material: str
-    radius: Radius | None = None
-    fill: Fill | None = None
-    file: Name | None = None
-    positions: Points | None = None
-    velocity: Velocity | None = None
-    angular_velocity: AngularVelocity | None = None
-    liquid: NotNegative = 0.0
-    shape: Name | None = None
-    orientation: Orientation = "random"
-    fixed: bool = False
-    name: Name | None = None
+    material: str = entry("Name of a material with a density.")
+    radius: Radius | None = entry(
+        "Radius in m, or a size distribution; not with `file`, which holds the radii.", default=None, unit="m"
+    )
+    fill: Fill | None = entry("A region to be filled.", default=None)
+    file: Name | None = entry(
+        "File with particles, relative to the folder of the case: text with the columns x y z radius [vx vy vz], "
+        "`.npz` or HDF5 with `position`, `radius`, optional `velocity` and `angular_velocity`, or a checkpoint.",
+        default=None,
+    )
+    positions: Points | None = entry("Centres of the particles, in m.", default=None, unit="m")
+    velocity: Velocity | None = entry(
+        "Initial velocity in m/s; it replaces the velocities of a file. Without both the particles are at rest.",
+        default=None,
+        unit="m/s",
+    )
+    angular_velocity: AngularVelocity | None = entry(
+        "Initial angular velocity in rad/s, or `{rpm = [0, 0, 20]}`; otherwise as `velocity`.",
+        default=None,
+        unit="rad/s",
+    )
+    liquid: NotNegative = entry(
+        "Volume of the liquid that each particle carries over its own volume, for bridges with `carried_volume`.",
+        default=0.0,
+    )
+    shape: Name | None = entry(
+        "Name of a shape: each particle is a rigid cluster of spheres. `radius` is then that of the sphere of the "
+        "same volume; without it clusters are as large as the shape is drawn. Positions are those of centres of "
+        "mass. Fills keep balls about the whole clusters apart.",
+        default=None,
+    )
+    orientation: Orientation = entry(
+        "Orientation of clusters: random (depending on the id), as the shape was defined, or rotated from there "
+        "about an axis.",
+        default="random",
+    )
+    fixed: bool = entry(
+        "Fix the particles: they never move, as a rough bottom or grains that are glued to a wall, and touch "
+        "particles that move as these touch each other. They touch neither each other nor walls, may overlap both, "
+        "need no density, and count neither in sensors nor in the numbers of the series. Of clusters the spheres "
+        "are fixed. The series has the force and torque (about the origin) of the other particles on them: "
+        "`NAME_force_x`, ..., `NAME_torque_z`.",
+        default=False,
+    )
+    name: Name | None = entry(
+        'Name of a group that is fixed, with which its columns begin; `"fixed"` unless given.', default=None
+    )
 
 
 def with_domain(group: Any, domain: Any) -> Any:

@@ -6,25 +6,20 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from pdem.case.sections.base import BRANCH, Name, Positive, Section, Vector
+from pdem.case.sections.base import BRANCH, Name, Positive, Section, Vector, entry
 from pdem.case.sections.motions import Axis
 from pdem.case.sections.units import Angle
 
 
 class MeshRotation(Axis):
-    """A rotation of a mesh when it is read; after that it does not turn.
+    """A rotation of a mesh when it is read; after that it does not turn."""
 
-    Attributes
-    ----------
-    axis : tuple of 3 float
-        Direction of the axis, a vector of any length but zero; the rotation is right-handed about it.
-    angle : float
-        Angle in rad, or ``{degrees = 90}``. Quarter turns are exact.
-    centre : tuple of 3 float
-        A point on the axis, in m: in the coordinates of the file after `scale`.
-    """
-
-    angle: Angle
+    centre: Vector = entry(
+        "A point on the axis, in m: in the coordinates of the file after `scale`.",
+        default=(0.0, 0.0, 0.0),
+        unit="m",
+    )
+    angle: Angle = entry("Angle in rad, or `{degrees = 90}`. Quarter turns are exact.", unit="rad")
 
 
 Rotations = Annotated[tuple[MeshRotation, ...], Field(strict=False)]
@@ -41,28 +36,21 @@ Rotate = Annotated[
 
 
 class PlacedMesh(Section):
-    """A mesh file, and where the mesh is put when it is read: scaled, then rotated, then moved by the offset.
+    """A mesh file, and where the mesh is put when it is read: scaled, then rotated, then moved by the offset."""
 
-    Attributes
-    ----------
-    mesh : str
-        Mesh file, relative to the folder of the case: STL, OBJ, PLY, VTK, VTU or Gmsh.
-    scale : float
-        Factor from the file's unit to metres (0.001 for a mesh in mm).
-    rotate : optional
-        Rotation of the mesh after `scale`, or a list of rotations, one after the other.
-    offset : tuple of 3 float
-        Added to all coordinates after `rotate`, in m.
-    group : str, optional
-        Take only this part of the file: an STL solid, an OBJ group or object, a physical group of Gmsh by name or
-        number.
-    """
-
-    mesh: Name
-    scale: Positive = 1.0
-    rotate: Rotate = ()
-    offset: Vector = (0.0, 0.0, 0.0)
-    group: Name | None = None
+    mesh: Name = entry("Mesh file, relative to the folder of the case: STL, OBJ, PLY, VTK, VTU or Gmsh.")
+    scale: Positive = entry("Factor from the file's unit to metres (0.001 for a mesh in mm).", default=1.0)
+    rotate: Rotate = entry(
+        "Rotation of the mesh after `scale`, or a list of rotations, one after the other.", default=()
+    )
+    offset: Vector = entry(
+        "Added to all coordinates after `rotate`, in m.", default=(0.0, 0.0, 0.0), unit="m"
+    )
+    group: Name | None = entry(
+        "Take only this part of the file: an STL solid, an OBJ group or object, a physical group of Gmsh by name or "
+        "number.",
+        default=None,
+    )
 
     def rotations(self) -> list[dict[str, Any]]:
         """Return the rotations as `pdem.Mesh.read` takes them."""

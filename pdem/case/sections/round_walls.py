@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from pdem.case.messages import Problem
-from pdem.case.sections.base import BRANCH, NotNegative, Positive, Vector
+from pdem.case.sections.base import BRANCH, NotNegative, Positive, Vector, entry
 from pdem.case.sections.wall_shapes import RoundWall
 from pdem.containers.primitives import round as round_parts
 from pdem.containers.primitives.frames import sides_of
@@ -23,29 +23,15 @@ Caps = Literal["both", "lower", "upper", "none"]
 
 
 class CylinderWall(RoundWall):
-    """A cylinder, its ends closed or open: a drum, a silo, a pipe.
-
-    Attributes
-    ----------
-    centre : tuple of 3 float
-        The middle of the axis, in m.
-    axis : tuple of 3 float
-        Direction of the axis, from the lower to the upper end.
-    radius : float
-        Radius of the cylinder, in m.
-    length : float
-        Length along the axis, in m.
-    caps : {"both", "lower", "upper", "none"}
-        Which ends are closed.
-    """
+    """A cylinder, its ends closed or open: a drum, a silo, a pipe."""
 
     branch: ClassVar[str] = f"{BRANCH}cylinder"
     shape: Literal["cylinder"]
-    centre: Vector = (0.0, 0.0, 0.0)
-    axis: Vector
-    radius: Positive
-    length: Positive
-    caps: Caps = "both"
+    centre: Vector = entry("The middle of the axis, in m.", default=(0.0, 0.0, 0.0), unit="m")
+    axis: Vector = entry("Direction of the axis, from the lower to the upper end.")
+    radius: Positive = entry("Radius of the cylinder, in m.", unit="m")
+    length: Positive = entry("Length along the axis, in m.", unit="m")
+    caps: Caps = entry("Which ends are closed.", default="both")
 
     @property
     def largest_radius(self) -> float:
@@ -63,29 +49,17 @@ class CylinderWall(RoundWall):
 
 
 class ConeWall(RoundWall):
-    """A cone or a part of one, its ends closed or open: a hopper, a funnel.
-
-    Attributes
-    ----------
-    centre : tuple of 3 float
-        The middle of the axis, in m.
-    axis : tuple of 3 float
-        Direction of the axis, from the lower to the upper end.
-    radii : tuple of 2 float
-        Radii at the lower and at the upper end, in m; one may be 0, for a tip.
-    length : float
-        Length along the axis, in m.
-    caps : {"both", "lower", "upper", "none"}
-        Which ends are closed; a tip needs no cap.
-    """
+    """A cone or a part of one, its ends closed or open: a hopper, a funnel."""
 
     branch: ClassVar[str] = f"{BRANCH}cone"
     shape: Literal["cone"]
-    centre: Vector = (0.0, 0.0, 0.0)
-    axis: Vector
-    radii: Annotated[tuple[NotNegative, NotNegative], Field(strict=False)]
-    length: Positive
-    caps: Caps = "both"
+    centre: Vector = entry("The middle of the axis, in m.", default=(0.0, 0.0, 0.0), unit="m")
+    axis: Vector = entry("Direction of the axis, from the lower to the upper end.")
+    radii: Annotated[tuple[NotNegative, NotNegative], Field(strict=False)] = entry(
+        "Radii at the lower and at the upper end, in m; one may be 0, for a tip.", unit="m"
+    )
+    length: Positive = entry("Length along the axis, in m.", unit="m")
+    caps: Caps = entry("Which ends are closed; a tip needs no cap.", default="both")
 
     @property
     def largest_radius(self) -> float:
@@ -108,29 +82,15 @@ class ConeWall(RoundWall):
 
 
 class TubeWall(RoundWall):
-    """A pipe whose wall has a thickness, closed all round: particles touch it inside, outside and at its ends.
-
-    Attributes
-    ----------
-    centre : tuple of 3 float
-        The middle of the axis, in m.
-    axis : tuple of 3 float
-        Direction of the axis.
-    inner_radius : float
-        Inner radius of the tube, in m.
-    outer_radius : float
-        Outer radius of the tube, in m.
-    length : float
-        Length along the axis, in m.
-    """
+    """A pipe whose wall has a thickness, closed all round: particles touch it inside, outside and at its ends."""
 
     branch: ClassVar[str] = f"{BRANCH}tube"
     shape: Literal["tube"]
-    centre: Vector = (0.0, 0.0, 0.0)
-    axis: Vector
-    inner_radius: Positive
-    outer_radius: Positive
-    length: Positive
+    centre: Vector = entry("The middle of the axis, in m.", default=(0.0, 0.0, 0.0), unit="m")
+    axis: Vector = entry("Direction of the axis.")
+    inner_radius: Positive = entry("Inner radius of the tube, in m.", unit="m")
+    outer_radius: Positive = entry("Outer radius of the tube, in m.", unit="m")
+    length: Positive = entry("Length along the axis, in m.", unit="m")
 
     @property
     def largest_radius(self) -> float:
@@ -155,20 +115,12 @@ class TubeWall(RoundWall):
 
 
 class SphereWall(RoundWall):
-    """A sphere, which touches particles inside and outside.
-
-    Attributes
-    ----------
-    centre : tuple of 3 float
-        Centre of the sphere, in m.
-    radius : float
-        Radius of the sphere, in m.
-    """
+    """A sphere, which touches particles inside and outside."""
 
     branch: ClassVar[str] = f"{BRANCH}sphere"
     shape: Literal["sphere"]
-    centre: Vector = (0.0, 0.0, 0.0)
-    radius: Positive
+    centre: Vector = entry("Centre of the sphere, in m.", default=(0.0, 0.0, 0.0), unit="m")
+    radius: Positive = entry("Radius of the sphere, in m.", unit="m")
 
     @property
     def largest_radius(self) -> float:
@@ -186,41 +138,23 @@ class SphereWall(RoundWall):
 
 
 class ScrewWall(RoundWall):
-    """A helical blade on a shaft: a screw conveyor, an auger; without the shaft a ribbon.
-
-    Attributes
-    ----------
-    centre : tuple of 3 float
-        The middle of the axis, in m.
-    axis : tuple of 3 float
-        Direction of the axis.
-    radius : float
-        Radius of the blade, in m.
-    inner_radius : float
-        Where the blade begins: the radius of the shaft, in m.
-    length : float
-        Length of shaft and blade, in m.
-    pitch : float
-        Length of one turn of the blade, in m.
-    thickness : float
-        Thickness of the blade along the axis, in m; 0 is a sheet.
-    hand : {"right", "left"}
-        Sense of the screw; ``"right"`` is that of a common screw.
-    shaft : bool
-        Whether there is a shaft with closed ends.
-    """
+    """A helical blade on a shaft: a screw conveyor, an auger; without the shaft a ribbon."""
 
     branch: ClassVar[str] = f"{BRANCH}screw"
     shape: Literal["screw"]
-    centre: Vector = (0.0, 0.0, 0.0)
-    axis: Vector
-    radius: Positive
-    inner_radius: Positive
-    length: Positive
-    pitch: Positive
-    thickness: NotNegative = 0.0
-    hand: Literal["right", "left"] = "right"
-    shaft: bool = True
+    centre: Vector = entry("The middle of the axis, in m.", default=(0.0, 0.0, 0.0), unit="m")
+    axis: Vector = entry("Direction of the axis.")
+    radius: Positive = entry("Radius of the blade, in m.", unit="m")
+    inner_radius: Positive = entry("Where the blade begins: the radius of the shaft, in m.", unit="m")
+    length: Positive = entry("Length of shaft and blade, in m.", unit="m")
+    pitch: Positive = entry("Length of one turn of the blade, in m.", unit="m")
+    thickness: NotNegative = entry(
+        "Thickness of the blade along the axis, in m; 0 is a sheet.", default=0.0, unit="m"
+    )
+    hand: Literal["right", "left"] = entry(
+        'Sense of the screw; `"right"` is that of a common screw.', default="right"
+    )
+    shaft: bool = entry("Whether there is a shaft with closed ends.", default=True)
 
     @property
     def largest_radius(self) -> float:

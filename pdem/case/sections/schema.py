@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field, PrivateAttr, model_validator
 
-from pdem.case.sections.base import Section
+from pdem.case.sections.base import Section, entry
 from pdem.case.sections.forces import Force
 from pdem.case.sections.general import (
     OUTPUT_SHARES,
@@ -36,70 +36,58 @@ TEXT_SOURCE = "case"
 
 
 class CaseData(Section):
-    """All sections of a case, each valid by itself; `pdem.case.rules.checks` has the rules between them.
+    """All sections of a case, each valid by itself; `pdem.case.rules.checks` has the rules between them."""
 
-    Attributes
-    ----------
-    title : str
-        Title of the case, for reports and pictures.
-    time : Time
-        Length of the time step, and end of the run.
-    domain : Domain
-        The box of the particles, and gravity.
-    detection : Detection
-        How contacts are found.
-    decomposition : Decomposition
-        How the domain is divided among MPI ranks.
-    limits : Limits
-        Limits at which a run stops, because its results would be meaningless.
-    perturbation : Perturbation or None
-        Slightly smaller radii, to repeat a run with another sample.
-    output : Output
-        Folder and intervals of the output.
-    materials : dict of str to Material
-        Materials by name; their order gives the index of a material in snapshots.
-    interactions : dict of str to Interaction
-        Contact laws of two materials by ``"a-b"``, in either order. In a file ``default`` stands for all pairs that the
-        file does not name; a case that has been read holds them by their names.
-    particles : tuple of ParticleGroup
-        The groups of particles at time 0; ids run from one group to the next.
-    shapes : dict of str to Shape
-        Rigid clusters of spheres by name, for particles and insertions.
-    walls : tuple of Wall
-        The surfaces that particles touch: meshes in files, or shapes given by their dimensions (`shape`).
-    insertions : tuple of Insertion
-        Particles that are inserted during the run.
-    sensors : tuple of Sensor
-        Measurements of particles in regions and at planes, and outlets that remove particles.
-    fields : tuple of GridFields
-        Continuum fields on grids, averaged over time.
-    forces : tuple of Force
-        Forces on particles besides contacts and gravity.
-    motions : dict of str to MovingFrame
-        Motions by name, which carry walls and other motions.
-    stages : tuple of Stage
-        Stages of the run, one after the other.
-    """
-
-    title: str = ""
-    time: Time
-    domain: Domain
-    materials: dict[str, Material] = Field(default_factory=dict)
-    interactions: dict[str, Interaction] = Field(default_factory=dict)
-    particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
-    shapes: dict[str, Shape] = Field(default_factory=dict)
-    walls: Annotated[tuple[GivenWall, ...], Field(strict=False)] = ()
-    insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
-    sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = ()
-    fields: Annotated[tuple[GridFields, ...], Field(strict=False)] = ()
-    forces: Annotated[tuple[Force, ...], Field(strict=False)] = ()
-    motions: dict[str, MovingFrame] = Field(default_factory=dict)
-    stages: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
-    detection: Detection = Detection()
-    decomposition: Decomposition = Decomposition()
-    limits: Limits = Limits()
-    perturbation: Perturbation | None = None
-    output: Output
+    title: str = entry("Title of the case, for reports and pictures.", default="")
+    time: Time = entry("Length of the time step, and end of the run.")
+    domain: Domain = entry("The box of the particles, and gravity.")
+    materials: dict[str, Material] = entry(
+        "Materials by name; their order gives the index of a material in snapshots.", default_factory=dict
+    )
+    interactions: dict[str, Interaction] = entry(
+        'Contact laws of two materials by `"a-b"`, in either order. In a file `default` stands for all pairs that '
+        "the file does not name; a case that has been read holds them by their names.",
+        default_factory=dict,
+    )
+    particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = entry(
+        "The groups of particles at time 0; ids run from one group to the next.", default=()
+    )
+    shapes: dict[str, Shape] = entry(
+        "Rigid clusters of spheres by name, for particles and insertions.", default_factory=dict
+    )
+    walls: Annotated[tuple[GivenWall, ...], Field(strict=False)] = entry(
+        "The surfaces that particles touch: meshes in files, or shapes given by their dimensions (`shape`).",
+        default=(),
+    )
+    insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = entry(
+        "Particles that are inserted during the run.", default=()
+    )
+    sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = entry(
+        "Measurements of particles in regions and at planes, and outlets that remove particles.", default=()
+    )
+    fields: Annotated[tuple[GridFields, ...], Field(strict=False)] = entry(
+        "Continuum fields on grids, averaged over time.", default=()
+    )
+    forces: Annotated[tuple[Force, ...], Field(strict=False)] = entry(
+        "Forces on particles besides contacts and gravity.", default=()
+    )
+    motions: dict[str, MovingFrame] = entry(
+        "Motions by name, which carry walls and other motions.", default_factory=dict
+    )
+    stages: Annotated[tuple[Stage, ...], Field(strict=False)] = entry(
+        "Stages of the run, one after the other.", default=()
+    )
+    detection: Detection = entry("How contacts are found.", default=Detection())
+    decomposition: Decomposition = entry(
+        "How the domain is divided among MPI ranks.", default=Decomposition()
+    )
+    limits: Limits = entry(
+        "Limits at which a run stops, because its results would be meaningless.", default=Limits()
+    )
+    perturbation: Perturbation | None = entry(
+        "Slightly smaller radii, to repeat a run with another sample.", default=None
+    )
+    output: Output = entry("Folder and intervals of the output.", follows=True)
 
     _path: Path | None = PrivateAttr(default=None)
     _directory: Path = PrivateAttr(default=Path())

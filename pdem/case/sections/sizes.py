@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from pdem.case.sections.base import BRANCH, Positive, Section
+from pdem.case.sections.base import BRANCH, Positive, Section, entry
 from pdem.containers.size_laws import Mixture, Normal, RosinRammler, by_volume
 from pdem.containers.sizes import Constant, LogNormal, PowerLaw, SizeDistribution, Tabulated, Uniform
 
@@ -18,8 +18,8 @@ Weight = Literal["number", "volume", "mass"]
 class CutSection(Section):
     """A distribution from `min` to `max` (m), `by` ``"number"`` of particles, their ``"volume"`` or ``"mass"``."""
 
-    min: Positive
-    max: Positive
+    min: Positive = entry(unit="m")
+    max: Positive = entry(unit="m")
     by: Weight = "number"
 
     def law(self) -> Uniform | PowerLaw | LogNormal | Normal | RosinRammler:
@@ -59,7 +59,7 @@ class LogNormalSizes(CutSection):
 
     branch: ClassVar[str] = f"{BRANCH}log-normal"
     distribution: Literal["log-normal"]
-    median: Positive
+    median: Positive = entry(unit="m")
     sigma: Positive
 
     def law(self) -> LogNormal:
@@ -72,8 +72,8 @@ class NormalSizes(CutSection):
 
     branch: ClassVar[str] = f"{BRANCH}normal"
     distribution: Literal["normal"]
-    mean: Positive
-    sigma: Positive
+    mean: Positive = entry(unit="m")
+    sigma: Positive = entry(unit="m")
 
     def law(self) -> Normal:
         """Return the distribution, if its fractions count particles."""
@@ -88,7 +88,7 @@ class RosinRammlerSizes(CutSection):
 
     branch: ClassVar[str] = f"{BRANCH}rosin-rammler"
     distribution: Literal["rosin-rammler"]
-    size: Positive
+    size: Positive = entry(unit="m")
     spread: Positive
     by: Weight = "mass"
 
@@ -105,7 +105,7 @@ class TabulatedSizes(Section):
 
     branch: ClassVar[str] = f"{BRANCH}tabulated"
     distribution: Literal["tabulated"]
-    radii: Numbers
+    radii: Numbers = entry(unit="m")
     cumulative: Numbers
     by: Weight = "number"
 
@@ -137,7 +137,7 @@ SingleRadius = Annotated[
 class MixturePart(Section):
     """One part of a mixture: a `radius` (m, or a distribution) and its `share`; shares need not add up to 1."""
 
-    radius: SingleRadius
+    radius: SingleRadius = entry(unit="m")
     share: Positive
 
 

@@ -4,43 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, create_model
+from pydantic import create_model
 
-from pdem.case.sections.base import Name, NotNegative, Positive, Section, Vector
+from pdem.case.sections.base import Name, NotNegative, Positive, Section, Vector, entry
 from pdem.case.sections.deformation import Deformation
 from pdem.case.sections.gravity import GravityTable
 
 
 class UntilKeys(Section):
-    """``until``: ends a stage when a quantity has been below or above a value for some time.
+    """``until``: ends a stage when a quantity has been below or above a value for some time."""
 
-    Attributes
-    ----------
-    quantity : str
-        ``"kinetic_energy_per_particle"`` (J), ``"contacts_per_particle"``, ``"particles"``, ``"mass"`` (kg); what has
-        left the domain, ``"left"``, ``"left_mass"`` (kg), ``"left_-z"``, ...; or a column of the series of a wall, a
-        fixed group, a sensor or an insertion: ``"piston_load"`` (N), ``"gate_force_z"`` (N), ``"bed_mass"`` (kg); with
-        a box that deforms also ``"solid_fraction"``, ``"shear_strain"``, ``"stress_xx"`` (Pa), ``"pressure"`` (Pa).
-        Without particles the first two are no numbers, and no condition on them holds.
-    below : float or None
-        The condition holds while the quantity is less, in its unit. Exactly one of `below` and `above` is given.
-    above : float or None
-        The condition holds while the quantity is greater, in its unit.
-    for : float
-        Time for which the condition has to be met without interruption, in s.
-    latest : float or None
-        Time at which the stage ends even if the condition is not met, in s after its beginning, with a warning.
-        By default the stage continues until ``time.end``.
-    every : float or None
-        Interval at which the condition is evaluated, in s, counted from the beginning of the stage; by default
-        100 time steps.
-    """
-
-    quantity: Name
-    below: float | None = None
-    above: float | None = None
-    latest: Positive | None = None
-    every: Positive | None = None
+    quantity: Name = entry(
+        '`"kinetic_energy_per_particle"` (J), `"contacts_per_particle"`, `"particles"`, `"mass"` (kg); what has '
+        'left the domain, `"left"`, `"left_mass"` (kg), `"left_-z"`, ...; or a column of the series of a wall, a '
+        'fixed group, a sensor or an insertion: `"piston_load"` (N), `"gate_force_z"` (N), `"bed_mass"` (kg); with '
+        'a box that deforms also `"solid_fraction"`, `"shear_strain"`, `"stress_xx"` (Pa), `"pressure"` (Pa). '
+        "Without particles the first two are no numbers, and no condition on them holds.",
+    )
+    below: float | None = entry(
+        "The condition holds while the quantity is less, in its unit. Exactly one of `below` and `above` is given.",
+        default=None,
+    )
+    above: float | None = entry(
+        "The condition holds while the quantity is greater, in its unit.", default=None
+    )
+    latest: Positive | None = entry(
+        "Time at which the stage ends even if the condition is not met, in s after its beginning, with a warning. "
+        "By default the stage continues until `time.end`.",
+        default=None,
+        unit="s",
+    )
+    every: Positive | None = entry(
+        "Interval at which the condition is evaluated, in s, counted from the beginning of the stage; by default "
+        "100 time steps.",
+        default=None,
+        unit="s",
+    )
 
     @property
     def held(self) -> float:
@@ -68,58 +67,53 @@ if TYPE_CHECKING:
         """``until``, with the key ``for``."""
 
 else:  # a key may be a word that Python keeps for itself
+    _HELD = entry(
+        "Time for which the condition has to be met without interruption, in s.", default=0.0, unit="s"
+    )
     Until = create_model(
-        "Until", __base__=UntilKeys, __doc__=UntilKeys.__doc__, **{"for": (NotNegative, 0.0)}
+        "Until", __base__=UntilKeys, __doc__=UntilKeys.__doc__, **{"for": (NotNegative, _HELD)}
     )
 
 
 class WallChange(Section):
-    """What happens to a wall at the beginning of a stage: exactly one of `remove` and `add`.
+    """What happens to a wall at the beginning of a stage: exactly one of `remove` and `add`."""
 
-    Attributes
-    ----------
-    remove : bool
-        Remove the wall: it touches nothing from then on.
-    add : bool
-        Add the wall, where its motion has brought it by then. A wall whose first change is `add` does not exist
-        before.
-    """
-
-    remove: bool = False
-    add: bool = False
+    remove: bool = entry("Remove the wall: it touches nothing from then on.", default=False)
+    add: bool = entry(
+        "Add the wall, where its motion has brought it by then. A wall whose first change is `add` does not exist "
+        "before.",
+        default=False,
+    )
 
 
 class Stage(Section):
-    """``[[stages]]``: one part of a run. It ends after a time or by a condition, and the next one begins.
+    """``[[stages]]``: one part of a run. It ends after a time or by a condition, and the next one begins."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the stage, and of the checkpoint with which it ends, ``stage-NAME.h5``.
-    end : float or None
-        Time at which the stage ends, in s after its beginning. The last stage may end with ``time.end``
-        instead, which ends the run in any stage.
-    until : Until or None
-        In place of `end`: a condition that ends the stage.
-    walls : dict of str to WallChange
-        Walls by name that are removed or added at the beginning of the stage.
-    interactions : dict of str to dict
-        Interactions by ``"a-b"``, with values that change at the beginning of the stage, such as ``grain-grain
-        = {friction = 0.5}``. Laws and models cannot change.
-    gravity : tuple of 3 float or None
-        Gravity from the beginning of the stage on, in m/s^2.
-    gravity_table : GravityTable or None
-        In place of `gravity`: acceleration as a function of the time since the beginning of the stage.
-    deformation : Deformation or None
-        How the periodic box deforms from the beginning of the stage on; it replaces the deformation before;
-        ``{}`` means none.
-    """
-
-    name: Name
-    end: Positive | None = None
-    until: Until | None = None
-    walls: dict[str, WallChange] = Field(default_factory=dict)
-    interactions: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    gravity: Vector | None = None
-    gravity_table: GravityTable | None = None
-    deformation: Deformation | None = None
+    name: Name = entry("Name of the stage, and of the checkpoint with which it ends, `stage-NAME.h5`.")
+    end: Positive | None = entry(
+        "Time at which the stage ends, in s after its beginning. The last stage may end with `time.end` instead, "
+        "which ends the run in any stage.",
+        default=None,
+        unit="s",
+    )
+    until: Until | None = entry("In place of `end`: a condition that ends the stage.", default=None)
+    walls: dict[str, WallChange] = entry(
+        "Walls by name that are removed or added at the beginning of the stage.", default_factory=dict
+    )
+    interactions: dict[str, dict[str, Any]] = entry(
+        'Interactions by `"a-b"`, with values that change at the beginning of the stage, such as `grain-grain = '
+        "{friction = 0.5}`. Laws and models cannot change.",
+        default_factory=dict,
+    )
+    gravity: Vector | None = entry(
+        "Gravity from the beginning of the stage on, in m/s^2.", default=None, unit="m/s^2"
+    )
+    gravity_table: GravityTable | None = entry(
+        "In place of `gravity`: acceleration as a function of the time since the beginning of the stage.",
+        default=None,
+    )
+    deformation: Deformation | None = entry(
+        "How the periodic box deforms from the beginning of the stage on; it replaces the deformation before; `{}` "
+        "means none.",
+        default=None,
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pdem.case.messages import Problem
 from pdem.case.rules.value_rules import direction_problems, table_problems
-from pdem.case.sections.base import Name, Section, Vector
+from pdem.case.sections.base import Name, Section, Vector, entry
 from pdem.case.sections.motions import Axis, SteadyTurn, Vectors
 from pdem.case.sections.units import AngularRates, Values
 
@@ -17,23 +17,16 @@ if TYPE_CHECKING:
 
 
 class VelocityTable(Section):
-    """``velocity_table``: the velocity of a surface by a table, linear between its times, constant before and after.
-
-    Attributes
-    ----------
-    times : tuple of float
-        Times in increasing order, in s.
-    velocities : tuple of vectors
-        Velocities at these times in m/s.
-    file : str
-        In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the
-        case.
-    """
+    """``velocity_table``: the velocity of a surface by a table, linear between its times, constant before and after."""
 
     values_key: ClassVar[str] = "velocities"
-    times: Values | None = None
-    velocities: Vectors | None = None
-    file: Name | None = None
+    times: Values | None = entry("Times in increasing order, in s.", default=None, unit="s")
+    velocities: Vectors | None = entry("Velocities at these times in m/s.", default=None, unit="m/s")
+    file: Name | None = entry(
+        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the "
+        "case.",
+        default=None,
+    )
 
 
 class SurfaceRotation(SteadyTurn, Axis):
@@ -41,22 +34,22 @@ class SurfaceRotation(SteadyTurn, Axis):
 
 
 class SurfaceRotationTable(Axis):
-    """``rotation_table``: a surface that turns about an axis by a table of rates, linear between its times.
-
-    Attributes
-    ----------
-    times : tuple of float
-        Times in increasing order, in s; the rate is constant before the first and after the last.
-    rates : tuple of float
-        Rates of rotation at these times in rad/s, or ``{rpm = [0, 20]}``.
-    file : str
-        In place of the two lists: a text file with a column for each (s, rad/s), relative to the folder of the case.
-    """
+    """``rotation_table``: a surface that turns about an axis by a table of rates, linear between its times."""
 
     values_key: ClassVar[str] = "rates"
-    times: Values | None = None
-    rates: AngularRates | None = None
-    file: Name | None = None
+    times: Values | None = entry(
+        "Times in increasing order, in s; the rate is constant before the first and after the last.",
+        default=None,
+        unit="s",
+    )
+    rates: AngularRates | None = entry(
+        "Rates of rotation at these times in rad/s, or `{rpm = [0, 20]}`.", default=None, unit="rad/s"
+    )
+    file: Name | None = entry(
+        "In place of the two lists: a text file with a column for each (s, rad/s), relative to the folder of the "
+        "case.",
+        default=None,
+    )
 
 
 class Surface(Section):
@@ -66,23 +59,16 @@ class Surface(Section):
     along the velocity, this is turned into the surface and keeps its length: a belt runs round its ends. Where it is at
     right angles to it, the surface rests. Velocity and axis are those of time 0 and go with the wall if it moves. Its
     work is part of ``wall_work`` of the ledger. Exactly one of the keys is given.
-
-    Attributes
-    ----------
-    velocity : tuple of 3 float
-        Constant velocity, in m/s.
-    velocity_table : VelocityTable
-        Velocity as a function of time.
-    rotation : SurfaceRotation
-        Rotation about an axis at a constant rate, in rad/s.
-    rotation_table : SurfaceRotationTable
-        Rotation about an axis at a rate that is a function of time.
     """
 
-    velocity: Vector | None = None
-    velocity_table: VelocityTable | None = None
-    rotation: SurfaceRotation | None = None
-    rotation_table: SurfaceRotationTable | None = None
+    velocity: Vector | None = entry("Constant velocity, in m/s.", default=None, unit="m/s")
+    velocity_table: VelocityTable | None = entry("Velocity as a function of time.", default=None)
+    rotation: SurfaceRotation | None = entry(
+        "Rotation about an axis at a constant rate, in rad/s.", default=None
+    )
+    rotation_table: SurfaceRotationTable | None = entry(
+        "Rotation about an axis at a rate that is a function of time.", default=None
+    )
 
 
 def surface_problems(dimension: int, surface: Surface, where: Location) -> Iterator[Problem]:

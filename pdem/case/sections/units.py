@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from pdem.case.sections.base import BRANCH, Positive, Section, Vector
+from pdem.case.sections.base import BRANCH, Positive, Section, Vector, entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,31 +33,19 @@ class UnitSection(Section):
 
 
 class InRpm(UnitSection, Generic[Numbers]):
-    """``{rpm = 20}``: revolutions per minute, in place of rad/s, or of Hz for a frequency.
-
-    Attributes
-    ----------
-    rpm : float or list of float
-        Revolutions per minute: ``rpm * pi / 30`` in rad/s, ``rpm / 60`` in Hz.
-    """
+    """``{rpm = 20}``: revolutions per minute, in place of rad/s, or of Hz for a frequency."""
 
     branch: ClassVar[str] = f"{BRANCH}rpm"
     unit: ClassVar[str] = "rpm"
-    rpm: Numbers
+    rpm: Numbers = entry("Revolutions per minute: `rpm * pi / 30` in rad/s, `rpm / 60` in Hz.", unit="rpm")
 
 
 class InDegrees(UnitSection, Generic[Numbers]):
-    """``{degrees = 30}``: an angle in degrees.
-
-    Attributes
-    ----------
-    degrees : float or list of float
-        Angle in degrees: ``degrees * pi / 180`` in rad.
-    """
+    """``{degrees = 30}``: an angle in degrees."""
 
     branch: ClassVar[str] = f"{BRANCH}degrees"
     unit: ClassVar[str] = "degrees"
-    degrees: Numbers
+    degrees: Numbers = entry("Angle in degrees: `degrees * pi / 180` in rad.", unit="degrees")
 
 
 UNIT_KEYS = (InRpm.unit, InDegrees.unit)

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from pdem.case.messages import Problem
 from pdem.case.rules.value_rules import direction_problems
-from pdem.case.sections.base import Positive
+from pdem.case.sections.base import Positive, entry
 from pdem.case.sections.walls import Wall
 
 if TYPE_CHECKING:
@@ -63,17 +63,14 @@ class ShapeWall(Wall, ABC):
 
 
 class RoundWall(ShapeWall):
-    """A wall that is round somewhere: flat facets with their corners on the surface.
+    """A wall that is round somewhere: flat facets with their corners on the surface."""
 
-    Attributes
-    ----------
-    deviation : float
-        Largest distance of a facet from the true surface, in m; by default 1/400 of the largest radius (48
-        sides of a circle). Results depend on this error as on any error of the radius, not on the facets
-        themselves.
-    """
-
-    deviation: Positive | None = None
+    deviation: Positive | None = entry(
+        "Largest distance of a facet from the true surface, in m; by default 1/400 of the largest radius (48 sides "
+        "of a circle). Results depend on this error as on any error of the radius, not on the facets themselves.",
+        default=None,
+        unit="m",
+    )
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from pdem.case.hints.suggestions import foreign_key
 from pdem.case.messages import shown_value
-from pdem.case.sections.base import BRANCH, Name
+from pdem.case.sections.base import BRANCH, Name, entry
 from pdem.case.sections.driven_walls import Body, Servo
 from pdem.case.sections.motions import MovingFrame
 from pdem.case.sections.placed_meshes import PlacedMesh
@@ -22,34 +22,28 @@ from pdem.features.wear.section import Wear
 
 
 class Wall(MovingFrame):
-    """``[[walls]]``: one rigid surface, at rest or in motion.
+    """``[[walls]]``: one rigid surface, at rest or in motion."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the wall in results and messages; by default that of the group, of the mesh file or else of the
-        shape.
-    shape : str
-        Kind of the wall: ``"mesh"``, or a shape that needs no file. The other keys depend on it.
-    material : str
-        Name of a material.
-    surface : optional
-        Motion of the surface alone, as of a conveyor belt: the geometry stays.
-    servo : optional
-        Makes the wall move along or about an axis until the load of the particles on it has a given value.
-    body : optional
-        Makes the wall a rigid body that is moved by particles and gravity.
-    wear : optional
-        Measures how much material particles remove from the wall.
-    """
-
-    name: Name
-    shape: str
-    material: str
-    surface: Surface | None = None
-    servo: Servo | None = None
-    body: Body | None = None
-    wear: Wear | None = None
+    name: Name = entry(
+        "Name of the wall in results and messages; by default that of the group, of the mesh file or else of the "
+        "shape.",
+        follows=True,
+    )
+    shape: str = entry(
+        'Kind of the wall: `"mesh"`, or a shape that needs no file. The other keys depend on it.'
+    )
+    material: str = entry("Name of a material.")
+    surface: Surface | None = entry(
+        "Motion of the surface alone, as of a conveyor belt: the geometry stays.", default=None
+    )
+    servo: Servo | None = entry(
+        "Makes the wall move along or about an axis until the load of the particles on it has a given value.",
+        default=None,
+    )
+    body: Body | None = entry(
+        "Makes the wall a rigid body that is moved by particles and gravity.", default=None
+    )
+    wear: Wear | None = entry("Measures how much material particles remove from the wall.", default=None)
 
     @property
     def geometry(self) -> dict[str, Any]:
@@ -62,16 +56,14 @@ class MeshWall(PlacedMesh, Wall):
     """A wall from a mesh file, ``shape = "mesh"``, which may be left out.
 
     The mesh is put in its place when it is read: scaled, then rotated, then moved by the offset. Motions come later.
-
-    Attributes
-    ----------
-    split_facets : bool
-        Cut facets that are not planar or not convex into triangles, instead of refusing them.
     """
 
     branch: ClassVar[str] = f"{BRANCH}mesh"
     shape: Literal["mesh"] = "mesh"
-    split_facets: bool = False
+    split_facets: bool = entry(
+        "Cut facets that are not planar or not convex into triangles, instead of refusing them.",
+        default=False,
+    )
 
     @model_validator(mode="before")
     @classmethod

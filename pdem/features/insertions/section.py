@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
-from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
+from pdem.case.sections.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector, entry
 from pdem.case.sections.faces import GivenFace
 from pdem.case.sections.particles import Region
 from pdem.case.sections.shapes import Orientation
@@ -15,22 +15,17 @@ from pdem.case.sections.units import AngularVelocity
 
 
 class RateTable(Section):
-    """A rate by a table, linear between its times, constant before the first and after the last.
-
-    Attributes
-    ----------
-    times : tuple of float
-        Times in increasing order, in s of simulated time.
-    values : tuple of float
-        Rates at these times, in kg/s or 1/s.
-    file : str
-        In place of the two lists: a text file with a column for each, relative to the folder of the case.
-    """
+    """A rate by a table, linear between its times, constant before the first and after the last."""
 
     branch: ClassVar[str] = f"{BRANCH}table"
-    times: Numbers | None = None
-    values: Numbers | None = None
-    file: Name | None = None
+    times: Numbers | None = entry(
+        "Times in increasing order, in s of simulated time.", default=None, unit="s"
+    )
+    values: Numbers | None = entry("Rates at these times, in kg/s or 1/s.", default=None, unit="kg/s or 1/s")
+    file: Name | None = entry(
+        "In place of the two lists: a text file with a column for each, relative to the folder of the case.",
+        default=None,
+    )
 
 
 def _rate_branch(value: Any) -> str:
@@ -57,8 +52,8 @@ class SpreadVelocity(Section):
     """A `mean` velocity (m/s, a vector or a speed through the face); each component differs by up to `random` m/s."""
 
     branch: ClassVar[str] = f"{BRANCH}spread"
-    mean: Mean = (0.0, 0.0, 0.0)
-    random: NotNegative
+    mean: Mean = entry(default=(0.0, 0.0, 0.0), unit="m/s")
+    random: NotNegative = entry(unit="m/s")
 
 
 def _velocity_branch(value: Any) -> str:
@@ -78,76 +73,75 @@ class Insertion(Section):
 
     They come in at events, `every` so often, at random places that are free of particles and walls. What does not fit
     waits for the next event, in the order of its number.
-
-    Attributes
-    ----------
-    name : str
-        Name of the insertion; its columns in the series begin with it.
-    material : str
-        Name of a material with a density.
-    radius : float or distribution
-        Radius in m, or a size distribution; for clusters that of the sphere of equal volume, by default the
-        size with which their shape is defined.
-    region : region or None
-        Region in which particles are inserted, wholly inside a box, cylinder or ball.
-    face : face or None
-        In place of `region`: particles are inserted as a stream through a flat face.
-    mass_rate : float or RateTable or None
-        Rate at which particles are inserted, in kg/s. Without a rate everything is inserted at `start`.
-    count_rate : float or RateTable or None
-        In place of `mass_rate`: rate in particles per s.
-    start : float
-        Beginning of the insertion, in s.
-    end : float
-        End of the insertion, in s.
-    mass : float or None
-        Mass in kg after which the insertion ends.
-    count : int or None
-        Number of particles after which the insertion ends.
-    velocity : vector, float, SpreadVelocity
-        Velocity of the particles in m/s; with a face a number is the speed along its normal.
-    angular_velocity : vector
-        Angular velocity of the particles in rad/s, or ``{rpm = [0, 0, 20]}``.
-    every : float or None
-        Interval of insertion events, in s. By default the time in which the layer behind a face becomes two of
-        the largest diameters deep, or in which a particle leaves the region.
-    stage : str or None
-        Name of a stage: `start`, `end` and the times of a rate are counted from the beginning of that stage;
-        nothing is inserted before it.
-    seed : int
-        Seed of the random sizes, places and velocities, which depend on it, on the insertion and on the number
-        of the particle.
-    attempts : int
-        Number of places that are tried for each particle at an event.
-    liquid : float
-        Volume of the liquid that each particle carries over its own volume, for bridges with `carried_volume`.
-    shape : str or None
-        Name of a shape: each particle is a rigid cluster of spheres.
-    orientation : {"random", "aligned"}, Turn or RandomTurn
-        Orientation of clusters, as for particles; random ones depend on the insertion and on the number of the
-        particle.
     """
 
-    name: Name
-    material: str
-    radius: Radius | None = None
-    region: Region | None = None
-    face: GivenFace | None = None
-    mass_rate: GivenRate | None = None
-    count_rate: GivenRate | None = None
-    start: NotNegative = 0.0
-    end: Positive | None = None
-    mass: Positive | None = None
-    count: Annotated[int, Field(ge=1, lt=2**40)] | None = None
-    velocity: InsertionVelocity = (0.0, 0.0, 0.0)
-    angular_velocity: AngularVelocity = (0.0, 0.0, 0.0)
-    every: Positive | None = None
-    stage: Name | None = None
-    seed: Seed = 0
-    attempts: Annotated[int, Field(ge=1, le=10**5)] = 100
-    liquid: NotNegative = 0.0
-    shape: Name | None = None
-    orientation: Orientation = "random"
+    name: Name = entry("Name of the insertion; its columns in the series begin with it.")
+    material: str = entry("Name of a material with a density.")
+    radius: Radius | None = entry(
+        "Radius in m, or a size distribution; for clusters that of the sphere of equal volume, by default the size "
+        "with which their shape is defined.",
+        default=None,
+        unit="m",
+    )
+    region: Region | None = entry(
+        "Region in which particles are inserted, wholly inside a box, cylinder or ball.", default=None
+    )
+    face: GivenFace | None = entry(
+        "In place of `region`: particles are inserted as a stream through a flat face.", default=None
+    )
+    mass_rate: GivenRate | None = entry(
+        "Rate at which particles are inserted, in kg/s. Without a rate everything is inserted at `start`.",
+        default=None,
+        unit="kg/s",
+    )
+    count_rate: GivenRate | None = entry(
+        "In place of `mass_rate`: rate in particles per s.", default=None, unit="1/s"
+    )
+    start: NotNegative = entry("Beginning of the insertion, in s.", default=0.0, unit="s")
+    end: Positive | None = entry("End of the insertion, in s.", default=None, unit="s")
+    mass: Positive | None = entry("Mass in kg after which the insertion ends.", default=None, unit="kg")
+    count: Annotated[int, Field(ge=1, lt=2**40)] | None = entry(
+        "Number of particles after which the insertion ends.", default=None
+    )
+    velocity: InsertionVelocity = entry(
+        "Velocity of the particles in m/s; with a face a number is the speed along its normal.",
+        default=(0.0, 0.0, 0.0),
+        unit="m/s",
+    )
+    angular_velocity: AngularVelocity = entry(
+        "Angular velocity of the particles in rad/s, or `{rpm = [0, 0, 20]}`.",
+        default=(0.0, 0.0, 0.0),
+        unit="rad/s",
+    )
+    every: Positive | None = entry(
+        "Interval of insertion events, in s. By default the time in which the layer behind a face becomes two of "
+        "the largest diameters deep, or in which a particle leaves the region.",
+        default=None,
+        unit="s",
+    )
+    stage: Name | None = entry(
+        "Name of a stage: `start`, `end` and the times of a rate are counted from the beginning of that stage; "
+        "nothing is inserted before it.",
+        default=None,
+    )
+    seed: Seed = entry(
+        "Seed of the random sizes, places and velocities, which depend on it, on the insertion and on the number of "
+        "the particle.",
+        default=0,
+    )
+    attempts: Annotated[int, Field(ge=1, le=10**5)] = entry(
+        "Number of places that are tried for each particle at an event.", default=100
+    )
+    liquid: NotNegative = entry(
+        "Volume of the liquid that each particle carries over its own volume, for bridges with `carried_volume`.",
+        default=0.0,
+    )
+    shape: Name | None = entry("Name of a shape: each particle is a rigid cluster of spheres.", default=None)
+    orientation: Orientation = entry(
+        "Orientation of clusters, as for particles; random ones depend on the insertion and on the number of the "
+        "particle.",
+        default="random",
+    )
 
     @property
     def rate(self) -> float | RateTable | None:
