@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer
-from decomposition.packing import GHOST, pack
+from decomposition.packing import ghost_type, pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ class Sizes(NamedTuple):
     radii: Floats
 
     def reach_of(self, copies: NDArray[Any]) -> Any:
-        """Return the reaches of copies, rows of the type `decomposition.packing.GHOST` [m]."""
+        """Return the reaches of copies, rows of the type `decomposition.packing.ghost_type` [m]."""
         return self.reach(
             *(np.ascontiguousarray(copies[name]) for name in ("radius", "velocity", "position"))
         )
@@ -54,7 +54,7 @@ class Copied(NamedTuple):
     rows : list of k int64 arrays
         Owned rows that each neighbour has copies of.
     ghosts : (g,) structured array
-        Rows of the type `decomposition.packing.GHOST` that have come, by neighbour.
+        Rows of the type `decomposition.packing.ghost_type` that have come, by neighbour.
     numbers : (k,) int64 array
         How many from each.
     """
@@ -166,7 +166,7 @@ def _swap(
     """Send the particles in these rows to each neighbour; return those that come, and how many from each."""
     every = np.concatenate([*rows, np.empty(0, np.int64)])
     sent = np.array([len(one) for one in rows], np.int64)
-    return messages.swap(neighbours, pack(particles, every, GHOST), sent)
+    return messages.swap(neighbours, pack(particles, every, ghost_type(particles)), sent)
 
 
 def _interleaved(

@@ -20,7 +20,9 @@ from decomposition.layers import with_levels_below
 from decomposition.migration import migrate
 from decomposition.neighbours import Neighbourhood
 from decomposition.partitioners import PARTITIONERS
+from decomposition.tags import GHOST_COLUMNS
 from pdem.containers.box_shape import BoxShape
+from pdem.containers.exchange import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from decomposition.mpi import World
     from decomposition.partitioners import Parts
     from pdem.containers.clusters import Clusters
-    from pdem.containers.exchange import ExchangeCalls, Migration, PartitionMethod, Traffic
+    from pdem.containers.exchange import ExchangeCalls, Migration, PartitionMethod
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
 
@@ -71,6 +73,7 @@ class RankExchange(RankGroup):
         self.reshape(BoxShape.upright(np.asarray(lower), np.where(periodic, np.subtract(upper, lower), 0.0)))
         self._ghosts = Ghosts(self._communicator)
         self._cluster_ghosts: ClusterGhosts | None = None
+        self._columns: list[Ghosts] = []  # of what ghosts get in steps besides rows, one for each field
         self._balance = Balance(balance)
         self._neighbours = np.zeros(0, np.int64)  # at the last detection; each has this rank among its own
 
@@ -187,7 +190,14 @@ class RankExchange(RankGroup):
         copied = copied if clusters is None else with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
         begins = particles.count + np.cumsum(copied.numbers) - copied.numbers
-        self._ghosts.connect(neighbours, copied.rows, copied.numbers, begins)
+        if not self._columns:
+            widths = [column.shape[1] for column in particles.columns_beside_rows()]
+            self._columns = [
+                Ghosts(self._communicator, GHOST_COLUMNS + number, width)
+                for number, width in enumerate(widths)
+            ]
+        for one in (self._ghosts, *self._columns):
+            one.connect(neighbours, copied.rows, copied.numbers, begins)
         if clusters is not None:
             self._cluster_ghosts = self._cluster_ghosts or ClusterGhosts(self._communicator)
             self._cluster_ghosts.connect(neighbours, copied, particles, clusters, begins)
@@ -197,8 +207,13 @@ class RankExchange(RankGroup):
         given = self._messages.tell(self._ghosts.targets, ids, self._ghosts.sources)
         return np.unique(np.concatenate((ids, given)))
 
-    def begin_update(self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None) -> None:
+    def begin_update(
+        self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None,
+        columns: Sequence[NDArray[np.float64]] = (),
+    ) -> None:  # fmt: skip
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile."""
+        for one, column in zip(self._columns, columns, strict=False):
+            one.begin_update(column)
         if states is None or self._cluster_ghosts is None:
             self._ghosts.begin_update(rows)
         else:
@@ -206,7 +221,8 @@ class RankExchange(RankGroup):
 
     def finish_update(self) -> None:
         """Return when the ghosts are as `begin_update` found their originals."""
-        self._ghosts.finish_update()
+        for one in (self._ghosts, *self._columns):
+            one.finish_update()
         if self._cluster_ghosts is not None:
             self._cluster_ghosts.finish_update()
 
@@ -217,8 +233,8 @@ class RankExchange(RankGroup):
         return result
 
     def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
-        """Return how kernels agree and refresh these rows; None if copies of clusters are refreshed as well."""
-        return self._ghosts.calls(rows) if self._cluster_ghosts is None else None
+        """Return how kernels agree and refresh these rows; None if copies of clusters or columns are as well."""
+        return self._ghosts.calls(rows) if self._cluster_ghosts is None and not self._columns else None
 
     def check_calls(self, status: NDArray[np.int64]) -> None:
         """Raise the error of MPI that calls have noted, if there is one."""
@@ -226,6 +242,5 @@ class RankExchange(RankGroup):
 
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""
-        if self._cluster_ghosts is not None:
-            return self._cluster_ghosts.traffic()
-        return self._ghosts.traffic()
+        of_rows = self._ghosts if self._cluster_ghosts is None else self._cluster_ghosts
+        return Traffic(*map(sum, zip(*(one.traffic() for one in (of_rows, *self._columns)), strict=True)))

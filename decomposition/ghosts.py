@@ -8,10 +8,9 @@ import numpy as np
 
 from decomposition.compiled_messages import CompiledMessages, gather_rows
 from decomposition.mpi import load_mpi
-from decomposition.packing import GHOST
 from decomposition.tags import GHOST_ROWS
 from pdem.containers.exchange import Traffic
-from pdem.foundation.fields import PACKED
+from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +25,10 @@ ROW_BYTES = 8 * PACKED
 
 
 def append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
-    """Put copies of particles of others, rows of the type `decomposition.packing.GHOST`, behind the owned ones."""
+    """Put copies of particles of others, rows of the type `decomposition.packing.ghost_type`, behind the owned ones."""
     particles.reserve(particles.count + len(copies))
     particles.ghosts = len(copies)
-    for name in GHOST.names or ():
+    for name in copies.dtype.names or ():
         particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
 
 

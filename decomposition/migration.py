@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from decomposition.packing import PARTICLE, pack, pack_pairs, pack_walls, unpack, unpack_pairs, unpack_walls
+from decomposition.packing import pack, pack_pairs, pack_walls, state_type, unpack, unpack_pairs, unpack_walls
 from pdem.containers.exchange import Migration
 from pdem.foundation.id_sets import rows_among
 
@@ -121,7 +121,7 @@ def _parcels(
     wall_rows = np.flatnonzero(wall_to >= 0)
     wall_rows = wall_rows[np.argsort(wall_to[wall_rows], kind="stable")]
     return [
-        (pack(particles, leaving.rows, PARTICLE), leaving.owner),
+        (pack(particles, leaving.rows, state_type(particles)), leaving.owner),
         (pack_pairs(pairs.take(rows[order])), to[order]),
         (pack_walls(walls.take(wall_rows)), wall_to[wall_rows]),
     ]

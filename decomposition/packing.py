@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.containers.records import PairRecords, WallRecords
-from pdem.foundation.fields import FIELDS, Ghosted, state_fields
+from pdem.foundation.fields import Ghosted, state_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,8 +23,14 @@ def row_type(fields: Iterable[Field]) -> np.dtype:
     return np.dtype([(field.name, field.dtype, field.shape) for field in fields])
 
 
-PARTICLE = row_type(state_fields())
-GHOST = row_type(field for field in FIELDS.values() if field.ghosted is not Ghosted.NEVER)
+def state_type(particles: Particles) -> np.dtype:
+    """Return the type of the row in which a particle of a table migrates: its state."""
+    return row_type(state_fields(particles.fields.values()))
+
+
+def ghost_type(particles: Particles) -> np.dtype:
+    """Return the type of the row in which a copy of a particle of a table comes: all that ghosts have."""
+    return row_type(field for field in particles.fields.values() if field.ghosted is not Ghosted.NEVER)
 
 
 def pack(particles: Particles, rows: NDArray[np.int64], kind: np.dtype) -> NDArray[Any]:

@@ -14,3 +14,6 @@ SWAP, DELIVERY, TELL = 13, 14, 15
 GHOST_ROWS, SPHERE_ROWS, CLUSTER_STATES = 16, 17, 18
 """Persistent messages of each step: packed rows of all ghosts; or those of ghosts that are no members of clusters, and
 states of clusters."""
+
+GHOST_COLUMNS = 19
+"""Persistent messages of each step as well: the first column that ghosts get besides their rows; others follow on."""

@@ -17,12 +17,12 @@ from decomposition.compiled_messages import gather_rows, gathering
 from decomposition.copies import Selection, Sizes, exchange_copies, extents_of, split_rows
 from decomposition.ghosts import append_ghosts
 from decomposition.layers import may_meet, with_levels_below
-from decomposition.packing import GHOST, pack
+from decomposition.packing import pack
 from decomposition.repeats import Repeats
 from pdem.containers.box_shape import BoxShape
 from pdem.containers.clusters import STATE
 from pdem.containers.exchange import Alone, Traffic
-from pdem.foundation.fields import PACKED
+from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +101,8 @@ class OneOfMany(Alone):
         self._cut_axes = cut_axes
         self._others, self._shape = list(neighbours), BoxShape.upright(np.zeros(3), period)
         self._spheres, self._states = _Gathered([], PACKED), _Gathered([], STATE)
-        self._numbers = self._numbers_of_states = np.zeros(0, np.int64)
+        self._columns: list[_Gathered] = []
+        self._numbers = self._numbers_of_states = self._numbers_of_all = np.zeros(0, np.int64)
         self._has_clusters = False
         self.neighbours = 0
         self.seconds_of_others = 0.0
@@ -129,7 +130,13 @@ class OneOfMany(Alone):
         self.seconds_of_others += others.seconds
         copied = copied if clusters is None else with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
-        self.neighbours, self._numbers = len(others.numbers), copied.numbers
+        self.neighbours, self._numbers, self._numbers_of_all = (
+            len(others.numbers),
+            copied.numbers,
+            copied.numbers,
+        )
+        widths = [column.shape[1] for column in particles.columns_beside_rows()]
+        self._columns = [_Gathered(copied.rows, width) for width in widths]
         if clusters is None:
             self._spheres = _Gathered(copied.rows, PACKED)
         else:
@@ -149,20 +156,28 @@ class OneOfMany(Alone):
         clusters.states[clusters.count :] = others.states(shared.came)
         self.seconds_of_others += time.perf_counter() - begin
 
-    def begin_update(self, rows: Floats, states: Floats | None = None) -> None:
+    def begin_update(
+        self, rows: Floats, states: Floats | None = None, columns: Sequence[Floats] = ()
+    ) -> None:
         """Gather the rows that go to the neighbours."""
         self._spheres.gather(rows)
+        for one, column in zip(self._columns, columns, strict=False):
+            one.gather(column)
         if states is not None and self._has_clusters:
             self._states.gather(states)
 
     def calls(self, rows: Floats) -> ExchangeCalls | None:
-        """Return how kernels gather these rows; None with clusters, as among ranks that are there."""
-        return None if self._has_clusters else gathering(rows, self._spheres.rows, self._spheres.buffer)
+        """Return how kernels gather these rows; None with clusters or columns, as among ranks that are there."""
+        in_python = self._has_clusters or self._columns
+        return None if in_python else gathering(rows, self._spheres.rows, self._spheres.buffer)
 
     def traffic(self) -> Traffic:
         """Return what this rank would send and receive in a step."""
-        both = self._spheres.traffic(self._numbers), self._states.traffic(self._numbers_of_states)
-        return Traffic(*(sum(each) for each in zip(*both, strict=True)))
+        all_ = (
+            self._spheres.traffic(self._numbers), self._states.traffic(self._numbers_of_states),
+            *(one.traffic(self._numbers_of_all) for one in self._columns),
+        )  # fmt: skip
+        return Traffic(*(sum(each) for each in zip(*all_, strict=True)))
 
 
 def _extents_of(one: OtherRank, sizes: Sizes, shape: BoxShape) -> Floats:
@@ -217,7 +232,10 @@ class _Answers:
         else:
             self._sent = answers = [one.layer(self._extents) for one in self._selections]
         packed = [
-            pack(one.particles, found, GHOST) for one, found in zip(self._selections, answers, strict=True)
+            pack(one.particles, found, rows.dtype)
+            for one, found in zip(self._selections, answers, strict=True)
         ]
         self.seconds += time.perf_counter() - begin
-        return np.concatenate([np.empty(0, GHOST), *packed]), np.array([len(one) for one in packed], np.int64)
+        return np.concatenate([np.empty(0, rows.dtype), *packed]), np.array(
+            [len(one) for one in packed], np.int64
+        )

@@ -30,7 +30,7 @@ from decomposition.partitioners import AxisCuts
 from decomposition.repeats import Repeats
 from pdem.containers.meshes.box_tree import BoxTree, pairs_between
 from pdem.containers.particles import Particles
-from pdem.foundation.fields import PACKED
+from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -41,7 +41,7 @@ from pdem.engine.state import initial_groups
 from pdem.engine.system import System
 from pdem.features.insertions.state import STATES as INSERTIONS
 from pdem.features.insertions.state import WAITING
-from pdem.features.registry import FEATURES
+from pdem.features.registry import FEATURES, fields_of_features
 from pdem.features.wall_loads.feature import WallLoads
 from pdem.foundation.errors import InputError
 from pdem.particles.clusters.shapes import shape_arrays
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.containers.meshes.mesh import Mesh
     from pdem.detection.skins import Skins
+    from pdem.foundation.fields import Field
 
     Columns = dict[str, NDArray[Any]]
     Floats = NDArray[np.float64]
@@ -161,7 +162,8 @@ class Rehearsal:
         columns = self._particles_in(tiling, box[:3] - 2.0 * reach, box[3:] + 2.0 * reach)
         owner = parts.owners(_with_clusters(tiling, columns).centres())
         own = _with_clusters(tiling, {name: column[owner == rank] for name, column in columns.items()})
-        others = _by_owner(tiling, columns, owner, owner != rank, self._shapes)
+        fields = fields_of_features(self.case)
+        others = _by_owner(tiling, columns, owner, owner != rank, self._shapes, fields)
         meshes = self._walls_in(tiling, box[:3] - reach, box[3:] + reach)
         return self._timed(rank, tiling, own, others, meshes, skins, parts.axes_of(rank))
 
@@ -243,8 +245,12 @@ def _by_owner(
     owner: NDArray[np.int64],
     chosen: NDArray[np.bool_],
     shapes: ShapeArrays | None,
+    further: Sequence[Field],
 ) -> list[OtherRank]:
-    """Return the chosen particles and their clusters, those of each owner together."""
+    """Return the chosen particles and their clusters, those of each owner together.
+
+    Particles have the fields of all cases, and `further` ones.
+    """
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(owner[rows], kind="stable")]
     ends = np.flatnonzero(np.diff(owner[rows])) + 1
@@ -256,7 +262,7 @@ def _by_owner(
             clusters = Clusters(shapes)
             if table.clusters:
                 clusters.replace(table.clusters["number"], table.clusters["image"], states_of(table.clusters))
-        found.append(OtherRank(Particles(table), clusters))
+        found.append(OtherRank(Particles(table, further), clusters))
     return found
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.engine.walls.wall_output import BODY_FIELDS, BODY_INDEX, FACET_FIELDS, FACET_NUMBER, NODE_FIELDS
+from pdem.features.registry import PARTICLE_FIELDS
 from pdem.foundation.fields import written_fields
 from pdem.output.snapshots.contact_snapshots import contact_fields
 from pdem.run.files.contact_counts import CONTACT_COUNT
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = "generated/columns"
 TABLES: dict[str, Iterable[Field]] = {
-    "particles": (*written_fields(), CONTACT_COUNT),
+    "particles": (*written_fields(PARTICLE_FIELDS.values()), CONTACT_COUNT),
     "clusters": CLUSTER_FIELDS,
     "contacts": contact_fields(energies=True, ages=True),
     "wall_points": NODE_FIELDS,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.benchmark.machine_speed import machine_speed
-from pdem.motion.integration import PACKED
+from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
     from pdem.benchmark.machine_speed import MachineSpeed

@@ -61,6 +61,7 @@ def export(output: str, kind: str, time: float | None, folder: str | None) -> in
 
 
 def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
+    from pdem.features.registry import PARTICLE_FIELDS
     from pdem.output.saving import saving
     from pdem.output.snapshots.exports import EXPORTS, Box
     from pdem.run.reading.results import Results
@@ -75,6 +76,7 @@ def _export(output: str, kind: str, time: float | None, folder: str | None) -> N
     paths = []
     for snapshot in snapshots:
         paths.append(target / f"particles-{snapshot.step:09d}{suffix}")
-        write(paths[-1], snapshot.time, snapshot.columns, Box(*snapshot.box, results.case.domain.periodic))
+        box = Box(*snapshot.box, results.case.domain.periodic)
+        write(paths[-1], snapshot.time, snapshot.columns, box, PARTICLE_FIELDS)
     for path in paths if len(paths) < 3 else (paths[0], paths[-1]):
         click.echo(f"wrote {path}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.contact.pairs.runs import ENDED
-from pdem.motion.integration import MATERIAL, PACKED, SIZE
+from pdem.foundation.packed_row import MATERIAL, PACKED, SIZE
 from pdem.numerics.kernels import inlined, kernel
 from pdem.numerics.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, normalise
 

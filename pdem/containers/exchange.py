@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from pdem.containers.group import Group, OneRank
-from pdem.foundation.fields import PACKED
+from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -223,16 +223,22 @@ class Exchange(Group, Protocol):
         """
         ...
 
-    def begin_update(self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None) -> None:
+    def begin_update(
+        self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None,
+        columns: Sequence[NDArray[np.float64]] = (),
+    ) -> None:  # fmt: skip
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile.
 
         Parameters
         ----------
         rows : (n, PACKED) array
-            Packed rows of the owned particles and behind them those of the ghosts, see `pdem.motion.integration`.
+            Packed rows of the owned particles and behind them those of the ghosts, see `pdem.foundation.packed_row`.
         states : (c, STATE) array, optional
             Of owned clusters and behind them of copies, see `pdem.containers.clusters`. They are refreshed in place of
             the rows of copies of members.
+        columns : sequence of (n, w) arrays, optional
+            What ghosts get besides rows, all of it or nothing: `Particles.columns_beside_rows`. Those of ghosts are
+            written, members of clusters included; they must be left alone meanwhile as well.
         """
         ...
 
@@ -247,7 +253,8 @@ class Exchange(Group, Protocol):
     def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
         """Return how kernels agree with other ranks and refresh these rows, until there are new ghosts.
 
-        None if that takes Python: for copies of clusters, or where MPI cannot be called by address. Not collective.
+        None if that takes Python: for copies of clusters, for columns that ghosts get besides rows, or where MPI cannot
+        be called by address. Not collective.
         """
         ...
 
@@ -314,7 +321,10 @@ class Alone(OneRank):
         """Return the ids, rising."""
         return np.unique(ids)
 
-    def begin_update(self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None) -> None:
+    def begin_update(
+        self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None,
+        columns: Sequence[NDArray[np.float64]] = (),
+    ) -> None:  # fmt: skip
         """There are none."""
 
     def finish_update(self) -> None:

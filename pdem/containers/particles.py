@@ -6,34 +6,54 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.fields import FIELDS
+from pdem.foundation.fields import Ghosted, with_further
+from pdem.foundation.packed_row import PACKED_FIELDS
 from pdem.numerics.arrays import room_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.fields import Field
+
 
 class Particles:
-    """A table of particles whose columns are the fields of `pdem.foundation.fields`.
+    """A table of particles whose columns are the fields of `pdem.foundation.fields`, and those of features.
 
     ``particles.position`` or ``particles["position"]`` is a view of the owned part of a column; `column` gives
     owned and ghost particles and the room behind them.
 
+    Parameters
+    ----------
+    columns : mapping of (n, ...) arrays, optional
+        Of particles that it has from the begin on, see `replace`.
+    further : iterable of Field
+        Fields besides those that all cases have.
+
     Attributes
     ----------
+    fields : mapping of str to Field
+        Its fields by name, in the order of exchange, checkpoint and output.
     count : int
         Particles this rank owns.
     ghosts : int
         Copies of particles of other ranks, in the rows after the owned ones.
     """
 
-    def __init__(self, columns: Mapping[str, NDArray[Any]] | None = None) -> None:
+    def __init__(
+        self, columns: Mapping[str, NDArray[Any]] | None = None, further: Iterable[Field] = ()
+    ) -> None:
+        self.fields = with_further(further)
+        self._beside_rows = tuple(
+            field
+            for field in self.fields.values()
+            if field.ghosted is Ghosted.EVERY_STEP and field.name not in PACKED_FIELDS
+        )
         self.count = 0
         self.ghosts = 0
         self._scratch, self._order = np.empty(0, np.uint8), np.empty(0, np.intp)
-        self._columns = {name: field.allocate(0) for name, field in FIELDS.items()}
+        self._columns = {name: field.allocate(0) for name, field in self.fields.items()}
         if columns is not None:
             self.replace(columns)
 
@@ -46,7 +66,7 @@ class Particles:
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         if name.startswith("_") or name not in self._columns:
-            raise AttributeError(f"particles have no field {name!r}; there are {', '.join(FIELDS)}")
+            raise AttributeError(f"particles have no field {name!r}; there are {', '.join(self._columns)}")
         return self[name]
 
     def __len__(self) -> int:
@@ -63,13 +83,24 @@ class Particles:
         """Return a whole column: owned rows, ghost rows, spare rows."""
         return self._columns[name]
 
+    def columns_beside_rows(self) -> tuple[NDArray[np.float64], ...]:
+        """Return the columns that ghosts get in every step besides packed rows: of owned particles and of ghosts.
+
+        For each field an array (n, numbers of a particle), a view; whole numbers are seen as the bits that they are.
+        """
+        rows = self.count + self.ghosts
+        return tuple(
+            self._columns[field.name][:rows].view(np.float64).reshape(rows, field.width)
+            for field in self._beside_rows
+        )
+
     def replace(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Own exactly these particles; fields that are not given become zero, ghosts are dropped."""
+        """Own exactly these particles; fields that are not given get their default, ghosts are dropped."""
         count = len(columns["id"])
         self.reserve(count)
         self.count, self.ghosts = count, 0
         for name, column in self._columns.items():
-            column[:count] = columns.get(name, 0)
+            column[:count] = columns.get(name, self.fields[name].default)
 
     def replace_rows(
         self, leaves: NDArray[np.bool_], arrived: Mapping[str, NDArray[Any]]
@@ -84,7 +115,7 @@ class Particles:
         leaves : (n,) array
             Which of the owned particles go.
         arrived : mapping of (a, ...) arrays
-            Columns of those who come; fields that are not given become zero.
+            Columns of those who come; fields that are not given get their default.
 
         Returns
         -------
@@ -104,7 +135,7 @@ class Particles:
         self.reserve(count)
         for name, column in self._columns.items():
             column[holes] = column[last]
-            column[rows] = arrived.get(name, 0)
+            column[rows] = arrived.get(name, self.fields[name].default)
         self.count = count
         return row_now, rows.astype(np.int32)
 
@@ -114,7 +145,7 @@ class Particles:
             self._order = np.empty(len(self._columns["id"]), np.intp)
         rows = self._order[: self.count]
         rows[:] = order
-        for name in FIELDS:
+        for name in self._columns:
             column = self[name]
             if self._scratch.nbytes < column.nbytes:
                 self._scratch = np.empty(self._columns[name].nbytes, np.uint8)
@@ -129,7 +160,7 @@ class Particles:
         if rows <= len(self._columns["id"]):
             return
         room = room_for(rows, len(self._columns["id"]))
-        for name, field in FIELDS.items():
+        for name, field in self.fields.items():
             grown = field.allocate(room)
             grown[:held] = self._columns[name][:held]
             self._columns[name] = grown

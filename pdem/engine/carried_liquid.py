@@ -19,7 +19,7 @@ from pdem.contact.law.elastic import ElasticState, elastic_energies
 from pdem.contact.pairs.carried_liquid import Formed, ask_pairs, count_new_pairs, form_pairs, pair_liquid
 from pdem.contact.walls.carried_liquid import ask_walls, count_new_walls, form_walls, wall_liquid
 from pdem.engine.feature import features_of
-from pdem.foundation.fields import PACKED
+from pdem.foundation.packed_row import PACKED
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:

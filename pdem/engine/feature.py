@@ -64,6 +64,8 @@ class Feature:
         Its groups of a checkpoint.
     energy_terms : tuple of EnergyTerm
         Terms of the energy balance that it may have, see `pdem.engine.energy_terms`.
+    fields : tuple of Field
+        What it remembers of each particle, in cases that have it: see `fields_in`.
     """
 
     name: ClassVar[str]
@@ -71,6 +73,18 @@ class Feature:
     needs_forces: ClassVar[bool] = True
     tables: ClassVar[tuple[StateTable, ...]] = ()
     energy_terms: ClassVar[tuple[EnergyTerm, ...]] = ()
+    fields: ClassVar[tuple[Field, ...]] = ()
+
+    @classmethod
+    def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
+        """Return the fields that particles of a case have for it: its `fields` if the case has its section.
+
+        Columns of particles, migration, ghosts, checkpoints and snapshots follow from these. A feature with a section
+        of another name, or with defaults that the case sets, has its own function here. Who changes a column writes
+        rows of owned particles; of a field that is ghosted in every step, ghosts have in each what their owners had at
+        its begin.
+        """
+        return cls.fields if getattr(case, cls.name, None) else ()
 
     @classmethod
     def of(cls, system: System) -> Self:

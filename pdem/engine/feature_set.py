@@ -11,6 +11,9 @@ from pdem.engine.named_events import NEVER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pdem.case.sections.schema import CaseData
+    from pdem.foundation.fields import Field
+
     AnyFeature = TypeVar("AnyFeature")
 
 
@@ -91,6 +94,11 @@ class Features:
     def next_step(self, *, forces: bool) -> int:
         """Return the step of the next event, of those that ask for forces or of the others."""
         return min((one.next_step for one in self._all if one.needs_forces is forces), default=NEVER)
+
+
+def fields_in(features: Iterable[Any], case: CaseData) -> tuple[Field, ...]:
+    """Return the fields that particles of a case have besides those of all cases, feature by feature."""
+    return tuple(field for one in features for field in one.fields_in(case))
 
 
 def row_keys(features: Iterable[Any]) -> dict[str, tuple[str, ...]]:

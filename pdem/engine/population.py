@@ -19,7 +19,6 @@ from pdem.engine.energy import energies_of_features, particle_energies
 from pdem.engine.energy_terms import Role
 from pdem.engine.feature import features_of
 from pdem.foundation.errors import InputError
-from pdem.foundation.fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +43,7 @@ def remove_particles(system: System, ids: NDArray[np.int64]) -> Records:
     removed = system.exchange.known_ids(ids)
     pairs, walls = system.records()
     is_removed = np.isin(own.id, removed)
-    columns = {name: own[name][is_removed] for name in FIELDS}
+    columns = {name: own[name][is_removed] for name in own.fields}
     _add_outflow(system, columns, removed, is_removed)
     for feature in features_of(system):
         feature.on_remove(system, columns)
@@ -55,7 +54,7 @@ def remove_particles(system: System, ids: NDArray[np.int64]) -> Records:
     if system.wall_contacts is not None:
         system.wall_contacts.end(walls.history, _rows(wall_contact_ends), system.ended_energies)
     keep_clusters(system, own.cluster[is_removed])
-    own.replace({name: own[name][~is_removed] for name in FIELDS})
+    own.replace({name: own[name][~is_removed] for name in own.fields})
     system.population_change += int(system.exchange.add(np.array([len(ids)]))[0])
     return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
 
@@ -122,15 +121,15 @@ def insert_particles(
     if system.exchange.rank == 0:
         given = with_members(system.case, {**columns, "id": ids})
         count = len(given["id"])
-        new = {name: given.get(name, field.allocate(count)) for name, field in FIELDS.items()}
+        own = system.particles
+        new = {name: given.get(name, field.allocate(count)) for name, field in own.fields.items()}
         for feature in features_of(system):
             feature.on_insert(system, new)
         for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
             system.ended_energies.add("outflow", -values)
         for name, values in energies_of_features(system, new):
             system.ended_energies.add(_term_after(system, name), -values)
-        own = system.particles
-        own.replace({name: np.concatenate((own[name], new[name])) for name in FIELDS})
+        own.replace({name: np.concatenate((own[name], new[name])) for name in own.fields})
     return ids, records
 
 

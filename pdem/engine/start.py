@@ -10,12 +10,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pdem.containers.particles import Particles
 from pdem.engine import step as time_step
 from pdem.engine.between_steps import act
 from pdem.engine.box.state import box_of
 from pdem.engine.carried_liquid import begin_liquid
 from pdem.engine.contact_forces import compute_contact_forces
-from pdem.engine.feature_set import Features
+from pdem.engine.feature_set import Features, fields_in
 from pdem.engine.own_forces import forces_of_run
 from pdem.engine.setup import constants_of, skins_of, walls_of
 from pdem.engine.stages.change import enter_stage
@@ -66,7 +67,7 @@ class NewSystem:
         features: Iterable[type[Feature]] = (),
         choose_levels: LevelChoice | None = None,
     ) -> None:
-        constants = constants_of(case)
+        constants, kinds = constants_of(case), tuple(features)
         stages = Stages(case.stages, constants.step)
         self.system = System(
             case,
@@ -79,7 +80,8 @@ class NewSystem:
             box_of(case, constants),
         )
         self.system.own_forces = forces_of_run(case)
-        self.system.set_features(Features(kind.of(self.system) for kind in features))
+        self.system.particles = Particles(further=fields_in(kinds, case))
+        self.system.set_features(Features(kind.of(self.system) for kind in kinds))
 
     def load(self, groups: StatePart) -> LoadedSystem:
         """Load the rows of a state that this rank holds, which are emptied on the way. Collective.

@@ -16,20 +16,21 @@ from pdem.engine.clusters.state import cluster_groups, load_clusters, shapes_dig
 from pdem.engine.feature import features_of
 from pdem.engine.stages.state import load_stages, stage_groups
 from pdem.engine.walls.driven_walls import driven_group, load_driven_state
-from pdem.foundation.fields import state_fields
+from pdem.foundation.fields import state_fields, with_further
 from pdem.numerics.sums import ExactSums
 from pdem.output.checkpoints.history_columns import columns_of, history_of
 from pdem.output.hdf5 import parallel_hdf5 as parts
 from pdem.output.hdf5.parallel_hdf5 import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.exchange import Exchange
     from pdem.engine.system import System
+    from pdem.foundation.fields import Field
 
     Groups = dict[str, dict[str, NDArray[Any]]]
 
@@ -52,7 +53,7 @@ def local_groups(system: System) -> Groups:
     return {
         "particles": {
             field.name: system.particles[field.name].copy()
-            for field in kept_fields(state_fields(), system.case)
+            for field in kept_fields(state_fields(system.particles.fields.values()), system.case)
         },
         **cluster_groups(system),
         "contacts": {"lower": pairs.lower, "higher": pairs.higher, **columns_of(of_pairs, pairs.history)},
@@ -268,8 +269,13 @@ def history_names(law: ContactLaw) -> tuple[list[str], list[str]]:
     return names, [*names, "normal_x", "normal_y", "normal_z", "wall_work"]
 
 
-def initial_groups(particles: Mapping[str, NDArray[Any]], exchange: Exchange) -> StatePart:
-    """Return the state at time 0: particles of this rank, clusters among them, without contacts. Collective."""
+def initial_groups(
+    particles: Mapping[str, NDArray[Any]], exchange: Exchange, further: Iterable[Field] = ()
+) -> StatePart:
+    """Return the state at time 0: particles of this rank, clusters among them, without contacts. Collective.
+
+    They have the fields of all cases, and `further` ones.
+    """
     clusters = ParticleTable(particles).clusters
     empty = np.empty(0, np.int64)
     ids = np.asarray(particles.get("id", empty))
@@ -278,7 +284,7 @@ def initial_groups(particles: Mapping[str, NDArray[Any]], exchange: Exchange) ->
         {
             "particles": {
                 field.name: np.asarray(particles.get(field.name, field.allocate(len(ids))), field.dtype)
-                for field in state_fields()
+                for field in state_fields(with_further(further).values())
             },
             **({"clusters": dict(clusters)} if clusters else {}),
             "contacts": {"lower": empty, "higher": empty},

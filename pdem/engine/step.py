@@ -118,7 +118,7 @@ def move_on(system: System, phases: Phases) -> int:
 def update_ghosts(system: System, phases: Phases) -> None:
     """Let the ghosts begin to travel."""
     rows = system.pair_contacts.rows_to_share(system.particles)
-    system.exchange.begin_update(rows, states_to_share(system))
+    system.exchange.begin_update(rows, states_to_share(system), system.particles.columns_beside_rows())
     phases.lap("exchange")
 
 

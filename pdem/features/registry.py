@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pdem.engine import state
 from pdem.engine.energy_terms import EnergyTerms
-from pdem.engine.feature_set import observing, row_keys
+from pdem.engine.feature_set import fields_in, observing, row_keys
 from pdem.features.collisions.feature import Collisions
 from pdem.features.deforming_box.feature import DeformingBox
 from pdem.features.departures.feature import Departures
@@ -19,9 +19,12 @@ from pdem.features.stages.feature import StageEnds
 from pdem.features.stress.feature import StressOfAll
 from pdem.features.wall_loads.feature import WallLoads
 from pdem.features.wear.feature import Wear
+from pdem.foundation.fields import with_further
 
 if TYPE_CHECKING:
+    from pdem.case.sections.schema import CaseData
     from pdem.engine.feature import Feature
+    from pdem.foundation.fields import Field
 
 FEATURES: tuple[type[Feature], ...] = (
     Departures,
@@ -46,3 +49,11 @@ OBSERVING = observing(FEATURES)
 
 TERMS = EnergyTerms(FEATURES)
 """All terms of the energy balance."""
+
+PARTICLE_FIELDS = with_further(field for one in FEATURES for field in one.fields)
+"""All fields that particles of any case have, by name."""
+
+
+def fields_of_features(case: CaseData) -> tuple[Field, ...]:
+    """Return the fields that particles of a case have for its features."""
+    return fields_in(FEATURES, case)

@@ -1,11 +1,13 @@
 """The one table of particle fields.
 
-Migration, ghosts at detection, checkpoints and snapshots are derived from it: a new field is one new row. Fields that
-contacts read in every step are those of `PACKED_FIELDS`; `pdem.motion.integration` lays out their packed row.
+Columns, migration, ghosts, checkpoints and snapshots are derived from it: a new field is one new row. Cases with a
+feature (`pdem.engine.feature`) have its fields as well. What contacts read of a particle in every step
+lies in one row of numbers, see `pdem.foundation.packed_row`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -14,17 +16,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import DTypeLike, NDArray
 
-
-PACKED_FIELDS = ("position", "velocity", "angular_velocity")
-"""Fields whose ghost copies are refreshed in every step, as parts of the packed row. No other field can be."""
+_WORD = 8
+"""Bytes of each number of a field that ghosts get in every step: such columns go from rank to rank as they are."""
 
 
 class Ghosted(Enum):
-    """When the ghost copies of a field are refreshed; in every step only those of `PACKED_FIELDS`."""
+    """When the ghost copies of a field are refreshed.
+
+    In every step with the packed row, or as a column if the field is none of its parts: the copies then have the value
+    that the particle has when the step begins. Ghosts have all of them from detection on.
+    """
 
     NEVER = "never"
     AT_DETECTION = "at detection"
@@ -53,6 +58,13 @@ class Field:
         Belongs to the state: moves with its particle between ranks and is in every checkpoint.
     written : bool
         Goes into snapshots.
+    default : float
+        Value of each component where nobody gives one: of new particles, and of a checkpoint without the field.
+
+    Raises
+    ------
+    ValueError
+        If ghosts shall get numbers in every step that do not have 8 bytes.
     """
 
     name: str
@@ -63,18 +75,28 @@ class Field:
     ghosted: Ghosted = Ghosted.NEVER
     state: bool = True
     written: bool = True
+    default: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a field that ghosts would need in every step and that the packed row does not have."""
-        if self.ghosted is Ghosted.EVERY_STEP and self.name not in PACKED_FIELDS:
+        """Require numbers of 8 bytes of a field that ghosts get in every step."""
+        kind = np.dtype(self.dtype)
+        if self.ghosted is Ghosted.EVERY_STEP and kind.itemsize != _WORD:
             raise ValueError(
-                f"{self.name}: ghosts get {', '.join(PACKED_FIELDS)} in every step and nothing else, since the packed "
-                "row has no room; refresh it at detection, or send it in a pass of its own, as carried liquid is"
+                f"{self.name}: ghosts get numbers of {_WORD} bytes in every step, and {kind} has {kind.itemsize}; make "
+                "it float64 or int64, or refresh it at detection"
             )
 
+    @property
+    def width(self) -> int:
+        """Numbers of one particle."""
+        return math.prod(self.shape)
+
     def allocate(self, count: int) -> NDArray:
-        """Return zeros for `count` particles, shape ``(count, *shape)``."""
-        return np.zeros((count, *self.shape), dtype=self.dtype)
+        """Return the default for `count` particles, shape ``(count, *shape)``."""
+        column = np.zeros((count, *self.shape), dtype=self.dtype)
+        if self.default:
+            column[:] = self.default
+        return column
 
 
 _ROWS = (
@@ -104,21 +126,30 @@ FIELDS: Mapping[str, Field] = MappingProxyType({row.name: row for row in _ROWS})
 """All particle fields by name, in the order of exchange, checkpoint and output."""
 
 
-PACKED = 12
-"""Numbers of a packed row, which has all fields that change every step, and goes from rank to rank as it is: see
-`pdem.motion.integration`."""
+def state_fields(fields: Iterable[Field] = tuple(FIELDS.values())) -> tuple[Field, ...]:
+    """Return the fields that migrate with their particle and are checkpointed, of all or of some."""
+    return tuple(field for field in fields if field.state)
 
 
-def state_fields() -> tuple[Field, ...]:
-    """Return the fields that migrate with their particle and are checkpointed."""
-    return tuple(field for field in FIELDS.values() if field.state)
+def written_fields(fields: Iterable[Field] = tuple(FIELDS.values())) -> tuple[Field, ...]:
+    """Return the fields that go into snapshots, of all or of some."""
+    return tuple(field for field in fields if field.written)
 
 
-def written_fields() -> tuple[Field, ...]:
-    """Return the fields that go into snapshots."""
-    return tuple(field for field in FIELDS.values() if field.written)
+def with_further(further: Iterable[Field]) -> Mapping[str, Field]:
+    """Return all particle fields and further ones, by name.
 
-
-def ghosted_fields(when: Ghosted) -> tuple[Field, ...]:
-    """Return the fields whose ghost copies are refreshed `when`."""
-    return tuple(field for field in FIELDS.values() if field.ghosted is when)
+    Raises
+    ------
+    ValueError
+        If two of them have the same name.
+    """
+    fields = dict(FIELDS)
+    for field in further:
+        if field.name in fields:
+            raise ValueError(
+                f"two fields of particles have the name {field.name!r}; names are distinct: give the field of the "
+                "feature another one"
+            )
+        fields[field.name] = field
+    return MappingProxyType(fields)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.fields import PACKED
-from pdem.motion.integration import INVERSE_MASS, MATERIAL, PLACE, SIZE, SPEED, SPIN
+from pdem.foundation.packed_row import INVERSE_MASS, MATERIAL, PACKED, PLACE, SIZE, SPEED, SPIN
 from pdem.numerics.kernels import prange, threaded_kernel
 from pdem.numerics.simd.places import ROW
 

@@ -4,7 +4,8 @@ Half a kick and the drift begin a step, contact forces follow at the new positio
 are added up (`pdem.contact.pairs.force_sums`). In between velocities are those of the middle of the step, as
 `pdem.contact.law.viscoelastic` takes them.
 
-While steps are taken, particles live in *packed* rows: all that contacts need of one is at one address. Columns are
+While steps are taken, particles live in *packed* rows (`pdem.foundation.packed_row`): all that contacts need of one is
+at one address. Columns are
 written where somebody looks at them. Where nobody looks between two steps, the end of one and the begin of the next
 are done at once, with the same functions: they are compiled without contraction, so that they give the same bits in
 whichever kernel they end up.
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.fields import PACKED as PACKED
+from pdem.foundation.packed_row import INVERSE_MASS, MATERIAL, PACKED, PLACE, SIZE, SPEED, SPIN
 from pdem.motion.displacement import box_work_of, drifted, went_too_far
 from pdem.numerics.box_images import images_in
 from pdem.numerics.geometry_kernels import (
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 FINE, STALE, LOST = range(3)
 """What `drift` returns: lists still hold; a particle has used up its skin; from `LOST` on,
 `LOST` + the row of a particle that moved more than its radius in one step or is not at a finite place."""
-
-PLACE, SIZE, SPEED, INVERSE_MASS, SPIN, MATERIAL = 0, 3, 4, 7, 8, 11
-"""Where parts of a packed row begin, which has `PACKED` numbers: position (3) [m], radius [m], velocity (3) [m/s], one
-over the mass [1/kg], angular velocity (3) [rad/s], material."""
 
 STILL = 1e-120
 """A speed below this is none [m/s, rad/s]. What comes to rest by friction alone is slower by the same factor after each

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.foundation.packed_row import NUMBERS, PACKED
 from pdem.motion.displacement import FREQUENCY, LOWER, box_work_in_frame, drifted, went_too_far
-from pdem.motion.integration import FINE, LOST, PACKED, STALE, Motion, Travel, half_kick
+from pdem.motion.integration import FINE, LOST, STALE, Motion, Travel, half_kick
 from pdem.numerics.box_images import frame3, images_in, squared_from_reference, wrapped
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
 BLOCK = 32
 """Particles that are moved at a time."""
 
+_PLACES = [np.uint64(BLOCK * column) for column in range(1 + PACKED + 16)]
+LONGEST = _PLACES[0]
+X, Y, Z, RADIUS, VX, VY, VZ, INVERSE_MASS, WX, WY, WZ, _ = (_PLACES[1 + number] for number in NUMBERS)
 (
-    LONGEST, X, Y, Z, RADIUS, VX, VY, VZ, INVERSE_MASS, WX, WY, WZ, _, FX, FY, FZ, TX, TY, TZ, X0, Y0, Z0, SKIN,
-    INVERSE_INERTIA, PERIODS_X, PERIODS_Y, PERIODS_Z, FAR, BOX_WORK,
-) = (np.uint64(BLOCK * column) for column in range(PACKED + 17))  # fmt: skip
+    FX, FY, FZ, TX, TY, TZ, X0, Y0, Z0, SKIN, INVERSE_INERTIA, PERIODS_X, PERIODS_Y, PERIODS_Z, FAR, BOX_WORK,
+) = _PLACES[1 + PACKED :]  # fmt: skip
 """Where columns begin:
 
 ===============================  =====================================================================================
@@ -49,7 +52,7 @@ BLOCK = 32
 STRIDE = np.uint64(BLOCK)
 """From one column to the next."""
 
-COLUMNS = BLOCK * (PACKED + 17)
+COLUMNS = BLOCK * len(_PLACES)
 """Numbers of all columns."""
 
 _gather_group = listed_rows_to_columns(PACKED, BLOCK, PACKED)

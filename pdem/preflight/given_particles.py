@@ -21,7 +21,7 @@ from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
 from pdem.containers.clusters import ParticleTable
 from pdem.foundation.errors import CaseError, InputError, PdemWarning, name_hint
-from pdem.foundation.fields import FIELDS
+from pdem.foundation.fields import with_further
 from pdem.particles.clearance import coincident_pair
 from pdem.particles.regions import wrap_positions
 from pdem.preflight.estimates.impacts import expected_impact
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.fields import Field
     from pdem.preflight.findings import Finding
 
     Columns = dict[str, NDArray[Any]]
@@ -52,7 +53,9 @@ class PartOfParticles(CheckedParticles):
     """Columns of checked particles of which each rank has a part."""
 
 
-def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[Mesh]) -> Columns:
+def given_particles(
+    case: Case, particles: Mapping[str, Any], meshes: Sequence[Mesh], further: Iterable[Field] = ()
+) -> Columns:
     """Return columns of particles from a script, after the same checks as for particles of a case.
 
     Parameters
@@ -65,6 +68,8 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
         wanted ``velocity``, ``angular_velocity`` (n, 3) [m/s, rad/s] and other fields of particles, zero unless given.
     meshes : sequence of Mesh
         Of the walls, in the order of the case.
+    further : iterable of Field
+        Fields that particles have for features of the case; they may be given as well.
 
     Raises
     ------
@@ -79,7 +84,7 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
     RuntimeWarning
         For all that would be a warning.
     """
-    columns = _columns(particles)
+    columns = _columns(particles, with_further(further))
     _require_ids(columns["id"])
     if isinstance(particles, CheckedParticles):
         return ParticleTable(columns, particles.clusters)
@@ -169,14 +174,14 @@ def _raise_errors(case: Case, findings: Iterable[Finding]) -> None:
             warnings.warn(f"{one.subject}: {one.message}", PdemWarning, stacklevel=3)
 
 
-def _columns(particles: Any) -> Columns:
+def _columns(particles: Any, fields: Mapping[str, Field]) -> Columns:
     """Return the columns as arrays of the right type and shape."""
     if not isinstance(particles, Mapping):
         raise InputError(
             f"particles must be columns by name, as initial_particles returns them, not {type(particles).__name__}"
         )
     for name in particles:
-        if name not in FIELDS:
+        if name not in fields:
             raise InputError(
                 f"particles[{name!r}] is no field of particles; {name_hint(str(name), list(INITIAL_COLUMNS))}"
             )
@@ -185,9 +190,9 @@ def _columns(particles: Any) -> Columns:
             raise InputError(f"particles[{name!r}] is missing; needed are {', '.join(INITIAL_COLUMNS[:4])}")
     count = np.shape(particles["radius"])[:1]
     columns = {}
-    for name in [name for name in FIELDS if name in INITIAL_COLUMNS or name in particles]:
-        shape = (*count, *FIELDS[name].shape)
-        columns[name] = _column(name, particles.get(name, np.zeros(shape)), shape)
+    for name in [name for name in fields if name in INITIAL_COLUMNS or name in particles]:
+        shape = (*count, *fields[name].shape)
+        columns[name] = _column(fields[name], particles.get(name, np.zeros(shape)), shape)
     wrong = np.flatnonzero(columns["radius"] <= 0.0)
     if len(wrong):
         raise InputError(
@@ -196,8 +201,8 @@ def _columns(particles: Any) -> Columns:
     return columns
 
 
-def _column(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    field = FIELDS[name]
+def _column(field: Field, given: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    name = field.name
     whole = np.issubdtype(field.dtype, np.integer)
     values = np.asarray(given)
     if values.dtype.kind not in ("iu" if whole else "fiu") or values.shape != shape:

@@ -15,9 +15,9 @@ from pdem.contact.walls.stages import wall_columns_of
 from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.energy import terms_of
 from pdem.features.insertions.preflight import inserted_number
-from pdem.features.registry import FEATURES, TERMS
+from pdem.features.registry import FEATURES, TERMS, fields_of_features
 from pdem.features.wall_loads.columns import mean_load_columns
-from pdem.foundation.fields import state_fields
+from pdem.foundation.fields import state_fields, with_further
 from pdem.foundation.files import write_file
 from pdem.numerics.cache import cache_directory, stored
 from pdem.output.snapshots.contact_snapshots import contact_fields
@@ -207,7 +207,8 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
 
 def _checkpoint_bytes(case: Case, law: ContactLaw, walls: bool) -> float:
     """Return the bytes of a checkpoint per particle: its state, and histories of contacts."""
-    state = sum(field.allocate(1).nbytes for field in kept_fields(state_fields(), case))
+    fields = state_fields(with_further(fields_of_features(case)).values())
+    state = sum(field.allocate(1).nbytes for field in kept_fields(fields, case))
     pairs = CONTACTS_PER_PARTICLE * (16 + 8 * law.columns)
     return state + pairs + (0.2 * (25 + 8 * wall_columns_of(law)) if walls else 0.0)
 

@@ -14,6 +14,7 @@ from pdem.features.observers.feature import Observers, observed
 from pdem.features.observers.observed import Observed
 from pdem.features.observers.observer import column_of, named, observer_of
 from pdem.foundation.errors import InputError, ObserverError
+from pdem.foundation.fields import FIELDS
 from pdem.run.guarded_exchange import END, GuardedExchange, RanksPart
 
 if TYPE_CHECKING:
@@ -153,7 +154,9 @@ class _Kept:
 
     def copy_columns(self) -> None:
         """Keep the columns of the present particles."""
-        self._columns = {name: self._system.particles[name].copy() for name in WRITABLE}
+        own = self._system.particles
+        of_features = (one.name for one in own.fields.values() if one.state and one.name not in FIELDS)
+        self._columns = {name: own[name].copy() for name in (*WRITABLE, *of_features)}
 
     def before_change(self) -> None:
         """Keep all of the state, before particles come, go or are listed anew."""

@@ -26,11 +26,10 @@ from pdem.engine.state import initial_groups, spread_state
 from pdem.engine.walls.driven_walls import driven_reports
 from pdem.engine.walls.wall_output import loads_of_walls
 from pdem.features.insertions.feature import Insertions
-from pdem.features.registry import FEATURES, ROW_KEYS
+from pdem.features.registry import FEATURES, ROW_KEYS, fields_of_features
 from pdem.features.sensors.feature import Sensors
 from pdem.foundation.arguments import instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError, PdemWarning
-from pdem.foundation.fields import FIELDS
 from pdem.numerics.thread_pool import set_threads
 from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
@@ -186,13 +185,14 @@ class Simulation(Scripting):
             return spread_state(exchange, state, ROW_KEYS)
         if exchange.rank and not isinstance(particles, PartOfParticles):
             particles = None
+        fields = fields_of_features(self.case)
         if not int(exchange.largest(np.array([particles is not None], np.int64))[0]):
-            return initial_groups(initial_particles(self.case, self.meshes, over=exchange), exchange)
+            return initial_groups(initial_particles(self.case, self.meshes, over=exchange), exchange, fields)
         columns = on_each_rank(
             exchange,
-            lambda: {} if particles is None else given_particles(self.case, particles, self.meshes),
+            lambda: {} if particles is None else given_particles(self.case, particles, self.meshes, fields),
         )
-        return initial_groups(columns, exchange)
+        return initial_groups(columns, exchange, fields)
 
     @property
     def time(self) -> float:
@@ -288,7 +288,7 @@ class Simulation(Scripting):
     def gather(self) -> dict[str, NDArray[Any]] | None:
         """Return all particles by name of the field, sorted by id, on rank 0; None elsewhere. Collective."""
         own = self.particles
-        joined = self.system.exchange.collect({name: own[name].copy() for name in FIELDS})
+        joined = self.system.exchange.collect({name: own[name].copy() for name in own.fields})
         if joined is None:
             return None
         order = np.argsort(joined["id"], kind="stable")

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.engine.views.acting_contacts import acting_on_walls, refresh_packed_rows
 from pdem.engine.warn_once import warn_once
-from pdem.motion.integration import PLACE
+from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ import pytest
 from pdem.contact.pairs.acting import PairGeometry, PairSources, gather_forces, write_pairs
 from pdem.contact.pairs.layout import FORCE_ROW
 from pdem.containers.box_shape import BoxShape
-from pdem.motion.integration import PACKED, PLACE
+from pdem.foundation.packed_row import PACKED, PLACE
 from pdem.numerics import box_images as rows
 
 UPRIGHT = BoxShape.upright(np.zeros(3), np.array([1.0, 1.0, 0.0]))

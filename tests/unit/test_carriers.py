@@ -13,8 +13,9 @@ from pdem.contact.pairs.arguments import kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.engine.phases import Phases
 from pdem.engine.step import migrate_and_rebuild_lists
+from pdem.foundation.packed_row import PACKED, SPEED
 from pdem.motion.fixed_particles import HeldRows
-from pdem.motion.integration import PACKED, SPEED, STILL
+from pdem.motion.integration import STILL
 from pdem.numerics.sums import ExactSums
 
 pytestmark = pytest.mark.compiles

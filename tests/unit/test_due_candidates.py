@@ -12,7 +12,7 @@ from helpers.falling_heap import FLOOR, TURNING, falling, heap, require_same
 from pdem.contact.pairs.due_candidates import OWNED, STEP, largest_coordinate, longest_step, take_longest
 from pdem.contact.pairs.layout import WORK
 from pdem.engine import contact_forces
-from pdem.motion.integration import PACKED, SIZE
+from pdem.foundation.packed_row import PACKED, SIZE
 from pdem.motion.moving_blocks import BLOCK, LONGEST
 from pdem.numerics.kernels import _OPTIONS
 from pdem.numerics.simd.due_lanes import DUE_LANES, _plain_append, append_due

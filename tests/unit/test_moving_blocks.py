@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pdem.foundation.packed_row import PACKED
 from pdem.motion import moving_blocks as blocks
-from pdem.motion.integration import FINE, LOST, PACKED, STALE, FixedColumns, Motion, Travel, move
+from pdem.motion.integration import FINE, LOST, STALE, FixedColumns, Motion, Travel, move
 from pdem.motion.moving_box import MovingBox, Rates
 from pdem.numerics.kernels import kernel
 

@@ -20,7 +20,8 @@ from pdem.contact.pairs.history_storage import HistoryStorage
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
-from pdem.motion.integration import FINE, PACKED, SIZE, Motion, StepColumns, drift
+from pdem.foundation.packed_row import PACKED, SIZE
+from pdem.motion.integration import FINE, Motion, StepColumns, drift
 from pdem.numerics.kernels import plain
 from pdem.numerics.simd.due_lanes import ALWAYS, DUE_LANES
 from pdem.numerics.sums import ExactSums

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.pairs.stages import shortest_way
-from pdem.motion.integration import PACKED, PLACE
+from pdem.foundation.packed_row import PACKED, PLACE
 from pdem.numerics.box_images import images_in
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import prange, uncounted_kernel

@@ -273,7 +273,7 @@ class ParticleArrays(NamedTuple):
     Attributes
     ----------
     packed : array
-        Flat, see `pdem.motion.integration.PACKED`.
+        Flat, see `pdem.foundation.packed_row`.
     image, box_work : (n, 3) int32 and (n,) arrays
         See `pdem.motion.integration.Travel`.
     position, velocity, angular_velocity, force, torque : (n, 3) arrays

@@ -19,10 +19,10 @@ from pdem.contact.pairs.readings import PairReadings
 from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
-from pdem.foundation.fields import Ghosted, ghosted_fields
+from pdem.foundation.packed_row import PACKED, PACKED_FIELDS
 from pdem.motion.clusters.carriers import Loads
 from pdem.motion.fixed_particles import HeldRows
-from pdem.motion.integration import FINE, PACKED, pack, unpack
+from pdem.motion.integration import FINE, pack, unpack
 from pdem.numerics.arrays import line_zeros, room_for, with_spare
 from pdem.numerics.kernels import plain
 from pdem.numerics.simd.marked_first import MOST
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from pdem.detection.neighbours import NearPairs
     from pdem.numerics.kernel_calls import Call
     from pdem.numerics.sums import ExactSums
-
-_MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
 
 
 class PairContacts(PairReadings):
@@ -244,7 +242,7 @@ class PairContacts(PairReadings):
         """Have particles packed, unless they are."""
         if not packed:
             number = particles.count + particles.ghosts
-            rows, columns = self.packed(number), map(particles.column, (*_MOVING, "radius", "material"))
+            rows, columns = self.packed(number), map(particles.column, (*PACKED_FIELDS, "radius", "material"))
             pack(number, *columns, density, rows)
             self.held.pack(particles, rows, copies=True)
             self.due_values.look_at_all(self.candidates, number, rows)
@@ -329,7 +327,7 @@ class PairContacts(PairReadings):
                 self.kernel_candidates(particles), Rows(self._start, self._entry, self._touching, self._key),
                 Schedule(True, *scheduled), Schedule(False, *scheduled),
                 ParticleArrays(
-                    self._packed, *map(column, ("image", "box_work", *_MOVING, "force", "torque"))
+                    self._packed, *map(column, ("image", "box_work", *PACKED_FIELDS, "force", "torque"))
                 ),
             ))  # fmt: skip
         return self._views
@@ -367,7 +365,7 @@ class PairContacts(PairReadings):
 
     def show(self, particles: Particles) -> None:
         """Write the columns of owned particles as they have moved on."""
-        unpack(particles.count, self._packed, *(particles.column(name) for name in _MOVING))
+        unpack(particles.count, self._packed, *(particles.column(name) for name in PACKED_FIELDS))
 
     @property
     def memory(self) -> int:

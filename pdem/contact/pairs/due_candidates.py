@@ -18,7 +18,7 @@ import numpy as np
 from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.contact.pairs.layout import BLOCK, RADIUS_I, RADIUS_J, WAIT, WORK, X_I, X_J
 from pdem.contact.pairs.stages import distance_vector, limits_of
-from pdem.motion.integration import PACKED, PLACE, SPEED
+from pdem.foundation.packed_row import PACKED, PLACE, SIZE, SPEED
 from pdem.motion.moving_blocks import LONGEST
 from pdem.numerics.arrays import with_spare
 from pdem.numerics.box_images import images_in
@@ -56,7 +56,7 @@ MARGIN = 1e-12
 
 _TOUCHES, _TOO_DEEP = -1.0, -2.0
 
-_gather_position = listed_rows_to_columns(4, BLOCK, PACKED)
+_gather_position = listed_rows_to_columns(SIZE + 1, BLOCK, PACKED)  # position and radius
 
 
 class DueValues:

@@ -18,7 +18,8 @@ from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import NearPairs
-from pdem.motion.integration import PLACE, SPEED, SPIN, FixedColumns, Motion
+from pdem.foundation.packed_row import PLACE, SPEED, SPIN
+from pdem.motion.integration import FixedColumns, Motion
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ import numpy as np
 
 from pdem.contact.law.contact_law import BLOCK as BLOCK
 from pdem.contact.law.contact_law import MOST_COEFFICIENTS
-from pdem.motion.integration import PACKED
+from pdem.foundation.packed_row import NUMBERS, PACKED
 from pdem.motion.moving_blocks import COLUMNS
 from pdem.numerics.kernels import inlined
 from pdem.numerics.simd.places import ROW, offset
@@ -60,10 +60,13 @@ def columns(first: int, count: int) -> list[np.uint64]:
     return [np.uint64(BLOCK * (1 + column)) for column in range(first, first + count)]
 
 
-(
-    X_I, Y_I, Z_I, RADIUS_I, VX_I, VY_I, VZ_I, INVERSE_MASS_I, WX_I, WY_I, WZ_I, MATERIAL_I,
-    X_J, Y_J, Z_J, RADIUS_J, VX_J, VY_J, VZ_J, INVERSE_MASS_J, WX_J, WY_J, WZ_J, MATERIAL_J,
-) = columns(0, 2 * PACKED)  # fmt: skip
+_ROWS = columns(0, 2 * PACKED)
+X_I, Y_I, Z_I, RADIUS_I, VX_I, VY_I, VZ_I, INVERSE_MASS_I, WX_I, WY_I, WZ_I, MATERIAL_I = (
+    _ROWS[number] for number in NUMBERS
+)
+X_J, Y_J, Z_J, RADIUS_J, VX_J, VY_J, VZ_J, INVERSE_MASS_J, WX_J, WY_J, WZ_J, MATERIAL_J = (
+    _ROWS[PACKED + number] for number in NUMBERS
+)
 
 NORMAL_X, NORMAL_Y, NORMAL_Z = X_I, Y_I, Z_I
 MIDDLE_X, MIDDLE_Y, MIDDLE_Z = X_J, Y_J, Z_J
@@ -72,8 +75,9 @@ OVERLAP_END, OVERLAP_MIDDLE, STATE = VX_J, VY_J, VZ_J
 WAIT = VX_I
 (
     CONTACT_X, CONTACT_Y, CONTACT_Z, SLIP_X, SLIP_Y, SLIP_Z, ROLLING_X, ROLLING_Y, ROLLING_Z, OVERLAP_BEGIN, SPIN,
-    RADIUS, MASS, _, INVERSE_MASS, INERTIA, PAIR, FORCE_LIMIT, STIFFNESS,
+    RADIUS, MASS, _KEPT, INVERSE_MASS, INERTIA, PAIR, FORCE_LIMIT, STIFFNESS,
 ) = columns(3, 19)  # fmt: skip
+assert [*columns(0, 3), _KEPT] == [NORMAL_X, NORMAL_Y, NORMAL_Z, OVERLAP_END]  # these are still needed
 TANGENTIAL_X, TANGENTIAL_Y, TANGENTIAL_Z = CONTACT_X, CONTACT_Y, CONTACT_Z
 FORCE_X, FORCE_Y, FORCE_Z = SLIP_X, SLIP_Y, SLIP_Z
 

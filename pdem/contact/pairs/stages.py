@@ -54,7 +54,7 @@ from pdem.contact.pairs.layout import (
     X_J,
     force_row_of,
 )
-from pdem.motion.integration import PACKED
+from pdem.foundation.packed_row import PACKED
 from pdem.motion.inverse_masses import inverse_mass_along
 from pdem.numerics.box_images import frame3, images_in, nearest_in_frame, nearest_motion, nearest_way, power
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image

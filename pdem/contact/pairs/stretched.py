@@ -9,7 +9,7 @@ from pdem.contact.law.elastic import gap_of
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK, row_of
 from pdem.contact.pairs.stages import shortest_way
-from pdem.motion.integration import MATERIAL, PLACE, SIZE
+from pdem.foundation.packed_row import MATERIAL, PLACE, SIZE
 from pdem.numerics.box_images import images_in
 from pdem.numerics.kernel_factory import inlined_exactly
 from pdem.numerics.vectors import exact_dot3, square_root

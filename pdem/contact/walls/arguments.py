@@ -26,7 +26,7 @@ class NearFacets(NamedTuple):
     path : (WALL_PATHS,) array
         How far particles and walls have moved.
     packed : array
-        Rows of particles, see `pdem.motion.integration.PACKED`.
+        Rows of particles, see `pdem.foundation.packed_row`.
     """
 
     near: NDArray[np.int32]

@@ -30,7 +30,7 @@ from pdem.contact.walls.due_facets import TILE, list_active, list_due_facets, no
 from pdem.contact.walls.history_matching import match_features, match_patches
 from pdem.contact.walls.stages import fill_wall_lanes, list_contact, move_point
 from pdem.contact.walls.stretched import stretched_of
-from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE
+from pdem.foundation.packed_row import MATERIAL, PACKED, PLACE, SIZE
 from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
 from pdem.numerics.kernels import inlined, kernel, prange
 from pdem.numerics.simd.places import ROW, offset

@@ -44,7 +44,7 @@ from pdem.contact.pairs.layout import (
     columns,
     row_of,
 )
-from pdem.motion.integration import PACKED, PLACE
+from pdem.foundation.packed_row import PACKED, PLACE
 from pdem.motion.inverse_masses import inverse_mass_along
 from pdem.numerics.box_images import frame3, images_in, power
 from pdem.numerics.geometry_kernels import SPHERE_INERTIA, inlined_geometry

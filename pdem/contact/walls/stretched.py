@@ -14,7 +14,7 @@ from pdem.contact.geometry.sphere_facet import nearest_feature
 from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
 from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.elastic import gap_of
-from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE
+from pdem.foundation.packed_row import MATERIAL, PACKED, PLACE, SIZE
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernel_factory import inlined_exactly
 from pdem.numerics.simd.places import ROW

@@ -13,7 +13,7 @@ import numpy as np
 from pdem.contact.geometry.surface_arrays import NORMAL, POINT
 from pdem.contact.walls.kinematics import surface_velocity
 from pdem.contact.walls.stages import row3
-from pdem.motion.integration import INVERSE_MASS, MATERIAL, PACKED, SPEED
+from pdem.foundation.packed_row import INVERSE_MASS, MATERIAL, PACKED, SPEED
 from pdem.motion.inverse_masses import inverse_mass_along
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import kernel

@@ -18,7 +18,7 @@ from pdem.contact.pairs.kept_forces import kept_forces, present_forces
 from pdem.containers.clusters import CENTRE
 from pdem.engine.clusters.steps import contact_parameters, states_to_share
 from pdem.engine.walls.wall_output import measured_walls
-from pdem.motion.integration import PLACE
+from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

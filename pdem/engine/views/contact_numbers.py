@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.engine.views.bodies import count_of_bodies, singles_of
-from pdem.foundation.fields import PACKED
+from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

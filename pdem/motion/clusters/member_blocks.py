@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation.packed_row import PACKED, PLACE, SPEED
+from pdem.foundation.packed_row import SPIN as ROW_SPIN
 from pdem.motion.clusters.cluster_blocks import (
     BLOCK,
     CX,
@@ -29,19 +31,7 @@ from pdem.motion.clusters.cluster_blocks import (
     read_then,
 )
 from pdem.motion.displacement import drifted, went_too_far
-from pdem.motion.integration import (
-    FINE,
-    LOST,
-    PACKED,
-    PLACE,
-    SPEED,
-    STALE,
-    FixedColumns,
-    Motion,
-    StepColumns,
-    prefetch_row,
-)
-from pdem.motion.integration import SPIN as ROW_SPIN
+from pdem.motion.integration import FINE, LOST, STALE, FixedColumns, Motion, StepColumns, prefetch_row
 from pdem.motion.inverse_masses import TENSOR, tensor_of
 from pdem.motion.rigid_rotation import to_space_by
 from pdem.numerics.box_images import images_in

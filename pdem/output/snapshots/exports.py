@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.fields import Field
+
     Columns = Mapping[str, NDArray[Any]]
 
 _XYZ_NAMES = {"position": "pos", "radius": "radius", "id": "id", "velocity": "velo", "force": "force"}
@@ -29,7 +31,8 @@ def _flat(columns: Columns) -> dict[str, NDArray[Any]]:
         if column.ndim == 1:
             flat[name] = column
         else:
-            flat.update({f"{name}_{axis}": column[:, number] for number, axis in enumerate(_AXES)})
+            axes = _AXES if column.shape[1] == len(_AXES) else range(column.shape[1])
+            flat.update({f"{name}_{axis}": column[:, number] for number, axis in enumerate(axes)})
     return flat
 
 
@@ -56,18 +59,22 @@ class Box(NamedTuple):
         return f'Lattice="{sides}" Origin="{corner}" pbc="{flags}" '
 
 
-def write_csv(path: Path, time: float, columns: Columns, box: Box) -> None:
-    """Write a snapshot as a table: one line per particle, names with units in the first."""
+def write_csv(
+    path: Path, time: float, columns: Columns, box: Box, fields: Mapping[str, Field] = FIELDS
+) -> None:
+    """Write a snapshot as a table: one line per particle, names with units in the first, those of `fields`."""
     head = [
         f"{name} [{unit}]"
         for field, column in columns.items()
-        for unit in [FIELDS[field].unit if field in FIELDS else "1"]
+        for unit in [fields[field].unit if field in fields else "1"]
         for name in _flat({field: column})
     ]
     save_file(path, "\n".join([",".join(head), *_rows(columns), ""]))
 
 
-def write_extended_xyz(path: Path, time: float, columns: Columns, box: Box) -> None:
+def write_extended_xyz(
+    path: Path, time: float, columns: Columns, box: Box, fields: Mapping[str, Field] = FIELDS
+) -> None:
     """Write a snapshot as extended XYZ, which OVITO opens: spheres of the right size, all fields, the periodic box."""
     kinds = {"f": "R", "i": "I"}
     properties = ":".join(
@@ -79,7 +86,9 @@ def write_extended_xyz(path: Path, time: float, columns: Columns, box: Box) -> N
     save_file(path, "\n".join([str(len(lines)), head, *lines, ""]))
 
 
-def write_vtu(path: Path, time: float, columns: Columns, box: Box) -> None:
+def write_vtu(
+    path: Path, time: float, columns: Columns, box: Box, fields: Mapping[str, Field] = FIELDS
+) -> None:
     """Write a snapshot as VTU, points with all fields, for ParaView and others."""
     import meshio  # late, because it takes long to import
 
@@ -90,7 +99,7 @@ def write_vtu(path: Path, time: float, columns: Columns, box: Box) -> None:
         meshio.Mesh(columns["position"], cells, point_data=data).write(new, file_format="vtu")
 
 
-EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns, Box], None]]] = {
+EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns, Box, Mapping[str, Field]], None]]] = {
     "extxyz": (".xyz", write_extended_xyz),
     "csv": (".csv", write_csv),
     "vtu": (".vtu", write_vtu),

@@ -9,7 +9,8 @@ import numpy as np
 from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.clusters.energy import cluster_columns_of
 from pdem.features.deforming_box.report import BOX_FIELDS, box_tables
-from pdem.foundation.fields import FIELDS, Field, written_fields
+from pdem.features.registry import fields_of_features
+from pdem.foundation.fields import FIELDS, Field, with_further, written_fields
 from pdem.output.snapshots.formats import FORMATS, WRITTEN_FORMAT
 from pdem.run.files.contact_counts import CONTACT_COUNT, contact_counts, counts_of_clusters
 
@@ -41,7 +42,8 @@ CLUSTER_FIELDS = (
 
 def snapshot_fields(case: CaseData) -> list[Field]:
     """Return the fields of particles that snapshots of a case have."""
-    return [*kept_fields(written_fields(), case), CONTACT_COUNT]
+    fields = written_fields(with_further(fields_of_features(case)).values())
+    return [*kept_fields(fields, case), CONTACT_COUNT]
 
 
 class ParticleOutput:

@@ -11,9 +11,9 @@ import numpy as np
 from pdem.case.model import Case
 from pdem.case.rules.region_rules import region_of
 from pdem.features.collisions.counted import edges_of, read_collisions
+from pdem.features.registry import PARTICLE_FIELDS
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint
-from pdem.foundation.fields import FIELDS
 from pdem.foundation.named import Named
 from pdem.output.contact_table import ContactTable
 from pdem.output.frames import data_frame
@@ -186,7 +186,7 @@ class Snapshot:
         InputError
             If pandas is not installed.
         """
-        return data_frame(self.columns, {name: field.unit for name, field in FIELDS.items()})
+        return data_frame(self.columns, {name: field.unit for name, field in PARTICLE_FIELDS.items()})
 
     @property
     def case(self) -> Case:
@@ -208,7 +208,7 @@ class Snapshot:
         for name, column in self.columns.items() if len(self) else ():
             values = np.linalg.norm(column, axis=1) if column.ndim > 1 else column
             label = f"|{name}|" if column.ndim > 1 else name
-            unit = FIELDS[name].unit if name in FIELDS else ""
+            unit = PARTICLE_FIELDS[name].unit if name in PARTICLE_FIELDS else ""
             numbers = (f"{number:.6g}" for number in (values.min(), values.mean(), values.max()))
             rows.append((label, *numbers, unit))
         image = picture_of(self._results.folder, self.time)
