@@ -46,7 +46,9 @@ DOOR = "pdem.engine.ranks"
 OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.numerics", "pdem.containers")
 REGISTRIES = ("pdem.features.registry", "pdem.features.rules", "pdem.features.preflight")
 # What the case file and its checks have of a feature: on the floor of the rooms that name these modules.
-FLOORS = {"section": "case", "rules": "case", "columns": "case", "preflight": "preflight"}
+FLOORS = dict.fromkeys(("kernels", "parameters", "section", "rules", "columns"), "case") | {
+    "preflight": "preflight"
+}
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
 NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache"

@@ -26,7 +26,7 @@ def _compile(communicator: Any, threads: int, path: str | None) -> None:
     case = None if path is None else read_case(path, ())
     compiled = load_kernels(communicator, case, threads)
     if case is not None and case.forces:
-        from pdem.engine.own_force_kicks import compile_forces
+        from pdem.features.external_forces.compiling import compile_forces
 
         compile_forces(case)
     if is_root(communicator) and not compiled:

@@ -22,7 +22,8 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
         If a particle or a contact left the range in which results mean something.
     """
     last, requested = system.step + steps, 0
-    system.own_forces.check_given()
+    for feature in system.features:
+        feature.before_steps(system)
     while system.step < last and not requested:
         if system.stages.is_due:
             begin_next_stage(system, phases)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 (
-    WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST, OWN_FORCE, BOX_TOO_SMALL,
+    WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST, OF_FEATURE, BOX_TOO_SMALL,
 ) = range(7)  # fmt: skip
 """Kinds of errors, in the order in which they are reported:
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 - ``PARTICLE_TOO_FAST``: in one step a particle moved more than its radius, or its position is not finite;
 - ``PAIR_OVERLAP``, ``WALL_OVERLAP``: two particles, or a particle and a wall, overlap too much;
 - ``DRIVEN_WALL_TOO_FAST``: in one step a driven wall moved more than the largest radius, or is not finite;
-- ``OWN_FORCE``: an own force on a particle is not finite;
+- ``OF_FEATURE``: what a feature says of a particle, such as a force on it that is not finite;
 - ``BOX_TOO_SMALL``: a periodic axis of a box that deforms is shorter than two of the largest diameters.
 """
 
@@ -281,18 +281,14 @@ def _driven_wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], s
     )
 
 
-def _own_force(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
-    own = system.own_forces.all
-    assert own is not None
-    names = ", ".join(force.name for force in own.forces)
-    return (
-        f"the own force on {facts.description(ids[0])} is not finite{facts.speed(ids[0], system.constants.step)}; mend "
-        f"the function ({names}), or reduce time.step if its force is stiff"
-    )
+def _of_feature(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    speed = facts.speed(ids[0], system.constants.step)
+    text: str = system.features.at(ids[1]).error(system, facts.description(ids[0]), speed)
+    return text
 
 
 _MESSAGES = {
     WALL_TOO_FAST: _wall_too_fast, PARTICLE_TOO_FAST: _particle_too_fast, PAIR_OVERLAP: _pair_overlap,
-    WALL_OVERLAP: _wall_overlap, DRIVEN_WALL_TOO_FAST: _driven_wall_too_fast, OWN_FORCE: _own_force,
+    WALL_OVERLAP: _wall_overlap, DRIVEN_WALL_TOO_FAST: _driven_wall_too_fast, OF_FEATURE: _of_feature,
     BOX_TOO_SMALL: _box_too_small,
 }  # fmt: skip

@@ -40,7 +40,6 @@ from pdem.engine.blow_up import PAIR_OVERLAP, WALL_OVERLAP
 from pdem.engine.box.stress import begin_box_sums
 from pdem.engine.clusters.carried_particles import finish_carried
 from pdem.engine.clusters.steps import contact_parameters, place_ghost_members
-from pdem.engine.own_force_kicks import kick_own
 from pdem.engine.walls.driven_walls import finish_driven
 from pdem.motion.integration import FINE
 from pdem.motion.planned_walls import NO_PLAN, place_walls
@@ -96,8 +95,8 @@ def compute_contact_forces(
     system.pending_drift = code if ahead else None
     phases.lap("sum")
     finish_driven(system, 0.5 * dt, phases)
-    if dt > 0.0 and system.own_forces.all is not None:
-        kick_own(system, system.time, 0.5 * dt)
+    for feature in system.features.kicking if dt > 0.0 else ():
+        feature.half_kick(system, system.time, 0.5 * dt, begins=False)
         phases.lap("own forces")
 
 

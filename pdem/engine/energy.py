@@ -58,10 +58,8 @@ def terms_of(
 
 def terms_of_run(system: System) -> tuple[str, ...]:
     """Return the terms of the ledger of a run."""
-    features = system.features
-    of_features = [name for one in features for name in one.present_terms(system)]
-    of_features += ["own_forces"] if system.own_forces.all is not None else []
-    return terms_of(system.constants.law, system.case, features.terms, of_features)
+    of_features = (name for one in system.features for name in one.present_terms(system))
+    return terms_of(system.constants.law, system.case, system.features.terms, of_features)
 
 
 @kernel

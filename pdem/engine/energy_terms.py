@@ -55,7 +55,8 @@ class EnergyTerm(NamedTuple):
     summed : bool
         Whether it has a row in `System.ended_energies`.
     before : str
-        Term of the engine before which its column stands; by default it is behind the other terms of its role.
+        Term before which its column stands, of the engine or of a feature that comes earlier in the registry; by
+        default, or if there is none of that name, it is behind the other terms of its role.
     """
 
     name: str
@@ -75,13 +76,13 @@ ENGINE_TERMS = (
     *_terms(Role.STORED, "body_motion", "body_gravity", of_state=True),
     *_terms(Role.STORED, "rolling_spring", "twisting_spring"),
     *_terms(Role.LOST, "normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic"),
-    *_terms(Role.SUPPLIED, "wall_work", "own_forces"),
+    *_terms(Role.SUPPLIED, "wall_work"),
     *_terms(Role.REMOVED, "outflow", "stages"),
 )
 """Terms of particles, of contacts, of walls that move or are free bodies, and of what comes and goes, in the order of
 their columns."""
 
-OPTIONAL = ("rolling_spring", "twisting_spring", "adhesion", "twisting", "plastic", "stages", "own_forces")
+OPTIONAL = ("rolling_spring", "twisting_spring", "adhesion", "twisting", "plastic", "stages")
 """Those of them that not every case has."""
 
 
@@ -123,5 +124,5 @@ def _in_order(role: Role, of_features: Iterable[EnergyTerm]) -> list[EnergyTerm]
     for term in of_features:
         if term.role is role:
             names = [one.name for one in found]
-            found.insert(names.index(term.before) if term.before else len(found), term)
+            found.insert(names.index(term.before) if term.before in names else len(found), term)
     return found

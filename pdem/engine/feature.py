@@ -134,6 +134,47 @@ class Feature:
         """Return the names of those that this run has, on all ranks the same; by default those of its case."""
         return self.terms_in(system.case)
 
+    def before_steps(self, system: System) -> None:
+        """Refuse to take steps if something is missing that only a script can give.
+
+        Raises
+        ------
+        InputError
+            Then, on all ranks.
+        """
+
+    @property
+    def kicks(self) -> bool:
+        """Whether it acts on velocities in every step now, the same on all ranks, by the next two hooks.
+
+        The end of a step and the begin of the next are two passes over the particles then, one step at a time.
+        """
+        return False
+
+    def half_kick(self, system: System, time: float, half: float, *, begins: bool) -> None:
+        """Change the velocities of particles that move by themselves, and of clusters, for a time `half` [s].
+
+        Called after the kick by contacts at the end of a step, and before that kick at the begin of the next
+        (`begins`), both with the positions, the contact forces and at the `time` [s] between the two.
+        """
+
+    def load_carriers(self, system: System, half: float) -> None:
+        """Add its forces at the end of a step to the column ``force`` of particles that carriers move, if not clusters.
+
+        Half of the step is `half` [s] long.
+        """
+
+    def error(self, system: System, particle: str, speed: str) -> str:
+        """Return the message on a particle about which it has recorded an error ``(OF_FEATURE, id, its place)``.
+
+        `particle` and `speed` are texts that say which it is, and how fast.
+        """
+        raise NotImplementedError(f"{self.name} records no errors")
+
+    def counters(self, system: System) -> Columns:
+        """Return its columns of the group ``counters`` of a checkpoint, on all ranks the same; see `load`."""
+        return {}
+
     def add_energies(self, system: System, sums: ExactSums) -> None:
         """Add what this rank has of its terms now to exact sums by name [J], beside what the next hook gives.
 

@@ -87,6 +87,19 @@ class Features:
         found = self._by_type.get(kind)
         return found if isinstance(found, kind) else kind()
 
+    def place(self, feature: Any) -> int:
+        """Return the place of a feature in their order."""
+        return self._all.index(feature)
+
+    def at(self, place: int) -> Any:
+        """Return the feature at a place."""
+        return self._all[place]
+
+    @property
+    def kicking(self) -> list[Any]:
+        """Those that act on velocities in every step now."""
+        return [one for one in self._all if one.kicks]
+
     def named(self, name: str) -> Any:
         """Return the feature of a name."""
         return self._by_name[name]

@@ -162,7 +162,7 @@ class _StepsWithPython:
 
 def acts_alone(system: System) -> bool:
     """Tell whether nothing acts on particles but contacts that carry no liquid."""
-    return system.own_forces.all is None and not carries_liquid(system.constants)
+    return not system.features.kicking and not carries_liquid(system.constants)
 
 
 def needs_python(system: System) -> bool:

@@ -17,7 +17,6 @@ from pdem.engine.box.state import box_of
 from pdem.engine.carried_liquid import begin_liquid
 from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.feature_set import Features, fields_in
-from pdem.engine.own_forces import forces_of_run
 from pdem.engine.setup import constants_of, skins_of, walls_of
 from pdem.engine.stages.change import enter_stage
 from pdem.engine.stages.timeline import Stages
@@ -79,7 +78,6 @@ class NewSystem:
             stages,
             box_of(case, constants),
         )
-        self.system.own_forces = forces_of_run(case)
         self.system.particles = Particles(further=fields_in(kinds, case))
         self.system.set_features(Features(kind.of(self.system) for kind in kinds))
 

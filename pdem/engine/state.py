@@ -65,8 +65,8 @@ def local_groups(system: System) -> Groups:
         **box_group(system),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
-            **_of_ended(system.ended_energies), **_of_scripts(system), **_of_liquid(system),
-            **shapes_digest(system),
+            **_of_ended(system), **_of_liquid(system), **shapes_digest(system),
+            **{name: one for feature in features_of(system) for name, one in feature.counters(system).items()},
         },
     }  # fmt: skip
 
@@ -76,33 +76,29 @@ def _of_features(system: System) -> Groups:
     return {name: columns for one in features_of(system) for name, columns in one.groups(system).items()}
 
 
-def _of_scripts(system: System) -> dict[str, NDArray[Any]]:
-    """Return what tells the own forces of a script apart, if there are any."""
-    identities = system.own_forces.identities
-    return {"script_forces": identities} if len(identities) else {}
-
-
 def _of_liquid(system: System) -> dict[str, NDArray[Any]]:
     """Return the quantum in which liquid is counted, if particles carry some."""
     return {"liquid_quantum": np.array(system.liquid_quantum)} if system.liquid_quantum else {}
 
 
-def _of_ended(ended: ExactSums) -> dict[str, NDArray[np.int64]]:
-    """Return the sums since time 0 by name of their column: one for those of `ENDED`, one for each other."""
-    rows, others = ended.limbs[: len(ENDED)].copy(), ended.names[len(ENDED) :]
-    return {
-        "ended": rows,
-        **{f"ended_{name}": ended.limbs[ended.names.index(name)].copy() for name in others},
-    }
+def _of_ended(system: System) -> dict[str, NDArray[np.int64]]:
+    """Return the sums since time 0 of this rank by column: one for those of `ENDED`, one for each other term."""
+    ended = system.ended_energies
+    present = [name for one in features_of(system) for name in one.present_terms(system)]
+    others = [name for name in ended.names[len(ENDED) :] if name in present]
+    rows = {f"ended_{name}": ended.limbs[ended.names.index(name)].copy() for name in others}
+    return {"ended": ended.limbs[: len(ENDED)].copy(), **rows}
 
 
 def _total_of_ended(system: System, local: Groups) -> dict[str, NDArray[np.int64]]:
-    """Return these columns with the sums of all ranks. Collective."""
-    ended, counters = system.ended_energies, local["counters"]
-    rows = np.vstack([counters[name] for name in _of_ended(ended)])
-    total = ExactSums(ended.names, system.exchange.add(rows))
+    """Return these columns of a state with the sums of all ranks. Collective."""
+    columns = {name: one for name, one in local["counters"].items() if name.split("_")[0] == "ended"}
+    rows = np.vstack(list(columns.values()))
+    total = ExactSums([str(row) for row in range(len(rows))], system.exchange.add(rows))
     total.normalise()
-    return _of_ended(total)
+    ends = np.cumsum([len(np.atleast_2d(one)) for one in columns.values()])
+    parts = np.split(total.limbs, ends[:-1])
+    return {name: part.reshape(columns[name].shape) for name, part in zip(columns, parts, strict=True)}
 
 
 def _load_ended(ended: ExactSums, counters: Mapping[str, NDArray[Any]]) -> None:
@@ -237,7 +233,6 @@ def _load_others(system: System, groups: StatePart) -> None:
     counters = groups["counters"]
     load_driven_state(system, groups)
     system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
-    system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
     load_stages(system, groups)
     for feature in features_of(system):
         feature.load(system, groups)

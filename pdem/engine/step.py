@@ -15,7 +15,6 @@ from pdem.engine.carried_liquid import form_bridges
 from pdem.engine.clusters.carried_particles import begin_carried, list_carried
 from pdem.engine.clusters.steps import cluster_table, states_to_share
 from pdem.engine.contact_forces import compute_contact_forces
-from pdem.engine.own_force_kicks import kick_own
 from pdem.engine.population import renew_levels_if_due
 from pdem.engine.skin_tuner import Lists, Window
 from pdem.engine.walls.driven_walls import move_walls, record_fast_walls
@@ -74,8 +73,8 @@ def advance(
         update_ghosts(system, phases)
         refresh_facets(system)
         phases.lap("detect facets")
-    # own forces act between the end of a step and the begin of the next
-    ahead = ahead and not requested and system.own_forces.all is None
+    # features act between the end of a step and the begin of the next
+    ahead = ahead and not requested and not system.features.kicking
     dt = system.constants.step
     compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
     tune_threads(system, phases)
@@ -125,7 +124,8 @@ def update_ghosts(system: System, phases: Phases) -> None:
 def kick_and_drift(system: System) -> int:
     """Kick by half a step and drift; return `FINE`, or `STALE` if lists are out of date."""
     own, constants = system.particles, system.constants
-    kick_own(system, system.time_of(system.step - 1), 0.5 * constants.step)
+    for feature in system.features.kicking:
+        feature.half_kick(system, system.time_of(system.step - 1), 0.5 * constants.step, begins=True)
     columns = tuple(own.column(name) for name in StepColumns._fields)
     arguments = (
         constants.step, system.motion_at(system.step), constants.density, system.fixed_columns, columns,

@@ -26,7 +26,6 @@ from pdem.engine.box.share import BoxShare
 from pdem.engine.chunk_tuner import ChunkTuner
 from pdem.engine.clusters.rigid_clusters import RigidClusters
 from pdem.engine.feature_set import Features
-from pdem.engine.own_forces import ForcesOfRun
 from pdem.engine.skin_tuner import SkinTuner
 from pdem.engine.stages.timeline import Stages
 from pdem.engine.thread_tuner import ThreadTuner
@@ -120,8 +119,6 @@ class System:
         In which liquid is counted that particles carry [m^3]; 0 if they carry none.
     keeps_forces : bool
         Whether the last of some steps leaves the forces of all contacts, because output looks at them.
-    own_forces : ForcesOfRun
-        Forces on single particles beside contacts and gravity; to be set before the state is loaded.
     moving_box : MovingBox or None
         The box, if it deforms.
     box_share : BoxShare
@@ -194,7 +191,6 @@ class System:
             )
         self.features, self.stages = Features(), Stages() if stages is None else stages
         self.keeps_forces = looks_at_contacts(case)
-        self.own_forces = ForcesOfRun()
         self.moving_box = box
         self.box_drive, self.box_share = BoxDrive(), BoxShare()
         self.liquid_quantum = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.features.external_forces.preflight import force_findings
 from pdem.features.fields.preflight import field_findings
 from pdem.features.insertions.preflight import insertion_findings
 from pdem.features.sensors.preflight import sensor_findings
@@ -30,3 +31,4 @@ def feature_findings(case: Case, step: float, smallest: float) -> Iterator[Findi
     yield from insertion_findings(case, step)
     yield from sensor_findings(case, step)
     yield from field_findings(case, step, smallest)
+    yield from force_findings(case, step)

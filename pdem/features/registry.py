@@ -10,6 +10,7 @@ from pdem.engine.feature_set import fields_in, observing, row_keys
 from pdem.features.collisions.feature import Collisions
 from pdem.features.deforming_box.feature import DeformingBox
 from pdem.features.departures.feature import Departures
+from pdem.features.external_forces.feature import ExternalForces
 from pdem.features.fields.feature import Fields
 from pdem.features.gravity.feature import ChangingGravity
 from pdem.features.insertions.feature import Insertions
@@ -36,6 +37,7 @@ FEATURES: tuple[type[Feature], ...] = (
     Collisions,
     StressOfAll,
     DeformingBox,
+    ExternalForces,
     StageEnds,
     ChangingGravity,
     Observers,

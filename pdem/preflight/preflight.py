@@ -38,7 +38,6 @@ from pdem.preflight.estimates.stiffness import stiffness_findings
 from pdem.preflight.estimates.stillness import stillness_findings
 from pdem.preflight.far_places import place_findings
 from pdem.preflight.findings import Finding, Level, end_problem
-from pdem.preflight.force_preflight import force_findings
 from pdem.preflight.open_sides import falling_findings, falling_inlet_findings, fixed_particles
 from pdem.preflight.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.preflight.population import Population
@@ -130,7 +129,6 @@ def preflight(
             *falling_inlet_findings(case, meshes, ground),
             *stage_findings(case, step, population.count),
             *of_box,
-            *force_findings(case, step),
             *shape_findings(case),
             *_findings_on_walls(case, population, meshes, step, sides),
             *_intervals(case, step),

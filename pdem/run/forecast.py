@@ -169,7 +169,6 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
     loads = 7 * len(case.walls) + len(mean_load_columns(case))
     of_features = [name for one in FEATURES for name in one.terms_in(case)]
-    of_features += ["own_forces"] if case.forces else []
     rows, terms = math.floor(end / output.series_every) + 1, len(terms_of(law, case, TERMS, of_features))
     return DiskNeeds(
         math.floor(end / output.fields_every) + 1,

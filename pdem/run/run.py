@@ -93,7 +93,8 @@ def run(
         If results would mean nothing; the last good state is in a checkpoint.
     """
     check_end(simulation.case, simulation.step)
-    simulation.system.own_forces.check_given()
+    for feature in simulation.system.features:
+        feature.before_steps(simulation.system)
     observation = Observation(simulation, observers)
     observation.call_due()
     outputs, simulation.outputs = simulation.outputs, None

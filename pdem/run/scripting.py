@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.forces import force_of_function, limits_of
 from pdem.containers.group import on_each_rank
 from pdem.engine import step as time_step
 from pdem.engine.between_steps import advance_by
 from pdem.engine.clusters.steps import place_written_clusters
 from pdem.engine.population import check_ids_exist, insert_particles, remove_particles
 from pdem.engine.walls.fixed_loads import fixed_loads
+from pdem.features.external_forces.array import set_array
+from pdem.features.external_forces.feature import ExternalForces
+from pdem.features.external_forces.parameters import force_of_function, limits_of
 from pdem.features.insertions.checks import checked_columns
 from pdem.features.observers.feature import observed
 from pdem.foundation.arguments import ids_of
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Records
     from pdem.containers.meshes.mesh import Mesh
     from pdem.engine.phases import Phases
-    from pdem.motion.own_forces import OwnForce
+    from pdem.features.external_forces.kernels import OwnForce
     from pdem.run.files.outputs import Outputs
 
 
@@ -89,7 +91,44 @@ class Scripting(Reductions):
             raise InputError(
                 f"simulation.force: ranks give different functions ({others}); give all the same"
             )
-        system.own_forces.add(made)
+        system.features.get(ExternalForces).own.add(made)
+
+    def set_external_force(
+        self,
+        force: ArrayLike,
+        drag: ArrayLike | None = None,
+        fluid_velocity: ArrayLike | None = None,
+        *,
+        ids: ArrayLike | None = None,
+    ) -> None:
+        """Give particles a force, and a drag towards the velocity of a fluid, kept until they are given again.
+
+        Collective, between steps, in a script or an observer, for cases with ``[[forces]] kind = "array"``. The force
+        on a particle is ``force + drag (fluid_velocity - velocity)``; the drag is implicit in each half kick: stable
+        for any step, and of first order. All move with the particle between ranks, and are in checkpoints and
+        snapshots as the columns ``external_force``, ``external_drag`` and ``fluid_velocity`` of `particles`, which may
+        be written too. Particles that are inserted have zeros, and those that are fixed stay. What it does is the term
+        ``own_forces`` of the energy balance.
+
+        Parameters
+        ----------
+        force : (3,) or (n, 3) array_like
+            Without the drag [N].
+        drag : float or (n,) array_like, optional
+            Coefficients [kg/s]; 0 by default.
+        fluid_velocity : (3,) or (n, 3) array_like, optional
+            At the particles [m/s]; at rest by default.
+        ids : (n,) array_like, optional
+            Of the particles that it is for, others keep what they have; each rank may give any, its own, all, or none.
+            By default each rank gives all of its own, in the order of ``particles.id``.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if the case has no such force, arrays do not fit, numbers are not finite, a drag is negative,
+            there is no particle of an id, ranks give different values for one, or a cluster would be acted on.
+        """
+        set_array(self.system, force, drag, fluid_velocity, ids)
 
     def insert(
         self,

@@ -11,7 +11,7 @@ from helpers.cases import GRAIN, USUAL, Grains, make_case, quad, simulate
 from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.phases import Phases
 from pdem.engine.step import migrate_and_rebuild_lists
-from pdem.motion.own_forces import sphere_drag
+from pdem.features.external_forces.kernels import sphere_drag
 from pdem.run.simulation import Simulation
 
 RADIUS = 0.02

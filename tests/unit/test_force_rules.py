@@ -13,8 +13,8 @@ import pdem
 from helpers.cases import GRAIN, Grains, simulate, state_of
 from pdem.case.explain.keys import explain
 from pdem.case.input_files import input_files
+from pdem.features.external_forces.preflight import force_findings
 from pdem.foundation.errors import BlowUpError, CaseError, InputError
-from pdem.preflight.force_preflight import force_findings
 
 MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * 1e-9
 BASE = {
@@ -52,6 +52,9 @@ def case_with(folder, *forces):
             {"kind": "drag", "linear": 1.0, "region": {"lower": [0.0] * 3, "upper": [-1.0] * 3}},
             "must be greater than lower",
         ),
+        ({"kind": "array", "force": [0.0, 0.0, 1.0]}, 'belongs to kind = "uniform"'),
+        ({"kind": "array", "material": "grain"}, 'forces[0].material = "grain": belongs to other kinds'),
+        ({"kind": "array", "start": 0.5}, "a script gives the force of each particle"),
         ({"kind": "drag", "liner": 1.0}, "did you mean 'linear'?"),
     ],
 )  # fmt: skip
@@ -59,6 +62,15 @@ def test_wrong_keys_are_named(tmp_path, keys, said):
     with pytest.raises(CaseError) as caught:
         case_with(tmp_path, keys)
     assert said in str(caught.value)
+
+
+def test_there_is_one_array_of_forces(tmp_path):
+    with pytest.raises(CaseError, match=r'forces\[2\].kind = "array": is there already'):
+        case_with(tmp_path, {"kind": "array"}, {"kind": "drag", "linear": 1.0}, {"kind": "array"})
+    case = case_with(tmp_path, {"kind": "drag", "linear": 1e-9}, {"kind": "array"})
+    found = list(force_findings(case, 1e-4))
+    assert [(one.level, one.subject) for one in found] == [("info", "forces[1]")]
+    assert "simulation.set_external_force" in found[0].message
 
 
 BAD = {

@@ -15,7 +15,7 @@ from pdem.preflight.preflight import preflight
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "scripting.md").read_text(encoding="utf-8")
 SCRIPTS = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", TEXT, re.DOTALL))
-(FORCES,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+FORCES, *_ = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
 
 CASE = {
     "time": {"step": 1e-4, "end": 0.03},
@@ -43,7 +43,7 @@ def run_script(name):
 
 
 def test_the_scripts_are_there():
-    assert list(SCRIPTS) == ["watch.py", "steer.py", "by_hand.py", "forces.py"]
+    assert list(SCRIPTS) == ["watch.py", "steer.py", "by_hand.py", "forces.py", "settling.py"]
 
 
 def test_an_observer_adds_columns(folder):
@@ -64,6 +64,14 @@ def test_a_loop_by_hand(folder, capsys):
     assert results.series["step"][-1] == 200
     assert pdem.Simulation.restart("results/by_hand").step == 200
     assert capsys.readouterr().out.endswith(" 60\n")
+
+
+def test_forces_from_outside_carry_particles_along(folder):
+    results = run_script("settling.py")
+    last = results.at(results.times[-1])
+    volume = 4.0 / 3.0 * np.pi * last.radius**3
+    np.testing.assert_allclose(last.external_force[:, 2], 9810.0 * volume)
+    assert results.series["own_forces"][-1] > 0.0
 
 
 def test_forces_of_the_page_act_together(folder):

@@ -12,7 +12,6 @@ from pdem.case.laws import interaction_problems, liquid_problems
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.rules.deformation_rules import deformation_problems
 from pdem.case.rules.driven_wall_rules import driven_problems
-from pdem.case.rules.force_rules import force_problems
 from pdem.case.rules.magnitude_rules import magnitude_problems
 from pdem.case.rules.path_rules import path_problems
 from pdem.case.rules.placement_rules import placement_problems
@@ -59,7 +58,6 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _insertions,
         *RULES,
         fixed_problems,
-        force_problems,
         _motions,
         _detection,
         stage_problems,

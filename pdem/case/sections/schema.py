@@ -9,7 +9,6 @@ import tomli_w
 from pydantic import Field, PrivateAttr, model_validator
 
 from pdem.case.sections.base import Section, entry
-from pdem.case.sections.forces import Force
 from pdem.case.sections.general import (
     OUTPUT_SHARES,
     Decomposition,
@@ -27,6 +26,7 @@ from pdem.case.sections.motions import MovingFrame
 from pdem.case.sections.particles import ParticleGroup, with_domain
 from pdem.case.sections.shapes import Shape
 from pdem.case.sections.stages import Stage
+from pdem.features.external_forces.section import Force
 from pdem.features.fields.section import GridFields, with_defaults
 from pdem.features.insertions.section import Insertion
 from pdem.features.sensors.section import Sensor

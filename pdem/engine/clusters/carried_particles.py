@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.engine.own_force_kicks import add_to_carried
 from pdem.motion.clusters.carriers import Placing
 from pdem.motion.fixed_particles import NO_ROWS, HeldRows
 from pdem.motion.integration import FINE
@@ -51,11 +50,12 @@ def finish_carried(system: System, kick: Kick) -> int:
             system.pair_contacts.carried_loads(own, kick).write()
         return FINE
     loads = system.pair_contacts.carried_loads(own, kick)
-    if kick.ahead:  # without own forces, see `pdem.engine.step.advance`
+    if kick.ahead:  # without kicks of features, see `pdem.engine.step.advance`
         placing = _placing(system, system.motion_at(system.step + 1))
         return system.carriers.advance(own, rows, kick.half, placing, loads)
     loads.write()
-    add_to_carried(system, kick.half)
+    for feature in system.features.kicking:
+        feature.load_carriers(system, kick.half)
     system.pair_contacts.show(own)  # carriers have written packed rows
     system.carriers.finish(own, rows, kick.half)
     return FINE

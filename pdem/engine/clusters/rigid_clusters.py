@@ -20,14 +20,12 @@ from pdem.motion.clusters.rigid_clusters import (
 )
 from pdem.motion.integration import StepColumns
 from pdem.motion.inverse_masses import TENSOR
-from pdem.motion.own_forces import ForcedColumns
 from pdem.numerics.arrays import line_zeros, room_for
 from pdem.numerics.kernels import plain
 from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -132,17 +130,6 @@ class RigidClusters:
                 _columns(particles),
             )
         )  # fmt: skip
-
-    def as_spheres(self) -> ForcedColumns:
-        """Return the clusters as own forces see them: spheres of their volume and mass; copies."""
-        table = self.table
-        columns: dict[str, NDArray[Any]] = {
-            "id": table.number[: table.count] - 1, "material": table.material.astype(np.int32),
-            "radius": table.radius,
-            "position": np.ascontiguousarray(table.position), "velocity": table.velocity.copy(),
-            "force": np.zeros((table.count, 3)),
-        }  # fmt: skip
-        return ForcedColumns(*(columns[name] for name in ForcedColumns._fields))
 
     def set_velocities(self, particles: Particles, velocity: NDArray[np.float64]) -> None:
         """Give the clusters other velocities (n, 3) [m/s] between two steps, and their members those that follow."""

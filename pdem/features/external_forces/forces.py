@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.forces import forces_of
 from pdem.engine.named_events import name_key
+from pdem.features.external_forces.kernels import NONE_BAD, OwnForces, new_limbs
 from pdem.foundation.errors import InputError
-from pdem.motion.own_forces import NONE_BAD, OwnForces, new_limbs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.case.model import Case
-    from pdem.motion.own_forces import OwnForce
+    from pdem.features.external_forces.kernels import OwnForce
 
 
 class ForcesOfRun:
@@ -29,12 +27,14 @@ class ForcesOfRun:
         Those of the script.
     expected : (k,) int64 array
         Of the forces of the script that wrote the checkpoint, see `identities`.
+    worst : int
+        Lowest id of a particle on which a force was not finite, `NONE_BAD` without any.
     """
 
     def __init__(self, of_case: tuple[OwnForce, ...] = ()) -> None:
         self._of_case = of_case
         self.scripts: list[OwnForce] = []
-        self.expected = np.zeros(0, np.int64)
+        self.expected, self.worst = np.zeros(0, np.int64), int(NONE_BAD)
         self._make()
 
     def add(self, force: OwnForce) -> None:
@@ -46,6 +46,11 @@ class ForcesOfRun:
         forces = (*self._of_case, *self.scripts)
         self.all = OwnForces(forces) if forces else None
         self._limbs, self._bad = new_limbs(0), np.empty(0, np.int64)
+
+    def take_worst(self) -> int:
+        """Return `worst`, which is forgotten."""
+        worst, self.worst = self.worst, int(NONE_BAD)
+        return worst
 
     @property
     def identities(self) -> NDArray[np.int64]:
@@ -85,14 +90,3 @@ class ForcesOfRun:
             self._limbs, self._bad = new_limbs(workers), np.empty(workers, np.int64)
         self._limbs[:], self._bad[:] = 0, NONE_BAD
         return self._limbs, self._bad
-
-
-def forces_of_run(case: Case) -> ForcesOfRun:
-    """Return the own forces of a case, to which a script may add some.
-
-    Raises
-    ------
-    CaseError
-        See `pdem.case.forces.forces_of`.
-    """
-    return ForcesOfRun(forces_of(case))

@@ -11,8 +11,7 @@ import numpy as np
 from pdem.case.messages import nearest_key_hint
 from pdem.case.python_files import FROM_FILE, variables_of
 from pdem.case.sections.particles import BoxRegion, CylinderRegion
-from pdem.foundation.errors import CaseError, InputError
-from pdem.motion.own_forces import (
+from pdem.features.external_forces.kernels import (
     BALL,
     BOX,
     CYLINDER,
@@ -24,6 +23,8 @@ from pdem.motion.own_forces import (
     drag_by_speed,
     drag_of_fluid,
 )
+from pdem.features.external_forces.section import ARRAY
+from pdem.foundation.errors import CaseError, InputError
 from pdem.numerics.function_digest import digest_of
 from pdem.numerics.function_trials import check_compiles, check_values, place_of
 from pdem.particles.regions import bounds
@@ -31,8 +32,8 @@ from pdem.particles.regions import bounds
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pdem.case.sections.forces import Force
     from pdem.case.sections.schema import CaseData
+    from pdem.features.external_forces.section import Force
 
 TRIAL = (0.5, (0.1371, 0.2129, 0.3253), (1.1, -2.3, 0.7), 1e-3, 1e-5, 7)
 """Arguments to try a function with: time, position, velocity, radius, mass, id."""
@@ -40,15 +41,20 @@ TRIAL = (0.5, (0.1371, 0.2129, 0.3253), (1.1, -2.3, 0.7), 1e-3, 1e-5, 7)
 AT = "at time 0.5, position (0.1371, 0.2129, 0.3253), velocity (1.1, -2.3, 0.7), radius 0.001, mass 1e-05, id 7"
 
 
+def has_array(case: CaseData) -> bool:
+    """Tell whether a script gives forces for each particle of a case."""
+    return any(force.kind == ARRAY for force in case.forces)
+
+
 def forces_of(case: CaseData) -> tuple[OwnForce, ...]:
-    """Return the forces of a case.
+    """Return the forces of a case that are functions: all but those of `ARRAY`.
 
     Raises
     ------
     CaseError
         If a file cannot be read, or its function does not do.
     """
-    return tuple(_force_of(case, index) for index in range(len(case.forces)))
+    return tuple(_force_of(case, index) for index, force in enumerate(case.forces) if force.kind != ARRAY)
 
 
 def _force_of(case: CaseData, index: int) -> OwnForce:

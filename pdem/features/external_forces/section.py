@@ -10,9 +10,11 @@ class Force(Section):
     """``[[forces]]``: a force on every particle, or on those of a material or in a region."""
 
     kind: Name = entry(
-        '"uniform": the same force or acceleration for all; "drag": against the motion relative to a fluid; or '
+        '"uniform": the same force or acceleration for all; "drag": against the motion relative to a fluid; '
         '"python:FILE.py:NAME", a function `NAME(time, position, velocity, radius, mass, id)` in a file relative to '
-        "the folder of the case that returns the force (x, y, z) in N, see docs/scripting.md.",
+        'the folder of the case that returns the force (x, y, z) in N, see docs/scripting.md; or "array": a force, a '
+        "drag and the velocity of a fluid for each particle, zero until a script gives them by "
+        "`simulation.set_external_force`.",
     )
     force: Vector | None = entry('"uniform": on each particle, in N.', default=None, unit="N")
     acceleration: Vector | None = entry(
@@ -49,3 +51,7 @@ class Force(Section):
     end: Positive | None = entry(
         "Time until which the force acts, in s; by default to the end.", default=None, unit="s"
     )
+
+
+ARRAY = "array"
+"""Kind of force that a script gives for each particle."""

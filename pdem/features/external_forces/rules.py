@@ -7,25 +7,29 @@ from typing import TYPE_CHECKING
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.python_files import FROM_FILE, is_python_name
 from pdem.case.rules.region_rules import region_problems
+from pdem.features.external_forces.section import ARRAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.case.sections.forces import Force
     from pdem.case.sections.schema import CaseData
+    from pdem.features.external_forces.section import Force
 
 KEYS = {
     "uniform": ("force", "acceleration"),
     "drag": ("linear", "quadratic", "viscosity", "density", "fluid_velocity"),
+    ARRAY: (),
 }
 """Keys of each kind."""
 
 
 def force_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of all forces; `pdem.case.forces.forces_of` finds those of functions in files."""
+    """Yield the problems of all forces; `.parameters.forces_of` finds those of functions in files."""
     for index, force in enumerate(case.forces):
         where = ("forces", index)
         yield from _kind_problems(force, where)
+        if force.kind == ARRAY:
+            yield from _array_problems(case, index)
         if force.material is not None and force.material not in case.materials:
             hint = nearest_key_hint(force.material, list(case.materials))
             yield Problem((*where, "material"), f"is not a material of the case; {hint}")
@@ -52,6 +56,19 @@ def _kind_problems(force: Force, where: tuple[str | int, ...]) -> Iterator[Probl
         yield Problem(where, "needs exactly one of force (N) and acceleration (m/s^2)")
     if kind == "drag":
         yield from _drag_problems(force, where)
+
+
+def _array_problems(case: CaseData, index: int) -> Iterator[Problem]:
+    """Yield what an array cannot be given: another one, and limits, since a script gives it for each particle."""
+    force, where = case.forces[index], ("forces", index)
+    if any(other.kind == ARRAY for other in case.forces[:index]):
+        yield Problem((*where, "kind"), "is there already; particles have one array of forces")
+    for key in ("material", "region", "start", "end"):
+        if key in force.model_fields_set and getattr(force, key) is not None:
+            text = (
+                'belongs to other kinds; of kind = "array" a script gives the force of each particle, or zero'
+            )
+            yield Problem((*where, key), text)
 
 
 def _drag_problems(force: Force, where: tuple[str | int, ...]) -> Iterator[Problem]:

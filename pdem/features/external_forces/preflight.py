@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.case.forces import forces_of
 from pdem.case.groups.particle_sources import smallest_radii
 from pdem.case.timestep import reference_speed
-from pdem.motion.own_forces import sphere_drag
+from pdem.features.external_forces.kernels import sphere_drag
+from pdem.features.external_forces.parameters import forces_of
+from pdem.features.external_forces.section import ARRAY
 from pdem.preflight.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.case.model import Case
-    from pdem.case.sections.forces import Force
+    from pdem.features.external_forces.section import Force
 
 DRAG_WARNING, DRAG_ERROR = 0.2, 4.0
 """Drag coefficient times step over mass above which velocities are inaccurate, and above which they grow."""
@@ -29,8 +30,14 @@ def force_findings(case: Case, step: float) -> Iterator[Finding]:
     CaseError
         If a file cannot be read, or its function does not do.
     """
-    for index, (force, own) in enumerate(zip(case.forces, forces_of(case), strict=True)):
+    functions = iter(forces_of(case))
+    for index, force in enumerate(case.forces):
         subject = f"forces[{index}]"
+        if force.kind == ARRAY:
+            text = "is zero until a script calls simulation.set_external_force; `pdem run` does not"
+            yield Finding("info", subject, text)
+            continue
+        own = next(functions)
         if force.start >= case.time.end:
             text = f"begins at {force.start:g} s, not before the end of the run at {case.time.end:g} s: it never acts"
             yield Finding("warning", subject, text)

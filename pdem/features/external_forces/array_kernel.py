@@ -1,0 +1,136 @@
+"""The kick by a force and a drag that are given for each particle.
+
+A fluid that drags particles may be stiff: the drag coefficient times the step, over the mass, far above 1. Therefore a
+half kick of h is implicit in the velocity v,
+
+    v' = (v + h (f + F + c u) / m) / (1 + h c / m),
+
+with the sum f of contact forces and weight, the external force F, the drag coefficient c and the velocity u of the
+fluid. That is stable for any step, and of first order where the step resolves the drag; where f, F and u last, the
+velocity at which all forces balance is exact. f acts in the kick by contacts, before this one at the end of a step and
+after it at the begin of the next: there its share is taken off in advance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from pdem.numerics.geometry_kernels import sphere_mass
+from pdem.numerics.kernel_factory import inlined_exactly
+from pdem.numerics.kernels import prange, threaded_kernel
+from pdem.numerics.sums import add_exactly
+from pdem.numerics.workers import share_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class DraggedColumns(NamedTuple):
+    """Columns of particles that the kick reads, and ``velocity``, which it writes.
+
+    Attributes
+    ----------
+    id, material, radius : (n,) arrays
+        Radius in m.
+    velocity, force : (n, 3) arrays
+        In m/s, and the sum of the contact forces in N.
+    external_force, external_drag, fluid_velocity : (n, 3), (n,), (n, 3) arrays
+        What is given from outside: in N, kg/s, m/s.
+    """
+
+    id: NDArray[np.int64]
+    material: NDArray[np.int32]
+    radius: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    force: NDArray[np.float64]
+    external_force: NDArray[np.float64]
+    external_drag: NDArray[np.float64]
+    fluid_velocity: NDArray[np.float64]
+
+
+class KickConstants(NamedTuple):
+    """What all particles have in common.
+
+    Attributes
+    ----------
+    density : (M,) array
+        By material [kg/m^3].
+    gravity : (3,) array
+        In m/s^2.
+    free : (6,) array
+        1 or 0 for each degree of freedom, those of translation first.
+    """
+
+    density: NDArray[np.float64]
+    gravity: NDArray[np.float64]
+    free: NDArray[np.float64]
+
+
+@inlined_exactly
+def kicked_along(
+    p: int, axis: int, half: float, mass: float, own: DraggedColumns, constants: KickConstants, begins: bool
+) -> float:
+    """Return the velocity [m/s] of a particle along an axis after half a kick of `half` [s]."""
+    v, drag = own.velocity[p, axis], own.external_drag[p]
+    if constants.free[axis] == 0.0:
+        return v
+    change = half * (own.external_force[p, axis] + drag * own.fluid_velocity[p, axis]) / mass
+    if not begins or drag == 0.0:
+        return (v + change) / (1.0 + half * drag / mass)
+    others = half * (own.force[p, axis] / mass + constants.gravity[axis])
+    return (v + others + change) / (1.0 + half * drag / mass) - others
+
+
+@inlined_exactly
+def kick_particle(
+    p: int, half: float, own: DraggedColumns, constants: KickConstants, begins: bool, limbs: NDArray[np.int64],
+    bad: int,
+) -> int:  # fmt: skip
+    """Kick one particle, unless that is impossible; return the lowest id of those, this one among them."""
+    mass = sphere_mass(constants.density[own.material[p]], own.radius[p])
+    vx, vy, vz = own.velocity[p, 0], own.velocity[p, 1], own.velocity[p, 2]
+    ux = kicked_along(p, 0, half, mass, own, constants, begins)
+    uy = kicked_along(p, 1, half, mass, own, constants, begins)
+    uz = kicked_along(p, 2, half, mass, own, constants, begins)
+    if not math.isfinite(ux + uy + uz) or not own.external_drag[p] >= 0.0:
+        return min(bad, own.id[p])
+    own.velocity[p, 0], own.velocity[p, 1], own.velocity[p, 2] = ux, uy, uz
+    add_exactly(limbs, 0.5 * mass * ((ux - vx) * (ux + vx) + (uy - vy) * (uy + vy) + (uz - vz) * (uz + vz)))
+    return bad
+
+
+@threaded_kernel
+def kick_dragged(
+    half: float, begins: bool, count: int, rows: NDArray[np.int32], own: DraggedColumns, constants: KickConstants,
+    limbs: NDArray[np.int64], bad: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Let what is given from outside act on particles for half a kick.
+
+    Parameters
+    ----------
+    half : float
+        Its length [s].
+    begins : bool
+        Whether the kick by contacts and gravity comes behind it, at the begin of a step.
+    count : int
+        Number of particles.
+    rows : (count,) int32 array
+        Their rows; empty for the first ones.
+    own, constants
+        See `DraggedColumns` and `KickConstants`; plain tuples of their fields.
+    limbs : (workers, LIMBS) int64 array
+        To which the work [J] of each worker is added exactly.
+    bad : (workers,) int64 array
+        To which the lowest id is written of a particle that would have a velocity that is not finite, or has a negative
+        drag; it is left as it was.
+    """
+    workers = len(bad)
+    for worker in prange(workers):
+        lowest, (first, last) = bad[worker], share_of(worker, workers, count)
+        columns, shared = DraggedColumns(*own), KickConstants(*constants)
+        for place in range(first, last):
+            row = rows[place] if len(rows) > 0 else place
+            lowest = kick_particle(row, half, columns, shared, begins, limbs[worker], lowest)
+        bad[worker] = lowest

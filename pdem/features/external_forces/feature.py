@@ -1,0 +1,131 @@
+"""Forces on single particles beside those of contacts and gravity, as a feature of the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from pdem.engine.blow_up import OF_FEATURE
+from pdem.engine.energy_terms import EnergyTerm, Role
+from pdem.engine.feature import Feature
+from pdem.engine.feature_set import Turn
+from pdem.features.external_forces.array import FIELDS, kick_by_array
+from pdem.features.external_forces.forces import ForcesOfRun
+from pdem.features.external_forces.kernels import NONE_BAD
+from pdem.features.external_forces.kicks import TERM, add_to_carried, kick_by_forces
+from pdem.features.external_forces.parameters import forces_of, has_array
+from pdem.numerics.thread_pool import threads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.sections.schema import CaseData
+    from pdem.engine.system import System
+    from pdem.foundation.fields import Field
+
+SCRIPT = "script_forces"
+"""Column of the counters of a checkpoint that tells the own forces of a script apart."""
+
+
+class ExternalForces(Feature):
+    """Own forces of a case and of a script, and forces that a script gives for each particle.
+
+    Attributes
+    ----------
+    own : ForcesOfRun
+        Functions that give a force.
+    has_array : bool
+        Whether a script gives forces and drags for each particle.
+    """
+
+    name, turn = "forces", Turn.MEASURE
+    energy_terms = (EnergyTerm(TERM, Role.SUPPLIED, summed=True, before="box_work"),)
+
+    fields = FIELDS
+
+    def __init__(self, own: ForcesOfRun | None = None, *, has_array: bool = False) -> None:
+        self.own, self.has_array = ForcesOfRun() if own is None else own, has_array
+
+    @classmethod
+    def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
+        """Return what particles of a case have from outside: of one with an array among its forces."""
+        return cls.fields if has_array(case) else ()
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the own forces of a case, to which a script may add some.
+
+        Raises
+        ------
+        CaseError
+            See `pdem.features.external_forces.parameters.forces_of`.
+        """
+        return cls(ForcesOfRun(forces_of(system.case)), has_array=has_array(system.case))
+
+    @classmethod
+    def terms_in(cls, case: CaseData) -> tuple[str, ...]:
+        """Return the term of the work of forces, if a case has any."""
+        return (TERM,) if case.forces else ()
+
+    def present_terms(self, system: System) -> tuple[str, ...]:
+        """Return the term of the work of forces, if case or script have any."""
+        return (TERM,) if self.kicks else ()
+
+    def before_steps(self, system: System) -> None:
+        """Require the forces of the script of a run that is continued.
+
+        Raises
+        ------
+        InputError
+            If they have not been given again, or are others.
+        """
+        self.own.check_given()
+
+    @property
+    def kicks(self) -> bool:
+        """Whether there is any force."""
+        return self.has_array or self.own.all is not None
+
+    def half_kick(self, system: System, time: float, half: float, *, begins: bool) -> None:
+        """Let all forces act for a time `half` [s] at a `time` [s]; what they do goes to the ledger."""
+        if self.own.all is not None:
+            kick_by_forces(system, self.own, time, half)
+        if self.has_array:
+            bad = kick_by_array(system, time, half, begins, self.own.scratch(threads()))
+            self.own.worst = min(self.own.worst, bad)
+        self._record(system)
+
+    def load_carriers(self, system: System, half: float) -> None:
+        """Add own forces to the sums of the forces on particles that carriers move."""
+        add_to_carried(system, self.own, half)
+        self._record(system)
+
+    def _record(self, system: System) -> None:
+        """Record an error if a force was not finite."""
+        worst = self.own.take_worst()
+        if worst != NONE_BAD:
+            system.errors.append((OF_FEATURE, worst, system.features.place(self)))
+
+    def error(self, system: System, particle: str, speed: str) -> str:
+        """Return the message on a force that is not finite."""
+        own = () if self.own.all is None else self.own.all.forces
+        if not own:
+            return (
+                f"external_force, external_drag and fluid_velocity give {particle} a velocity that is not finite"
+                f"{speed}, or the drag is negative; give finite numbers, and drags from 0 on"
+            )
+        names = ", ".join(["external_force", *(one.name for one in own)][not self.has_array :])
+        return (
+            f"the own force on {particle} is not finite{speed}; mend the function ({names}), or reduce time.step if "
+            "its force is stiff"
+        )
+
+    def counters(self, system: System) -> dict[str, NDArray[Any]]:
+        """Return what tells the forces of a script apart, if there are any."""
+        identities = self.own.identities
+        return {SCRIPT: identities} if len(identities) else {}
+
+    def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+        """Remember which forces the script had that wrote a checkpoint."""
+        self.own.expected = groups["counters"].get(SCRIPT, self.own.expected)
