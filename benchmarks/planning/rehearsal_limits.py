@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.deformation import deforms
+from pdem.case.laws import takes_liquid
 from pdem.case.messages import shown_key
 from pdem.case.sections.flat_walls import PlaneWall
 from pdem.case.wall_motions import motion_of
-from pdem.engine.carried_liquid import carries_liquid
-from pdem.engine.setup import constants_of
 from pdem.foundation.errors import InputError
 from pdem.motion.motions import Shift, Turn
 
@@ -55,7 +54,7 @@ def _reasons(case: Case, particles: int) -> Iterator[str]:
         )
     if not particles:
         yield "has no particles at its beginning; rehearse a checkpoint of its run instead"
-    if carries_liquid(constants_of(case)):
+    if takes_liquid(case):
         yield f"its particles carry liquid, of which all ranks are asked in each step; {_INSTEAD}"
     for number, wall in enumerate(case.walls):
         name = shown_key(["walls", number])

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 (
     WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST, OF_FEATURE, BOX_TOO_SMALL,
-) = range(7)  # fmt: skip
+    PAIR_FLOW, WALL_FLOW, TOO_MANY_QUANTA,
+) = range(10)  # fmt: skip
 """Kinds of errors, in the order in which they are reported:
 
 - ``WALL_TOO_FAST``: in one step a wall moved more than the radius of a particle in its path;
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 - ``PAIR_OVERLAP``, ``WALL_OVERLAP``: two particles, or a particle and a wall, overlap too much;
 - ``DRIVEN_WALL_TOO_FAST``: in one step a driven wall moved more than the largest radius, or is not finite;
 - ``OF_FEATURE``: what a feature says of a particle, such as a force on it that is not finite;
-- ``BOX_TOO_SMALL``: a periodic axis of a box that deforms is shorter than two of the largest diameters.
+- ``BOX_TOO_SMALL``: a periodic axis of a box that deforms is shorter than two of the largest diameters;
+- ``PAIR_FLOW``, ``WALL_FLOW``: what contacts exchange is not finite, or more than can be counted;
+- ``TOO_MANY_QUANTA``: a particle has more of what contacts exchange than can be counted.
 """
 
 
@@ -85,9 +88,9 @@ def _bodies(kind: int, first: int, other: int) -> tuple[tuple[int, ...], int]:
         return (other,), first
     if kind == DRIVEN_WALL_TOO_FAST:
         return (), first
-    if kind == WALL_OVERLAP:
+    if kind in (WALL_OVERLAP, WALL_FLOW):
         return (first,), other
-    return ((first, other), -1) if kind == PAIR_OVERLAP else ((first,), -1)
+    return ((first, other), -1) if kind in (PAIR_OVERLAP, PAIR_FLOW) else ((first,), -1)
 
 
 def _deepest(system: System, kind: int) -> tuple[int, int, float] | None:
@@ -287,8 +290,33 @@ def _of_feature(system: System, facts: _Facts, ids: tuple[int, int], share: floa
     return text
 
 
+def _pair_flow(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first, other = ids
+    return _bad_flow(system, facts.description(first), facts.description(other))
+
+
+def _wall_flow(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    return _bad_flow(system, facts.description(ids[0]), _wall_name(system, ids[1]))
+
+
+def _bad_flow(system: System, first: str, other: str) -> str:
+    fields = " or ".join(system.quanta)
+    return (
+        f"what flows of {fields} between {first} and {other} is not finite, or more than 2^53 quanta in one step; "
+        "mend the function, or reduce time.step if its flow is stiff"
+    )
+
+
+def _too_many_quanta(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    fields = " or ".join(f"{name} (quantum {quantum:g})" for name, quantum in system.quanta.items())
+    return (
+        f"{facts.description(ids[0])} has more than 2^53 quanta of {fields}, or its value is not finite; begin with a "
+        "larger amount that a particle may have, or reduce time.step if its flow is stiff"
+    )
+
+
 _MESSAGES = {
     WALL_TOO_FAST: _wall_too_fast, PARTICLE_TOO_FAST: _particle_too_fast, PAIR_OVERLAP: _pair_overlap,
     WALL_OVERLAP: _wall_overlap, DRIVEN_WALL_TOO_FAST: _driven_wall_too_fast, OF_FEATURE: _of_feature,
-    BOX_TOO_SMALL: _box_too_small,
+    BOX_TOO_SMALL: _box_too_small, PAIR_FLOW: _pair_flow, WALL_FLOW: _wall_flow, TOO_MANY_QUANTA: _too_many_quanta,
 }  # fmt: skip

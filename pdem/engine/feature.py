@@ -66,6 +66,8 @@ class Feature:
         Terms of the energy balance that it may have, see `pdem.engine.energy_terms`.
     fields : tuple of Field
         What it remembers of each particle, in cases that have it: see `fields_in`.
+    table_fields : tuple of str
+        Fields of the general table that are there for it alone; see `uses_table_fields`.
     """
 
     name: ClassVar[str]
@@ -74,6 +76,7 @@ class Feature:
     tables: ClassVar[tuple[StateTable, ...]] = ()
     energy_terms: ClassVar[tuple[EnergyTerm, ...]] = ()
     fields: ClassVar[tuple[Field, ...]] = ()
+    table_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
@@ -85,6 +88,11 @@ class Feature:
         its begin.
         """
         return cls.fields if getattr(case, cls.name, None) else ()
+
+    @classmethod
+    def uses_table_fields(cls, case: CaseData) -> bool:
+        """Tell whether the particles of a case need its `table_fields`; else files are written without these."""
+        return True
 
     @classmethod
     def of(cls, system: System) -> Self:
@@ -195,6 +203,17 @@ class Feature:
         """Take note of particles of this rank that are removed, by their columns. Collective.
 
         Energies that `particle_energies` gives are accounted for by the engine.
+        """
+
+    @property
+    def acts_each_step(self) -> bool:
+        """Whether `before_step` is called: the run then takes one step at a time."""
+        return False
+
+    def before_step(self, system: System) -> None:
+        """Act at the begin of each step, before anything moves, on the contacts of the last one. Collective.
+
+        Fields of particles that are not part of the packed rows are up to date, positions and velocities need not be.
         """
 
     @property

@@ -76,6 +76,8 @@ class Features:
         """Those that look at contacts in each step."""
         self.terms = EnergyTerms(self._all)
         """The terms of the energy balance, those of the engine among them."""
+        self.step_actors = tuple(one for one in self._all if one.acts_each_step)
+        """Those that act at the begin of each step."""
         self.row_keys = row_keys(self._all)
         """Columns that sort the rows of those groups of which each rank has some."""
 

@@ -19,6 +19,7 @@ from pdem.engine.energy import energies_of_features, particle_energies
 from pdem.engine.energy_terms import Role
 from pdem.engine.feature import features_of
 from pdem.foundation.errors import InputError
+from pdem.numerics.quanta import whole_quanta
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,6 +112,7 @@ def insert_particles(
 
     With ``shape`` and ``orientation`` among the columns, as `pdem.particles.clusters.cluster_members.cluster_columns`
     has them, some may be clusters, whose ids are those of their first members.
+    What contacts exchange (`pdem.engine.quantum_field`) is rounded down to whole quanta.
     Rank 0 owns them until they migrate. Lists have to be rebuilt.
     """
     numbers = numbers_of_members(system, columns)
@@ -125,6 +127,8 @@ def insert_particles(
         new = {name: given.get(name, field.allocate(count)) for name, field in own.fields.items()}
         for feature in features_of(system):
             feature.on_insert(system, new)
+        for name, quantum in system.quanta.items():
+            new[name] = whole_quanta(new[name], quantum)
         for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
             system.ended_energies.add("outflow", -values)
         for name, values in energies_of_features(system, new):

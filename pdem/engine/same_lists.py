@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from pdem.containers.exchange import MINE
 from pdem.engine.box.stress import end_box_sums
-from pdem.engine.carried_liquid import carries_liquid
 from pdem.engine.clusters.carried_particles import finish_carried
 from pdem.engine.contact_forces import ContactSteps
 from pdem.engine.step import (
@@ -161,8 +160,8 @@ class _StepsWithPython:
 
 
 def acts_alone(system: System) -> bool:
-    """Tell whether nothing acts on particles but contacts that carry no liquid."""
-    return not system.features.kicking and not carries_liquid(system.constants)
+    """Tell whether nothing acts on particles but contacts, and no feature in or at the begin of each step."""
+    return not system.features.kicking and not system.features.step_actors
 
 
 def needs_python(system: System) -> bool:

@@ -136,16 +136,6 @@ class Constants:
         """Function that returns half of the widest gap of adhesion for some radii [m]; None without adhesion."""
         return half_gaps(self.law, self.table) if self.law.may_stretch else None
 
-    @cached_property
-    def carried_limits(self) -> NDArray[np.float64]:
-        """Largest volume of a bridge that takes carried liquid, over the cube of the harmonic mean radius, (M, M)."""
-        materials, carried = len(self.density), self.law.carried
-        if carried is None:
-            return np.zeros((materials, materials))
-        column = self.law.coefficients[carried[0]].rpartition(".")[0] + ".most"
-        rows = self.table[:, self.law.coefficients.index(column)]
-        return np.ascontiguousarray(rows.reshape(materials, materials))
-
     def parameters(self, dt: float) -> ContactParameters:
         """Return the parameters of contact forces; histories are integrated over `dt` [s]."""
         return ContactParameters(self.density, self.table, self.powers, dt, self.step, self.largest_overlap)

@@ -14,7 +14,6 @@ from pdem.containers.particles import Particles
 from pdem.engine import step as time_step
 from pdem.engine.between_steps import act
 from pdem.engine.box.state import box_of
-from pdem.engine.carried_liquid import begin_liquid
 from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.feature_set import Features, fields_in
 from pdem.engine.setup import constants_of, skins_of, walls_of
@@ -101,7 +100,6 @@ class LoadedSystem:
     def make_lists(self, phases: Phases) -> System:
         """Enter the present stage, and make all lists; return the system. Collective, once."""
         system, walls = self._system, self._system.moving_walls
-        begin_liquid(system)
         enter_stage(system)
         system.renew_levels()
         if walls is not None:

@@ -11,9 +11,9 @@ from pdem.containers.clusters import ParticleTable
 from pdem.containers.id_directory import IdDirectory
 from pdem.containers.records import PairRecords, WallRecords
 from pdem.engine.box.state import box_group, load_box
-from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.clusters.state import cluster_groups, load_clusters, shapes_digest
 from pdem.engine.feature import features_of
+from pdem.engine.kept_fields import kept_fields
 from pdem.engine.stages.state import load_stages, stage_groups
 from pdem.engine.walls.driven_walls import driven_group, load_driven_state
 from pdem.foundation.fields import state_fields, with_further
@@ -42,6 +42,10 @@ ROW_KEYS = {
 order."""
 
 
+QUANTUM = "_quantum"
+"""End of the names of counters that have the unit of a field, see `pdem.engine.quantum_field`."""
+
+
 def local_groups(system: System) -> Groups:
     """Return copies of this rank's part of the state."""
     pairs = system.pair_records()
@@ -53,7 +57,9 @@ def local_groups(system: System) -> Groups:
     return {
         "particles": {
             field.name: system.particles[field.name].copy()
-            for field in kept_fields(state_fields(system.particles.fields.values()), system.case)
+            for field in kept_fields(
+                state_fields(system.particles.fields.values()), system.case, system.features
+            )
         },
         **cluster_groups(system),
         "contacts": {"lower": pairs.lower, "higher": pairs.higher, **columns_of(of_pairs, pairs.history)},
@@ -65,7 +71,7 @@ def local_groups(system: System) -> Groups:
         **box_group(system),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
-            **_of_ended(system), **_of_liquid(system), **shapes_digest(system),
+            **_of_ended(system), **_of_quanta(system), **shapes_digest(system),
             **{name: one for feature in features_of(system) for name, one in feature.counters(system).items()},
         },
     }  # fmt: skip
@@ -76,9 +82,15 @@ def _of_features(system: System) -> Groups:
     return {name: columns for one in features_of(system) for name, columns in one.groups(system).items()}
 
 
-def _of_liquid(system: System) -> dict[str, NDArray[Any]]:
-    """Return the quantum in which liquid is counted, if particles carry some."""
-    return {"liquid_quantum": np.array(system.liquid_quantum)} if system.liquid_quantum else {}
+def _of_quanta(system: System) -> dict[str, NDArray[Any]]:
+    """Return the units in which fields are counted that contacts exchange."""
+    return {f"{name}{QUANTUM}": np.array(quantum) for name, quantum in system.quanta.items()}
+
+
+def _quanta_of(system: System, counters: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+    """Return these units by field from the counters of a checkpoint."""
+    stored = {name: counters.get(f"{name}{QUANTUM}") for name in system.particles.fields}
+    return {name: float(quantum) for name, quantum in stored.items() if quantum is not None}
 
 
 def _of_ended(system: System) -> dict[str, NDArray[np.int64]]:
@@ -232,7 +244,7 @@ def _load_others(system: System, groups: StatePart) -> None:
     """Load what is neither of particles nor of contacts; sums over ranks go to the first one. Collective."""
     counters = groups["counters"]
     load_driven_state(system, groups)
-    system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
+    system.quanta = _quanta_of(system, counters)
     load_stages(system, groups)
     for feature in features_of(system):
         feature.load(system, groups)

@@ -11,7 +11,6 @@ from pdem.detection.walls.facets_of_images import images_across_sides
 from pdem.engine.blow_up import PARTICLE_TOO_FAST, raise_blow_up
 from pdem.engine.box.steps import change_box, lists_in_box
 from pdem.engine.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
-from pdem.engine.carried_liquid import form_bridges
 from pdem.engine.clusters.carried_particles import begin_carried, list_carried
 from pdem.engine.clusters.steps import cluster_table, states_to_share
 from pdem.engine.contact_forces import compute_contact_forces
@@ -96,7 +95,8 @@ def begin_step(system: System, phases: Phases) -> Begun:
 
 def move_on(system: System, phases: Phases) -> int:
     """Move particles and walls of this rank to the next step; return the state of lists, see `Begun`."""
-    form_bridges(system)
+    for feature in system.features.step_actors:
+        feature.before_step(system)
     change_box(system)
     system.step += 1
     stale = (

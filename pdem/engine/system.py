@@ -115,8 +115,8 @@ class System:
         What else happens in and between steps, see `set_features`.
     stages : Stages
         The parts of the run.
-    liquid_quantum : float
-        In which liquid is counted that particles carry [m^3]; 0 if they carry none.
+    quanta : dict of str to float
+        Units in which fields are counted that contacts exchange (`pdem.engine.quantum_field`), by name of the field.
     keeps_forces : bool
         Whether the last of some steps leaves the forces of all contacts, because output looks at them.
     moving_box : MovingBox or None
@@ -193,7 +193,7 @@ class System:
         self.keeps_forces = looks_at_contacts(case)
         self.moving_box = box
         self.box_drive, self.box_share = BoxDrive(), BoxShare()
-        self.liquid_quantum = 0.0
+        self.quanta: dict[str, float] = {}
         self.stop_requested: Callable[[], int] = lambda: 0
 
     def set_features(self, features: Features) -> None:

@@ -14,6 +14,7 @@ from pdem.features.external_forces.feature import ExternalForces
 from pdem.features.fields.feature import Fields
 from pdem.features.gravity.feature import ChangingGravity
 from pdem.features.insertions.feature import Insertions
+from pdem.features.liquid.feature import Liquid
 from pdem.features.observers.feature import Observers
 from pdem.features.sensors.feature import Sensors
 from pdem.features.stages.feature import StageEnds
@@ -38,6 +39,7 @@ FEATURES: tuple[type[Feature], ...] = (
     StressOfAll,
     DeformingBox,
     ExternalForces,
+    Liquid,
     StageEnds,
     ChangingGravity,
     Observers,

@@ -122,7 +122,9 @@ _ROWS = (
     Field("box_work", np.float64, (), "J", "what a box that deforms has done on its motion", written=False),
 )
 
-FIELDS: Mapping[str, Field] = MappingProxyType({row.name: row for row in _ROWS})
+_BY_NAME = {row.name: row for row in _ROWS}
+
+FIELDS: Mapping[str, Field] = MappingProxyType(_BY_NAME)
 """All particle fields by name, in the order of exchange, checkpoint and output."""
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pdem.case.laws import law_of
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.walls.stages import wall_columns_of
-from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.energy import terms_of
+from pdem.engine.kept_fields import kept_fields
 from pdem.features.insertions.preflight import inserted_number
 from pdem.features.registry import FEATURES, TERMS, fields_of_features
 from pdem.features.wall_loads.columns import mean_load_columns
@@ -207,7 +207,7 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
 def _checkpoint_bytes(case: Case, law: ContactLaw, walls: bool) -> float:
     """Return the bytes of a checkpoint per particle: its state, and histories of contacts."""
     fields = state_fields(with_further(fields_of_features(case)).values())
-    state = sum(field.allocate(1).nbytes for field in kept_fields(fields, case))
+    state = sum(field.allocate(1).nbytes for field in kept_fields(fields, case, FEATURES))
     pairs = CONTACTS_PER_PARTICLE * (16 + 8 * law.columns)
     return state + pairs + (0.2 * (25 + 8 * wall_columns_of(law)) if walls else 0.0)
 

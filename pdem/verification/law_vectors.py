@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
+from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.check import STEP
-from pdem.contact.law.parts import AdhesionPart, Contact, Load, NormalPart, tuple_type
+from pdem.contact.law.parts import Contact, Load, NormalPart, tuple_type
 from pdem.numerics.function_trials import place_of
 from pdem.numerics.simd.columns import column_reader, column_writer
 from pdem.numerics.simd.places import offset

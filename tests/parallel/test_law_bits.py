@@ -14,7 +14,7 @@ import pdem
 from helpers.law_models import INTERACTIONS, MODELS
 from helpers.rank_cases import CLOUD, DRUM, compare, compare_restart
 from pdem.case.example_meshes.mixer import drum
-from pdem.engine.carried_liquid import liquid_values
+from pdem.features.liquid.feature import Liquid
 
 SPHERE = 4.0 / 3.0 * math.pi * 0.01**3
 
@@ -68,7 +68,7 @@ def test_grains_that_stick_in_a_drum(ranks):
     assert system.exchange.add(np.array([[stretched]]))[0, 0] > 0
     assert simulation.energies()["rolling"] > 0.0
     assert simulation.energies()["adhesion"] > 0.0
-    liquid = liquid_values(system)
+    liquid = system.features.get(Liquid).values(system)
     assert liquid["liquid_in_bridges"] > 0.0
     assert liquid["liquid_in_films"] + liquid["liquid_in_bridges"] == pytest.approx(
         75 * 0.02 * SPHERE, rel=1e-9

@@ -14,7 +14,8 @@ import pdem
 from helpers.cases import Grains, quad, simulate, state_of
 from helpers.sticky import sticky_case, sticky_law
 from pdem.contact.law import carried_liquid as law
-from pdem.engine.carried_liquid import liquid_values
+from pdem.features.liquid.feature import Liquid
+from pdem.numerics.quanta import whole_quanta
 
 pytestmark = pytest.mark.shares_law("sticky")
 
@@ -28,10 +29,14 @@ def total(run):
     return sum(map(Fraction, run.gather()["liquid"]))
 
 
+def liquid_values(system):
+    return system.features.get(Liquid).values(system)
+
+
 def bridges(run):
     """Return the volumes of the bridges of all contacts."""
     records = run.system.records()
-    place = run.system.constants.law.carried[1]
+    place = run.system.constants.law.place("bridge_volume")
     return np.concatenate([one.history[place] for one in records])
 
 
@@ -68,7 +73,7 @@ def apart(measured):
 @pytest.mark.parametrize("liquids", [(0.01, 0.01), (0.02, 0.0)])
 def test_a_bridge_takes_what_faces_it_and_gives_half_to_each(tmp_path, liquids, other):
     run = meeting(tmp_path, liquids, other=other)
-    quantum, before = run.system.liquid_quantum, total(run)
+    quantum, before = run.system.quanta["liquid"], total(run)
     assert math.frexp(quantum)[0] == 0.5
     owned = run.gather()["liquid"]
     volumes = [SPHERE, SPHERE * other**3]
@@ -179,7 +184,7 @@ def test_particles_bring_liquid_and_take_it_away(tmp_path):
     )  # fmt: skip
     run.advance(200)
     liquid = run.gather()["liquid"]
-    each = law.whole_quanta(law.carried_by(np.array([RADIUS]), 0.03), run.system.liquid_quantum)[0]
+    each = whole_quanta(law.carried_by(np.array([RADIUS]), 0.03), run.system.quanta["liquid"])[0]
     assert len(liquid) == 20
     assert total(run) == 20 * Fraction(each)
     run.advance(2500)
@@ -218,7 +223,7 @@ def test_files_say_where_liquid_is_in_wet_cases_only(tmp_path):
 
 @when(st.integers(0, 2**50), st.integers(0, 2**50), st.floats(0.5, 1e15))
 def test_what_two_give_is_even_and_within_the_limit(first, second, most):
-    a, b = law.limited.py_func(float(first), float(second), most)
+    a, b = law.limited(float(first), float(second), most)
     assert 0.0 <= a <= first
     assert 0.0 <= b <= second
     assert (a + b) % 2.0 == 0.0
@@ -228,13 +233,13 @@ def test_what_two_give_is_even_and_within_the_limit(first, second, most):
 @when(st.lists(st.integers(1, 2**39), min_size=1, max_size=20), st.integers(0, 2**52))
 def test_together_bridges_never_ask_for_more_than_there_is(shares, film):
     offer = law.offers(np.array([float(film)]), np.zeros(1), np.array([sum(shares)]))[0]
-    parts = [law.given.py_func(offer, share, 1.0) for share in shares]
+    parts = [law.given(offer, share, 1.0) for share in shares]
     assert sum(parts) <= film
     assert all(part == int(part) for part in parts)
 
 
 @pytest.mark.parametrize("other", [0.01, 0.3, 1.0, 50.0])
 def test_the_share_of_a_bridge_is_the_cap_that_faces_it(other):
-    part = law.pair_share.py_func(1.0, other) / law.ONE
+    part = law.pair_share(1.0, other) / law.ONE
     angle = math.asin(other / (1.0 + other))
     assert part == pytest.approx(0.5 * (1.0 - math.cos(angle)), rel=1e-6)

@@ -1,9 +1,12 @@
 """Liquid that particles carry: what they give to a bridge, and what they get back.
 
-Liquid is counted in quanta, a power of two of a cubic metre, so that sums are exact in any order and nothing is lost
-to the last bit. A particle owns an amount of liquid: its film, half of each of its bridges with other particles, and
-all of those with walls. When a bridge forms, each of the two gives from its film what covers the part of its surface
-that faces the other (Shi, McCarthy, Powder Technology 184 (2008) 64),
+Liquid is an amount that contacts exchange (`pdem.contact.exchange`): it is counted in quanta, a power of two of a cubic
+metre, so that sums are exact in any order and nothing is lost to the last bit. The functions of contacts here are plain
+ones, of which the kernels of that exchange are made.
+
+A particle owns an amount of liquid: its film, half of each of its bridges with other particles, and all of those with
+walls. When a bridge forms, each of the two gives from its film what covers the part of its surface that faces the other
+(Shi, McCarthy, Powder Technology 184 (2008) 64),
 
 ``share = (1 - sqrt(1 - (r_2 / (r_1 + r_2))^2)) / 2``,
 
@@ -17,11 +20,9 @@ A bridge holds at most what the case says; above `LEAST` of the cube of the harm
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,24 +39,15 @@ LEAST = 1e-8
 DRY = -1.0
 """Volume of the bridge of a contact that has begun with less."""
 
-DIGITS = 48
-"""Bits of the number of quanta in a volume of the largest sphere; a double has 53."""
 
-
-def quantum_of(largest_radius: float) -> float:
-    """Return the volume of one quantum of liquid [m^3] for particles up to a radius [m]: a power of two."""
-    volume = 4.0 / 3.0 * math.pi * max(largest_radius, 1e-30) ** 3
-    return math.ldexp(1.0, math.frexp(volume)[1] - DIGITS)
+def largest_amount(radius: float) -> float:
+    """Return the volume [m^3] of a sphere of a radius [m], for which quanta of liquid are chosen."""
+    return 4.0 / 3.0 * math.pi * max(radius, 1e-30) ** 3
 
 
 def carried_by(radius: NDArray[np.float64], share: float) -> NDArray[np.float64]:
     """Return the liquid on spheres of some radii [m] that is a share of their own volume [m^3]."""
     return share * (4.0 / 3.0 * math.pi) * (radius * radius * radius)
-
-
-def whole_quanta(volume: NDArray[np.float64], quantum: float) -> NDArray[np.float64]:
-    """Return volumes [m^3] rounded down to whole quanta."""
-    return np.floor(volume / quantum) * quantum
 
 
 def offers(
@@ -73,20 +65,17 @@ def offers(
     return (owned - bound) * (ONE / np.maximum(asked, ONE))
 
 
-@inlined_geometry
 def pair_share(radius: float, other: float) -> int:
-    """Return the part of the surface of a sphere that faces another one."""
+    """Return the part of the surface of a sphere that faces another one, in units of one over `ONE`."""
     sine = other / (radius + other)
     return int(0.5 * ONE * (1.0 - math.sqrt(1.0 - sine * sine)))
 
 
-@inlined_geometry
 def given(offer: float, share: int, quantum: float) -> float:
     """Return how many quanta a particle gives of what it offers; rounded down twice, together they are never more."""
     return max(math.floor(offer * (share / ONE) / quantum) - 1.0, 0.0)
 
 
-@inlined_geometry
 def limited(first: float, second: float, most: float) -> tuple[float, float]:
     """Return what two give if that is limited, together an even number of quanta."""
     total = first + second
@@ -98,3 +87,67 @@ def limited(first: float, second: float, most: float) -> tuple[float, float]:
         else:
             second -= 1.0
     return first, second
+
+
+def is_new(pair: int, parameters: Any, volume: float) -> bool:
+    """Tell whether a contact has just begun whose bridge takes what particles carry.
+
+    Here and below, `parameters` are the largest volume of a bridge over the cube of the harmonic mean radius by row of
+    the pair table, 0 for no carried liquid, and the quantum [m^3]; `volume` is what the contact remembers [m^3].
+    """
+    return bool(volume == 0.0 and parameters[0][pair] > 0.0)
+
+
+def bound_in_pair(
+    radius: float, other: float, overlap: float, pair: int, parameters: Any, volume: float
+) -> int:
+    """Return how many quanta a particle owns in its bridge with another one: half of it."""
+    return int(0.5 * max(volume, 0.0) / parameters[1])
+
+
+def bound_at_wall(radius: float, overlap: float, pair: int, parameters: Any, volume: float) -> int:
+    """Return how many quanta a particle owns in its bridge with a wall: all of it."""
+    return int(max(volume, 0.0) / parameters[1])
+
+
+def asked_by_pair(
+    radius: float, other: float, overlap: float, pair: int, parameters: Any, volume: float
+) -> int:
+    """Return the share that a new bridge asks of a particle."""
+    return pair_share(radius, other)
+
+
+def asked_by_wall(radius: float, overlap: float, pair: int, parameters: Any, volume: float) -> int:
+    """Return the share that a new bridge with a wall asks of a particle."""
+    return WALL_SHARE
+
+
+def form_pair(
+    offer: float, other_offer: float, radius: float, other: float, overlap: float, pair: int, dt: float,
+    parameters: Any, volume: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Form a bridge between two particles; return what goes from the first to the second, and its volume [m^3].
+
+    Both own half of it from now on: who gives more than that, hands the rest on.
+    """
+    quantum, effective = parameters[1], radius * other / (radius + other)
+    cube = 8.0 * effective * effective * effective / quantum
+    first, second = limited(
+        given(offer, pair_share(radius, other), quantum), given(other_offer, pair_share(other, radius), quantum),
+        parameters[0][pair] * cube,
+    )  # fmt: skip
+    if first + second < max(LEAST * cube, 2.0):
+        return 0.0, DRY
+    half = 0.5 * (first + second)
+    return (first - half) * quantum, 2.0 * half * quantum
+
+
+def form_at_wall(
+    offer: float, wall_offer: float, radius: float, overlap: float, pair: int, dt: float, parameters: Any,
+    volume: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Form a bridge at a wall, which carries none and gets none; return 0 and its volume [m^3]."""
+    quantum = parameters[1]
+    cube = 8.0 * radius * radius * radius / quantum
+    first, _ = limited(given(offer, WALL_SHARE, quantum), 0.0, parameters[0][pair] * cube)
+    return 0.0, (DRY if first < max(LEAST * cube, 2.0) else first * quantum)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.parts import (
-    AdhesionPart,
     Contact,
     Load,
     NormalPart,

@@ -9,8 +9,9 @@ from pdem.numerics.kernel_factory import inlined_closure
 from pdem.numerics.simd.columns import column_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from pdem.contact.law.adhesion_part import AdhesionPart
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.parts import Part
 
@@ -29,29 +30,77 @@ def coefficients_reader(law: ContactLaw, places: Sequence[Any]) -> Any:
     These are ``damping``, ``relaxation``, ``modulus``, ``elastic_model``, ``ratio`` and ``ratio_root``, where the law
     has them, and ``parts``, the coefficients of each elastic model in turn.
     """
+    read = _reader_of_all(law, places, None)
+
+    @inlined_closure
+    def coefficients_of(numbers: Any, at: int) -> Any:
+        return read(numbers, at, numbers, at)
+
+    return coefficients_of
+
+
+def remembering_reader(law: ContactLaw, places: Sequence[Any], memory: Mapping[str, Any]) -> Any:
+    """Make the function that returns the same of one contact, with what it remembers in place of some coefficients.
+
+    It takes a flat array and a place in it, as `coefficients_reader`, and those of its history; `memory` tells how far
+    from there each column of `ContactLaw.remembered` is.
+    """
+    return _reader_of_all(law, places, memory)
+
+
+def _reader_of_all(law: ContactLaw, places: Sequence[Any], memory: Mapping[str, Any] | None) -> Any:
     names = ("damping", "relaxation", "modulus", "elastic_model")
     wanted = [name for name in names if name in law.coefficients]
     columns: dict[str, int] = {name: law.coefficients.index(name) for name in wanted}
     if law.is_spring:
         columns |= {name: law.coefficients.index(f"tangential.{name}") for name in ("ratio", "ratio_root")}
     shared = column_reader([places[column] for column in columns.values()])
-    of_parts = elastic_reader(law, places)
+    of_parts = _elastic_reader(law, places, memory)
     Both = tuple_type((*columns, "parts"))
 
     @inlined_closure
-    def coefficients_of(numbers: Any, at: int) -> Any:
-        return Both(*shared(numbers, at), of_parts(numbers, at))
+    def coefficients_of(numbers: Any, at: int, history: Any, h: int) -> Any:
+        return Both(*shared(numbers, at), of_parts(numbers, at, history, h))
 
     return coefficients_of
 
 
-def elastic_reader(law: ContactLaw, places: Sequence[Any]) -> Any:
+def _elastic_reader(law: ContactLaw, places: Sequence[Any], memory: Mapping[str, Any] | None) -> Any:
     """Make the function that returns the coefficients of each elastic model: of its normal part, of its adhesion."""
     readers = []
     for normal, adhesion in law.elastics:
-        readers.append(part_reader(law, normal, places))
-        readers.append(part_reader(law, adhesion or normal, places))
+        readers.append(_forgetful_reader(law, normal, places))
+        if adhesion is None or not adhesion.remembered or memory is None:
+            readers.append(_forgetful_reader(law, adhesion or normal, places))
+        else:
+            readers.append(_part_with_memory(law, adhesion, places, memory))
     return _all_of(readers)
+
+
+def _forgetful_reader(law: ContactLaw, part: Part, places: Sequence[Any]) -> Any:
+    """Make the function that returns the coefficients of a part, by the pair alone."""
+    read = part_reader(law, part, places)
+
+    @inlined_closure
+    def coefficients(numbers: Any, at: int, history: Any, h: int) -> Any:
+        return read(numbers, at)
+
+    return coefficients
+
+
+def _part_with_memory(
+    law: ContactLaw, part: AdhesionPart, places: Sequence[Any], memory: Mapping[str, Any]
+) -> Any:
+    """Make the function that returns the coefficients of a part, the last of which are in the history."""
+    Coefficients, of_pair = tuple_type(fields_of(part)), law.places_of_coefficients(part)
+    read = column_reader([places[column] for column in of_pair[: len(of_pair) - len(part.remembered)]])
+    remembered = column_reader([memory[column.name] for column in part.history])
+
+    @inlined_closure
+    def coefficients(numbers: Any, at: int, history: Any, h: int) -> Any:
+        return Coefficients(*read(numbers, at), *remembered(history, h))
+
+    return coefficients
 
 
 def _all_of(readers: list[Any]) -> Any:
@@ -60,15 +109,15 @@ def _all_of(readers: list[Any]) -> Any:
     if len(readers) == 1:
 
         @inlined_closure
-        def one(numbers: Any, at: int) -> Any:
-            return (first(numbers, at),)
+        def one(numbers: Any, at: int, history: Any, h: int) -> Any:
+            return (first(numbers, at, history, h),)
 
         return one
     rest = _all_of(readers[1:])
 
     @inlined_closure
-    def several(numbers: Any, at: int) -> Any:
-        return (first(numbers, at), *rest(numbers, at))
+    def several(numbers: Any, at: int, history: Any, h: int) -> Any:
+        return (first(numbers, at, history, h), *rest(numbers, at, history, h))
 
     return several
 

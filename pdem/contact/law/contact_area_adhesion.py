@@ -19,8 +19,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.dmt import no_gap
-from pdem.contact.law.parts import AdhesionPart, Key
+from pdem.contact.law.parts import Key
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.parts import (
-    BRIDGE_VOLUME,
-    CARRIED,
-    AdhesionPart,
     Energy,
     HistoryColumn,
     MaterialProperties,
@@ -239,13 +237,10 @@ class ContactLaw:
         """Whether damping may be proportional to the stiffness itself."""
         return any(normal.relaxation is not None for normal, _ in self.elastics)
 
-    @property
-    def carried(self) -> tuple[int, int] | None:
-        """Column of the pair table, and that of a history in its place, of the liquid that is carried to a bridge."""
-        if not self.has(BRIDGE_VOLUME):
-            return None
-        column = next(place for place, name in enumerate(self.coefficients) if name.endswith(f".{CARRIED}"))
-        return column, self.place(BRIDGE_VOLUME)
+    @cached_property
+    def remembered(self) -> tuple[str, ...]:
+        """Columns of histories that adhesion reads in place of coefficients of the pair table."""
+        return tuple(dict.fromkeys(column.name for part in self.adhesions for column in part.history))
 
     @property
     def columns(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.parts import CARRIED, MaterialProperties, Pair, fields_of, tuple_type
+from pdem.contact.law.parts import MaterialProperties, Pair, fields_of, tuple_type
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import PartUse, Recipe
@@ -42,8 +42,8 @@ class ContactSpring:
         names = fields_of(use.part)
         if "modulus" in names and "modulus" not in values:
             values["modulus"] = self.coefficients.modulus
-        if CARRIED in values:
-            values[CARRIED] = math.inf  # as much as a bridge can have
+        if use.part.role == "adhesion":
+            values |= dict.fromkeys(use.part.remembered, math.inf)  # as much as a bridge can have
         return tuple_type(names)(**values)
 
     def force(self, overlap: float, radius: float) -> float:
@@ -132,12 +132,11 @@ class ContactSpring:
         return float(use.part.energy(overlap, radius, self._coefficients_of(use), energy))
 
     def gap(self, radius: float) -> float:
-        """Return how far a contact can be stretched [m], 0 without adhesion."""
+        """Return how far a contact can be stretched at most [m], 0 without adhesion."""
         use = self._recipe.adhesion
         if use is None:
             return 0.0
-        carried = (math.inf,) if use.part.history else ()
-        return float(use.part.gap(radius, self._coefficients_of(use), *carried))
+        return float((use.part.reach or use.part.gap)(radius, self._coefficients_of(use)))
 
     def resting_overlap(self, radius: float) -> float:
         """Return the overlap at which adhesion and elastic force balance [m]; infinite if that is beyond 4 radii."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.jkr import WORK_OF_ADHESION
-from pdem.contact.law.parts import AdhesionPart
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair

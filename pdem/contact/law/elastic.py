@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.contact.law.coefficients import coefficients_reader
+from pdem.contact.law.coefficients import remembering_reader
 from pdem.contact.law.contact_law import BASE, BLOCK, OVERLAP
 from pdem.numerics.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
 from pdem.numerics.kernels import inlined
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.contact.law.adhesion_part import AdhesionPart
     from pdem.contact.law.contact_law import ContactLaw
-    from pdem.contact.law.parts import AdhesionPart, Contact, NormalPart
+    from pdem.contact.law.parts import Contact, NormalPart
 
 
 def elastic_of(law: ContactLaw) -> Any:
@@ -40,11 +41,19 @@ def energy_of(law: ContactLaw) -> Any:
 
 
 def gap_of(law: ContactLaw) -> Any:
-    """Make the function ``gap(carried, radius, k, ())`` that returns how far a contact can be stretched [m].
+    """Make the function ``gap(0.0, radius, k, ())`` that returns how far a contact can be stretched [m].
 
-    What is carried to a bridge [m^3] is given: it does not stand in the pair table.
+    Coefficients are those of a contact, with what it remembers: see `remembering_reader`.
     """
-    return _chosen(law, [_gap(*model) for model in law.elastics])
+    return _chosen(law, [_gap(None if one is None else one.gap) for _, one in law.elastics])
+
+
+def reach_of(law: ContactLaw) -> Any:
+    """Make the function ``reach(0.0, radius, k, ())`` that returns how far any contact can be stretched [m].
+
+    What contacts remember is infinite in the coefficients.
+    """
+    return _chosen(law, [_gap(None if one is None else one.reach or one.gap) for _, one in law.elastics])
 
 
 def stiffness_of(law: ContactLaw) -> Any:
@@ -109,13 +118,11 @@ def _one(overlap: float, radius: float, c: Any, d: Any, history: Any) -> float:
     return 1.0
 
 
-def _gap(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
-    if adhesion is None:
+def _gap(function: Callable[..., float] | None) -> Any:
+    if function is None:
         return _zero
-    gap = compiled(adhesion.gap)
-    if adhesion.history:
-        return inlined_exactly(lambda carried, radius, c, d, history: gap(radius, d, carried))
-    return inlined_exactly(lambda carried, radius, c, d, history: gap(radius, d))
+    gap = compiled(function)
+    return inlined_exactly(lambda overlap, radius, c, d, history: gap(radius, d))
 
 
 def _stiffness(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
@@ -213,28 +220,31 @@ def account_of(law: ContactLaw) -> Any:
 def energy_kernel(law: ContactLaw) -> Any:
     """Make the kernel that writes the elastic energies of contacts [J].
 
-    It takes overlaps, effective radii, and rows of the pair table, what is carried to bridges, the table, flat,
-    histories of the normal force, one behind the other, and the array to write.
+    It takes overlaps, effective radii, and rows of the pair table, what contacts remember for adhesion, one behind the
+    other, the table, flat, histories of the normal force, likewise, and the array to write.
     """
-    energy, read, width = energy_of(law), coefficients_reader(law, range(law.width)), law.width
-    carries, column = law.carried is not None, 0 if law.carried is None else law.carried[0]
-    columns = len(law.normal_history)
+    energy, width, columns = energy_of(law), law.width, len(law.normal_history)
+    read, held = _reader_of_remembered(law), len(law.remembered)
     history_at = column_reader(range(columns))
 
     @versioned_kernel(law.version)
     def elastic_energies(
         overlap: NDArray[np.float64], radius: NDArray[np.float64], pair: NDArray[np.int32],
-        carried: NDArray[np.float64], table: NDArray[np.float64], histories: NDArray[np.float64],
+        remembered: NDArray[np.float64], table: NDArray[np.float64], histories: NDArray[np.float64],
         energies: NDArray[np.float64],
     ) -> None:  # fmt: skip
-        row = np.empty(width)
         for c in range(len(overlap)):
-            row[:] = table[width * pair[c] : width * (pair[c] + 1)]
-            if carries:
-                row[column] = carried[c]
-            energies[c] = energy(overlap[c], radius[c], read(row, 0), history_at(histories, columns * c))
+            k = read(table, width * pair[c], remembered, held * c)
+            energies[c] = energy(overlap[c], radius[c], k, history_at(histories, columns * c))
 
     return elastic_energies
+
+
+def _reader_of_remembered(law: ContactLaw) -> Any:
+    """Make the function that reads coefficients from the pair table and from `ContactLaw.remembered` side by side."""
+    return remembering_reader(
+        law, range(law.width), {name: place for place, name in enumerate(law.remembered)}
+    )
 
 
 class ElasticState(NamedTuple):
@@ -244,26 +254,26 @@ class ElasticState(NamedTuple):
     ----------
     overlap : (n,) array
         [m].
-    carried : (n,) array
-        Liquid that was carried to each bridge [m^3].
+    remembered : (k, n) array
+        What adhesion reads of it, see `ContactLaw.remembered`.
     history : (columns, n) array
         What the normal force remembers.
     """
 
     overlap: NDArray[np.float64]
-    carried: NDArray[np.float64]
+    remembered: NDArray[np.float64]
     history: NDArray[np.float64]
 
     def of(self, chosen: NDArray[np.bool_]) -> ElasticState:
         """Return the state of some of the contacts."""
-        return ElasticState(self.overlap[chosen], self.carried[chosen], self.history[:, chosen])
+        return ElasticState(self.overlap[chosen], self.remembered[:, chosen], self.history[:, chosen])
 
 
 def elastic_state(law: ContactLaw, histories: NDArray[np.float64]) -> ElasticState:
     """Return the state of contacts with these histories (columns, n)."""
-    carried = np.zeros(histories.shape[1]) if law.carried is None else histories[law.carried[1]]
+    places = np.array([law.place(name) for name in law.remembered], np.int64)
     return ElasticState(
-        histories[OVERLAP], carried, histories[len(BASE) : len(BASE) + len(law.normal_history)]
+        histories[OVERLAP], histories[places], histories[len(BASE) : len(BASE) + len(law.normal_history)]
     )
 
 
@@ -293,7 +303,7 @@ def elastic_energies(
         np.ascontiguousarray(state.overlap),
         np.ascontiguousarray(radius),
         pair.astype(np.int32),
-        np.ascontiguousarray(state.carried),
+        np.ascontiguousarray(state.remembered.T).reshape(-1),
         table.reshape(-1),
         np.ascontiguousarray(state.history.T).reshape(-1),
         found,
@@ -309,11 +319,11 @@ def half_gaps(
     The effective radius of a pair is less than both radii, and gaps grow with it: a pair is not farther apart than both
     halves together.
     """
-    kernel = gap_kernel(law)
+    kernel, infinite = gap_kernel(law), np.full(len(law.remembered), np.inf)
 
     def halves(radius: NDArray[np.float64]) -> NDArray[np.float64]:
         found = np.empty(len(radius))
-        kernel(np.ascontiguousarray(radius), table, found)
+        kernel(np.ascontiguousarray(radius), table, infinite, found)
         return found
 
     return halves
@@ -321,18 +331,25 @@ def half_gaps(
 
 @cache
 def gap_kernel(law: ContactLaw) -> Any:
-    """Make the kernel that writes half of the widest gap over all pairs of materials of a table (M * M, width) [m]."""
-    gap, read, width = gap_of(law), coefficients_reader(law, range(law.width)), law.width
+    """Make the kernel that writes half of the widest gap over all pairs of materials of a table (M * M, width) [m].
+
+    It takes radii, the table, infinite numbers in place of what contacts remember, and the array to write.
+    """
+    reach, read, width = reach_of(law), _reader_of_remembered(law), law.width
     modulus = law.coefficients.index("modulus")
 
     @versioned_kernel(law.version)
-    def half_gap(radius: NDArray[np.float64], table: NDArray[np.float64], found: NDArray[np.float64]) -> None:
+    def half_gap(
+        radius: NDArray[np.float64], table: NDArray[np.float64], remembered: NDArray[np.float64],
+        found: NDArray[np.float64],
+    ) -> None:  # fmt: skip
         flat = table.reshape(-1)
         for p in range(len(radius)):
             widest = 0.0
             for pair in range(len(table)):
                 if table[pair, modulus] > 0.0:  # materials that never meet have zeros
-                    widest = max(widest, gap(np.inf, radius[p], read(flat, width * pair), ()))
+                    k = read(flat, width * pair, remembered, 0)
+                    widest = max(widest, reach(0.0, radius[p], k, ()))
             found[p] = 0.5 * widest
 
     return half_gap

@@ -21,7 +21,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.parts import TINY, AdhesionPart, Energy, Key
+from pdem.contact.law.adhesion_part import AdhesionPart
+from pdem.contact.law.parts import TINY, Energy, Key
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair

@@ -25,8 +25,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.jkr import cube_root
-from pdem.contact.law.parts import BRIDGE_VOLUME, CARRIED, TINY, AdhesionPart, Energy, HistoryColumn, Key
+from pdem.contact.law.parts import TINY, Energy, HistoryColumn, Key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,9 +84,9 @@ def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> floa
     return elastic_energy - most * max(overlap, 0.0) + most * length * (2.0 / ROOT) * angle
 
 
-def gap(radius: float, c: Any, carried: float) -> float:
-    """Return at which gap the bridge ruptures [m]."""
-    volume = volume_of(radius, c, carried)
+def gap(radius: float, c: Any) -> float:
+    """Return at which gap the bridge ruptures [m]; 0 without a bridge."""
+    volume = volume_of(radius, c, c.carried)
     return c.stretch * cube_root(max(volume, TINY)) if volume > 0.0 else 0.0
 
 
@@ -126,9 +127,10 @@ LIQUID_BRIDGE = AdhesionPart(
             above=0.0,
         ),
     ),
-    coefficients=("tension", "stretch", "volume", "relative", "most", CARRIED),
+    coefficients=("tension", "stretch", "volume", "relative", "most", "carried"),
     values=_values,
-    history=(HistoryColumn(BRIDGE_VOLUME, "m3"),),
+    history=(HistoryColumn("bridge_volume", "m3"),),
+    remembered=("carried",),
     energies=(Energy("adhesion", None, "adhesion"),),
     elastic=elastic,
     energy=energy,
@@ -137,5 +139,5 @@ LIQUID_BRIDGE = AdhesionPart(
     rule=_rule,
 )
 """``tension`` is F0 over the effective radius, ``stretch`` the gap of rupture over the cube root of the volume,
-``most`` the limit of what is carried to a bridge over the cube of the harmonic mean radius; ``carried`` is read from
-the history."""
+``most`` the limit of what is carried to a bridge over the cube of the harmonic mean radius; ``carried`` is what a
+contact remembers [m^3]: 0 when it has just begun, negative when it is dry."""

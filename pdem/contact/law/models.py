@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from pdem.contact.law.adhesion_part import AdhesionPart
 from pdem.contact.law.constant_torque import CONSTANT_TORQUE
 from pdem.contact.law.contact_area_adhesion import CONTACT_AREA_ADHESION
 from pdem.contact.law.dmt import DMT, no_gap
@@ -18,7 +19,6 @@ from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE
 from pdem.contact.law.marshall import MARSHALL
 from pdem.contact.law.parts import (
     ROLES,
-    AdhesionPart,
     Energy,
     HistoryColumn,
     Key,

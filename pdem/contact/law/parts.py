@@ -30,10 +30,6 @@ WORST_ROTATION = 20.0
 """Rotational stiffness of a sphere with twelve contacts (the kissing number), 2/3 of each acting about a given axis,
 divided by the inertia factor 0.4: in the limit of stability of tangential and of rolling damping."""
 
-BRIDGE_VOLUME, CARRIED = "bridge_volume", "carried"
-"""Column of a history that has the liquid which bodies have carried to a bridge [m^3], 0 in a contact that has just
-begun and negative in a dry one; and the coefficient of adhesion in whose place functions find it."""
-
 ROLES = ("normal", "adhesion", "tangential", "rolling", "twisting")
 """What parts of a law there are, in the order in which they are evaluated."""
 
@@ -313,38 +309,6 @@ class NormalPart(Part):
     power: float = 1.5
     onset: float = 0.8
     from_materials: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdhesionPart(Part):
-    """A pull between two bodies that touch, or have touched.
-
-    The coefficients ``c`` of its functions also have the field ``modulus`` of the normal part, the first one.
-
-    Attributes
-    ----------
-    elastic : callable
-        ``elastic(overlap, radius, c, force, factor)`` takes what the normal part has found (at an overlap of 0 where it
-        is negative: the contact is stretched) and returns force [N] and factor of the stiffness with the pull taken
-        into account, and by how much the load of frictions exceeds the force [N]. Damping never pulls by more than
-        that: the load does not become negative.
-    energy : callable
-        ``energy(overlap, radius, c, energy)`` returns the energy [J], 0 at the touch, from that of the normal part.
-    gap : callable
-        ``gap(radius, c)`` returns up to which distance a contact that has begun lasts [m]. It grows with the radius.
-        With the history `BRIDGE_VOLUME` it is ``gap(radius, c, carried)``.
-    stiffness : callable or None
-        ``stiffness(radius, c)`` returns the largest stiffness that adhesion alone brings about [N/m], for the limit of
-        the time step. None: the stiffness of the normal part at the overlap at which both are in equilibrium.
-    normal : tuple of str
-        Models of normal parts that it can be combined with.
-    """
-
-    elastic: Callable[..., Any]
-    energy: Callable[..., float]
-    gap: Callable[..., float]
-    stiffness: Callable[..., float] | None = None
-    normal: tuple[str, ...] = ("hertz",)
 
 
 @dataclass(frozen=True, kw_only=True)

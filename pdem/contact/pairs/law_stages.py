@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.law.coefficients import coefficients_reader, part_reader
+from pdem.contact.law.coefficients import part_reader, remembering_reader
 from pdem.contact.law.contact_law import AGE, OVERLAP, UNKNOWN
 from pdem.contact.law.elastic import account_of, either_history
 from pdem.contact.law.limits import limited_force, limited_force_and_resistance, rolling_resistance
@@ -107,7 +107,8 @@ def _nothing() -> Any:
 
 def _normal_stage(law: ContactLaw) -> Any:
     normal_force, width = normal_force_of(law), law.columns
-    coefficients_of = coefficients_reader(law, COEFFICIENTS)
+    remembers = {name: history_place(law.place(name)) for name in law.remembered}
+    coefficients_of = remembering_reader(law, COEFFICIENTS, remembers)
     pulls, has_spring, has_ledger = law.may_pull, law.is_spring, law.has_ledger
     loads = bool(law.remembering) or (law.tangential is not None and not has_spring)
     damped, lost = (history_place(law.place(name)) for name in ("normal_damping", "plastic"))
@@ -115,8 +116,6 @@ def _normal_stage(law: ContactLaw) -> Any:
     remembered, remember, is_plastic = column_reader(memory), column_writer(memory), bool(memory)
     write_account = account_of(law)
     has_age, age = law.has(AGE.name), history_place(law.place(AGE.name))
-    carries, (column, place) = law.carried is not None, law.carried or (0, 0)
-    carried, bridge = COEFFICIENTS[column], history_place(place)
 
     @inlined_closure
     def normal_stage(
@@ -124,9 +123,8 @@ def _normal_stage(law: ContactLaw) -> Any:
     ) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
-            if carries:
-                work[w + carried] = history[h + bridge]
-            contact, k = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE)), coefficients_of(work, w)
+            contact = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE))
+            k = coefficients_of(work, w, history, h)
             before = Before(
                 history[h + H_OVERLAP] > UNKNOWN,
                 history[h + H_NORMAL],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.coefficients import coefficients_reader
+from pdem.contact.law.coefficients import remembering_reader
 from pdem.contact.law.elastic import gap_of
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK, row_of
@@ -30,8 +30,9 @@ def lasts_of(law: ContactLaw) -> Any:
     """
     if not law.may_stretch:
         return inlined_exactly(lambda k, index, candidates, history, parameters, packed: False)
-    gap, width, coefficients_of = gap_of(law), law.width, coefficients_reader(law, range(law.width))
-    columns, carries, place = law.columns, law.carried is not None, law.carried[1] if law.carried else 0
+    gap, width, columns = gap_of(law), law.width, law.columns
+    memory = {name: BLOCK * law.place(name) for name in law.remembered}
+    coefficients_of = remembering_reader(law, range(law.width), memory)
 
     @inlined_exactly
     def lasts(
@@ -41,10 +42,10 @@ def lasts_of(law: ContactLaw) -> Any:
         i, j = row_of(candidates.lower[k]), row_of(candidates.higher[k])
         ri, rj = packed[i + SIZE], packed[j + SIZE]
         pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
-        carried = history[history_of(index, columns) + BLOCK * place] if carries else 0.0
-        allowed = gap(
-            carried, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair), ()
+        k_of_contact = coefficients_of(
+            parameters.coefficients, width * pair, history, history_of(index, columns)
         )
+        allowed = gap(0.0, ri * rj / (ri + rj), k_of_contact, ())
         way = (
             packed[j + PLACE] - packed[i + PLACE], packed[j + PLACE + 1] - packed[i + PLACE + 1],
             packed[j + PLACE + 2] - packed[i + PLACE + 2],

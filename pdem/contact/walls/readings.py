@@ -61,6 +61,11 @@ class WallReadings:
         walls = self.walls
         return SurfaceArrays.of(walls.mesh, walls.vertices, walls.normals, self._materials)
 
+    @property
+    def wall_materials(self) -> NDArray[np.int32]:
+        """Material of each wall (W,)."""
+        return self._materials
+
     def _contact_rows(self) -> Rows:
         """Return particle and row of each contact, by particle and distance."""
         near = len(self._near)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.contact.geometry.sphere_facet import nearest_feature
 from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_OVERLAP, POINT
-from pdem.contact.law.coefficients import coefficients_reader
+from pdem.contact.law.coefficients import remembering_reader
 from pdem.contact.law.elastic import gap_of
 from pdem.foundation.packed_row import MATERIAL, PACKED, PLACE, SIZE
 from pdem.numerics.geometry_kernels import inlined_geometry
@@ -35,9 +35,8 @@ def stretched_of(law: ContactLaw | None) -> Any:
         return inlined_exactly(
             lambda q, count, near, parameters, surface, found, before, work: count,
         )  # fmt: skip
-    gap, width, coefficients_of = gap_of(law), law.width, coefficients_reader(law, range(law.width))
-
-    carries, place = law.carried is not None, law.carried[1] if law.carried else 0
+    gap, width, memory = gap_of(law), law.width, {name: law.place(name) for name in law.remembered}
+    coefficients_of = remembering_reader(law, range(law.width), memory)
 
     @inlined_exactly
     def keep_stretched(
@@ -53,8 +52,10 @@ def stretched_of(law: ContactLaw | None) -> Any:
             if touches_wall(wall, first, count, surface, found):
                 continue
             pair = material * parameters.materials + surface.wall_material[wall]
-            carried = before.history[before.width * (old + 1) + place] if carries else 0.0
-            allowed = gap(carried, radius, coefficients_of(parameters.coefficients, width * pair), ())
+            k = coefficients_of(
+                parameters.coefficients, width * pair, before.history, before.width * (old + 1)
+            )
+            allowed = gap(0.0, radius, k, ())
             if nearest_of_wall(q, wall, first + count, radius + allowed, near, surface, found):
                 work.match[first + count] = old + 1
                 before.kind[old] = -1

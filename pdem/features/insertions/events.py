@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.engine.carried_liquid import liquid_in_quanta
 from pdem.engine.population import insert_particles
 from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.engine.warn_once import warn_once
@@ -159,7 +158,7 @@ class _Event:
             **{name: column[came] for name, column in self._columns.items()}, "radius": self._reaches[came],
             "material": np.full(len(numbers), source.material, np.int32),
             "velocity": source.velocities(numbers), "angular_velocity": source.angular_velocities(numbers),
-            "liquid": liquid_in_quanta(self._system, source.liquid(radius)),
+            "liquid": source.liquid(radius),
         }  # fmt: skip
         return _Done(columns, state)
 

@@ -15,7 +15,6 @@ from tqdm import tqdm
 from pdem.case.balance_columns import balance_columns
 from pdem.case.groups.fixed_groups import fixed_columns
 from pdem.containers.group import on_first_rank
-from pdem.engine.carried_liquid import liquid_columns, liquid_values
 from pdem.engine.energy import terms_of_run
 from pdem.engine.feature import SeriesLine, features_of
 from pdem.engine.state import local_groups, tables_of
@@ -183,7 +182,6 @@ class Outputs:
             *fixed_columns(system.case),
             *driven,
             *(column for feature in features_of(system) for column in feature.columns(system)),
-            *liquid_columns(system.constants),
         ]
 
     def write_series_row(self, steps: int, seconds: float) -> None:
@@ -196,7 +194,7 @@ class Outputs:
         line, values = SeriesLine(system, self._loads), dict[str, Any]()
         for feature in features_of(system):
             values |= feature.values(system, line)
-        values |= liquid_values(system) | fixed_values(system)
+        values |= fixed_values(system)
         rate = measured.particles * steps / seconds if seconds > 0 else 0.0
         self._files.agree(lambda: self._append(measured, rate, values))
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.engine.carried_liquid import kept_fields
 from pdem.engine.clusters.energy import cluster_columns_of
+from pdem.engine.kept_fields import kept_fields
 from pdem.features.deforming_box.report import BOX_FIELDS, box_tables
-from pdem.features.registry import fields_of_features
+from pdem.features.registry import FEATURES, fields_of_features
 from pdem.foundation.fields import FIELDS, Field, with_further, written_fields
 from pdem.output.snapshots.formats import FORMATS, WRITTEN_FORMAT
 from pdem.run.files.contact_counts import CONTACT_COUNT, contact_counts, counts_of_clusters
@@ -43,7 +43,7 @@ CLUSTER_FIELDS = (
 def snapshot_fields(case: CaseData) -> list[Field]:
     """Return the fields of particles that snapshots of a case have."""
     fields = written_fields(with_further(fields_of_features(case)).values())
-    return [*kept_fields(fields, case), CONTACT_COUNT]
+    return [*kept_fields(fields, case, FEATURES), CONTACT_COUNT]
 
 
 class ParticleOutput:

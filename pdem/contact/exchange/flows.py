@@ -1,0 +1,71 @@
+"""Functions of one contact, compiled as parts of the kernels of an exchange, and how amounts become whole quanta."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.numerics.function_digest import digest_of
+from pdem.numerics.kernel_factory import inlined_exactly
+from pdem.numerics.kernels import inlined
+from pdem.numerics.quanta import MOST
+from pdem.numerics.user_functions import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+NO_ID = np.iinfo(np.int64).max
+"""In place of an id, where all flows are finite."""
+
+
+def version_of(function: Callable[..., Any], *, remembers: bool = False) -> str:
+    """Return the name of the kernels that are made of a plain function."""
+    return f"{function.__name__}_{digest_of(function)}{'_remembers' * remembers}"
+
+
+def amount_of(flow: Callable[..., Any], *, remembers: bool) -> Any:
+    """Compile a flow so that it takes what a contact remembers as its last argument, and returns amount and memory."""
+    given = compiled(flow)
+    if remembers:
+        return given
+
+    @inlined_exactly
+    def forgetful(
+        value: float, other: float, radius: float, other_radius: float, overlap: float, pair: int, dt: float,
+        parameters: Any, memory: float,
+    ) -> tuple[float, float]:  # fmt: skip
+        return given(value, other, radius, other_radius, overlap, pair, dt, parameters), memory
+
+    return forgetful
+
+
+def wall_amount_of(flow: Callable[..., Any], *, remembers: bool) -> Any:
+    """Compile a flow into walls as `amount_of` does; it takes one radius."""
+    given = compiled(flow)
+    if remembers:
+        return given
+
+    @inlined_exactly
+    def forgetful(
+        value: float, wall_value: float, radius: float, overlap: float, pair: int, dt: float, parameters: Any,
+        memory: float,
+    ) -> tuple[float, float]:  # fmt: skip
+        return given(value, wall_value, radius, overlap, pair, dt, parameters), memory
+
+    return forgetful
+
+
+@inlined
+def is_possible(quanta: float) -> bool:
+    """Tell whether a flow is finite, and of at most as many quanta as are counted exactly."""
+    return abs(quanta) <= MOST
+
+
+@inlined
+def note_bad(bad: NDArray[np.int64], first: int, second: int) -> None:
+    """Note a contact whose flow is not possible, unless one of lower ids (or wall) is noted already."""
+    if first < bad[0] or (first == bad[0] and second < bad[1]):
+        bad[0], bad[1] = first, second

@@ -1,0 +1,157 @@
+"""What contacts between particles exchange: see `pdem.contact.exchange`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.contact.exchange.flows import amount_of, is_possible, note_bad, version_of
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.contact.pairs.history import history_of
+from pdem.contact.pairs.layout import BLOCK
+from pdem.numerics.kernel_factory import versioned_kernel
+from pdem.numerics.user_functions import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.contacts import PairContacts
+    from pdem.containers.particles import Particles
+
+
+class FlowingPairs(NamedTuple):
+    """Contacts between particles, as exchanges look at them.
+
+    Attributes
+    ----------
+    indices : (n,) int32 array
+        History indices of those that take part.
+    candidate : int32 array
+        By history index.
+    lower, higher : int32 arrays
+        Rows of the particles of each candidate, that of the lower id first.
+    owned : int
+        Particles of this rank; ghosts have the rows behind.
+    id, radius, material : arrays
+        Of all rows of particles [m].
+    materials : int
+        Of the case.
+    history : array
+        Flat.
+    width, memory : int
+        Columns of a history, and the one that flows read and write; the overlap where they remember nothing.
+    """
+
+    indices: NDArray[np.int32]
+    candidate: NDArray[np.int32]
+    lower: NDArray[np.int32]
+    higher: NDArray[np.int32]
+    owned: int
+    id: NDArray[np.int64]
+    radius: NDArray[np.float64]
+    material: NDArray[np.int32]
+    materials: int
+    history: NDArray[np.float64]
+    width: int
+    memory: int
+
+
+def flowing_pairs(
+    contacts: PairContacts, particles: Particles, materials: int, memory: int = OVERLAP
+) -> FlowingPairs:
+    """Return the contacts between particles of this rank; views."""
+    storage, column = contacts.storage, particles.column
+    return FlowingPairs(
+        storage.indices, storage.candidate, contacts.lower, contacts.higher, particles.count, column("id"),
+        column("radius"), column("material"), materials, storage.history.reshape(-1), storage.width, memory,
+    )  # fmt: skip
+
+
+@cache
+def pair_flow_kernel(flow: Callable[..., Any], *, remembers: bool) -> Any:
+    """Make the kernel that lets contacts between particles exchange.
+
+    ``flow(value_i, value_j, radius_i, radius_j, overlap, pair, dt, parameters)`` returns what goes from i to j; one
+    that `remembers` takes the number in the column `memory` as well, and returns that, too. The kernel takes
+    `FlowingPairs` as a plain tuple; values in the first column of an array with a row for each particle; the quantum;
+    dt [s]; parameters; `change` (owned,), to which it adds; and `bad` (2,), see `note_bad`.
+    """
+    amount = amount_of(flow, remembers=remembers)
+
+    @versioned_kernel(version_of(flow, remembers=remembers))
+    def pair_flows(
+        contacts: tuple[Any, ...], values: NDArray[np.float64], quantum: float, dt: float, parameters: Any,
+        change: NDArray[np.int64], bad: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        c = FlowingPairs(*contacts)
+        for index in c.indices:
+            k, at = c.candidate[index], history_of(index, c.width)
+            i, j, held = c.lower[k], c.higher[k], at + BLOCK * c.memory
+            flowing, memory = amount(
+                values[i, 0], values[j, 0], c.radius[i], c.radius[j], c.history[at + BLOCK * OVERLAP],
+                c.material[i] * c.materials + c.material[j], dt, parameters, c.history[held],
+            )  # fmt: skip
+            if remembers:
+                c.history[held] = memory
+            quanta = np.rint(flowing / quantum)
+            if not is_possible(quanta):
+                note_bad(bad, c.id[i], c.id[j])
+                continue
+            if i < c.owned:
+                change[i] -= np.int64(quanta)
+            if j < c.owned:
+                change[j] += np.int64(quanta)
+
+    return pair_flows
+
+
+@cache
+def pair_parts_kernel(part: Callable[..., Any]) -> Any:
+    """Make the kernel that adds up whole numbers over the contacts of each particle.
+
+    ``part(radius, other_radius, overlap, pair, parameters, memory)`` returns that of a particle, as an int. The kernel
+    takes `FlowingPairs` as a plain tuple, parameters, and an int64 array (owned,), to which it adds.
+    """
+    part_of = compiled(part)
+
+    @versioned_kernel(version_of(part))
+    def pair_parts(contacts: tuple[Any, ...], parameters: Any, total: NDArray[np.int64]) -> None:
+        c = FlowingPairs(*contacts)
+        for index in c.indices:
+            k, at = c.candidate[index], history_of(index, c.width)
+            i, j = c.lower[k], c.higher[k]
+            overlap, memory = c.history[at + BLOCK * OVERLAP], c.history[at + BLOCK * c.memory]
+            pair = c.material[i] * c.materials + c.material[j]
+            if i < c.owned:
+                total[i] += part_of(c.radius[i], c.radius[j], overlap, pair, parameters, memory)
+            if j < c.owned:
+                total[j] += part_of(c.radius[j], c.radius[i], overlap, pair, parameters, memory)
+
+    return pair_parts
+
+
+@cache
+def pair_choice_kernel(choice: Callable[..., Any]) -> Any:
+    """Make the kernel that lists contacts.
+
+    ``choice(pair, parameters, memory)`` tells whether one is meant. The kernel takes `FlowingPairs` as a plain tuple,
+    parameters, and an int32 array with room for all history indices; it returns the number of those listed.
+    """
+    is_chosen = compiled(choice)
+
+    @versioned_kernel(version_of(choice))
+    def pair_choice(contacts: tuple[Any, ...], parameters: Any, listed: NDArray[np.int32]) -> int:
+        c, number = FlowingPairs(*contacts), 0
+        for index in c.indices:
+            k = c.candidate[index]
+            pair = c.material[c.lower[k]] * c.materials + c.material[c.higher[k]]
+            if is_chosen(pair, parameters, c.history[history_of(index, c.width) + BLOCK * c.memory]):
+                listed[number] = index
+                number += 1
+        return number
+
+    return pair_choice

@@ -1,0 +1,303 @@
+"""A number that particles carry and contacts exchange, so that nothing of it is lost to the last bit.
+
+It is a field of the table of particles, a scalar in SI units, and always a whole number of quanta
+(`pdem.contact.exchange`). A feature makes a `QuantumField` of it and calls `QuantumField.step` in its `before_step`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.exchange.flows import NO_ID
+from pdem.contact.exchange.pair_flows import (
+    flowing_pairs,
+    pair_choice_kernel,
+    pair_flow_kernel,
+    pair_parts_kernel,
+)
+from pdem.contact.exchange.wall_flows import (
+    WallList,
+    wall_choice_kernel,
+    wall_flow_kernel,
+    wall_parts_kernel,
+)
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.engine.blow_up import PAIR_FLOW, TOO_MANY_QUANTA, WALL_FLOW
+from pdem.engine.feature_set import StateTable
+from pdem.engine.named_events import name_key
+from pdem.foundation.errors import InputError
+from pdem.foundation.packed_row import PACKED
+from pdem.numerics.arrays import room_for, with_spare
+from pdem.numerics.kernels import plain
+from pdem.numerics.quanta import add_quanta, quantum_of, whole_quanta
+from pdem.numerics.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.exchange.pair_flows import FlowingPairs
+    from pdem.contact.exchange.wall_flows import FlowingWalls
+    from pdem.engine.feature import Columns, Groups
+    from pdem.engine.system import System
+
+    Floats = NDArray[np.float64]
+
+
+class QuantumField:
+    """One field of particles that contacts exchange in whole quanta.
+
+    Flows are plain functions, which are compiled. They may call other plain functions and use numbers of their module.
+
+    Parameters
+    ----------
+    name : str
+        Of the field, a scalar in double precision: of `pdem.foundation.fields`, or of a feature (`Feature.fields`).
+    flow : callable
+        ``flow(value_i, value_j, radius_i, radius_j, overlap, pair, dt, parameters)`` returns how much goes from i to j
+        in one step of `dt` [s], in the unit of the field; negative for the other way. i has the lower id, radii and
+        overlap are in m, `pair` is ``material_i * materials + material_j``, and `parameters` is what `step` is given: a
+        number, an array, or a tuple of these. The overlap is negative while a contact is stretched.
+    wall_flow : callable, optional
+        ``wall_flow(value, wall_value, radius, overlap, pair, dt, parameters)`` returns how much goes from a particle
+        into a wall; ``pair`` is ``material * materials + material of the wall``. By default walls exchange nothing.
+    memory : str, optional
+        Name of a column of histories that flows take as their last argument and return behind the amount. A contact has
+        0 there when it begins.
+
+    Attributes
+    ----------
+    name : str
+        Of the field.
+
+    """
+
+    def __init__(
+        self, name: str, flow: Callable[..., Any], wall_flow: Callable[..., Any] | None = None, *, memory: str = ""
+    ) -> None:  # fmt: skip
+        self.name, self._memory = name, memory
+        self._flows = flow, wall_flow
+        self._rows, self._change = np.zeros((0, PACKED)), np.zeros(0, np.int64)
+        self._bad, self._list = np.empty(2, np.int64), WallList()
+        self._room = np.empty(0, np.int32), np.empty(0, np.int32)
+        self._into_walls, self._no_values = ExactSums(()), np.zeros(0)
+
+    @staticmethod
+    def tables(name: str) -> tuple[StateTable, ...]:
+        """Return the group of a checkpoint that a field has whose walls take part, see `groups`."""
+        return (StateTable(_group(name), observes=True),)
+
+    def begin(self, system: System, largest: float) -> None:
+        """Begin with the particles of a system. Collective; in the `load` of a feature.
+
+        A new run chooses the quantum, which stays the same from then on and is in each checkpoint. Values that are no
+        whole quanta are rounded down.
+
+        Parameters
+        ----------
+        system : System
+            With its particles.
+        largest : float
+            Amount that a particle may have [unit of the field]; the largest of all ranks counts. The quantum is about
+            2^-48 of it, and no particle may ever have more than 32 times as much.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if particles have no such field, or it is no scalar in double precision that moves with its
+            particle; if the largest amount is not positive and finite, or contacts do not have the column `memory`.
+        """
+        field = system.particles.fields.get(self.name)
+        if field is None or field.shape or np.dtype(field.dtype) != np.float64 or not field.state:
+            raise InputError(
+                f"{self.name} is no field that contacts can exchange; give one that particles of the case have, a "
+                "scalar in double precision that belongs to the state"
+            )
+        if self._memory and not system.constants.law.has(self._memory):
+            raise InputError(
+                f"{self.name}: contacts of this case remember no {self._memory}; give a column of their histories"
+            )
+        walls = [wall.name for wall in system.case.walls]
+        self._into_walls = ExactSums(walls if self._flows[1] is not None else ())
+        self._no_values = np.zeros(len(walls))
+        if self.name not in system.quanta:
+            try:
+                quantum = quantum_of(float(system.exchange.largest(np.array([largest]))[0]))
+            except ValueError as error:
+                raise InputError(f"{self.name}: {error}") from None
+            system.quanta[self.name] = quantum
+            system.particles[self.name][:] = whole_quanta(system.particles[self.name], quantum)
+
+    def quantum(self, system: System) -> float:
+        """Return the unit in which it is counted, a power of two; 0 before `begin`."""
+        return float(system.quanta.get(self.name, 0.0))
+
+    def step(self, system: System, parameters: Any = (), wall_values: Floats | None = None) -> None:
+        """Let all contacts of the last step exchange; in the `before_step` of a feature. Collective.
+
+        Parameters
+        ----------
+        system : System
+            The state.
+        parameters : tuple, array or number
+            For the flows.
+        wall_values : (W,) array, optional
+            Of all walls, in the order of the case; default 0.
+        """
+        walls = self.walls(system) if self._flows[1] is not None else None
+        self.exchange(system, system.particles[self.name], self.pairs(system), walls, parameters, wall_values)
+
+    def exchange(
+        self, system: System, values: Floats, pairs: FlowingPairs, walls: FlowingWalls | None, parameters: Any = (),
+        wall_values: Floats | None = None,
+    ) -> None:  # fmt: skip
+        """Let some contacts exchange by other values of owned particles (n,) than those of the field. Collective.
+
+        Both ranks of a contact between ranks have to give it. Errors stop the run when ranks agree on the step.
+        """
+        flow, wall_flow = self._flows
+        rows, change = self._shared(system, values), self._changes(system)
+        quantum, dt, self._bad[:] = self.quantum(system), system.constants.step, NO_ID
+        kernel = pair_flow_kernel(flow, remembers=bool(self._memory))
+        kernel(*plain(pairs, rows, quantum, dt, parameters, change, self._bad))
+        self._note_bad(system, PAIR_FLOW)
+        if walls is not None and wall_flow is not None:
+            self._into_walls.count(len(walls.row))
+            kernel, limbs = wall_flow_kernel(wall_flow, remembers=bool(self._memory)), self._into_walls.limbs
+            of_walls = self._no_values if wall_values is None else wall_values
+            kernel(*plain(walls, rows, of_walls, quantum, dt, parameters, change, self._bad, limbs))
+            self._note_bad(system, WALL_FLOW)
+        bad = int(add_quanta(system.particles[self.name], change, quantum))
+        if bad >= 0:
+            system.errors.append((TOO_MANY_QUANTA, int(system.particles.id[bad]), 0))
+
+    def pairs(
+        self, system: System, choice: Callable[..., Any] | None = None, parameters: Any = ()
+    ) -> FlowingPairs:
+        """Return the contacts between particles of this rank, all or those that a plain function chooses; views.
+
+        ``choice(pair, parameters, memory)`` tells whether one is meant, by the column `memory` of its history.
+        """
+        law, materials = system.constants.law, len(system.constants.density)
+        place = law.place(self._memory) if self._memory else OVERLAP
+        pairs = flowing_pairs(system.pair_contacts, system.particles, materials, place)
+        if choice is None:
+            return pairs
+        listed = self._room_for(0, len(pairs.indices))
+        number = int(pair_choice_kernel(choice)(*plain(pairs, parameters, listed)))
+        return pairs._replace(indices=listed[:number])
+
+    def walls(
+        self, system: System, choice: Callable[..., Any] | None = None, parameters: Any = ()
+    ) -> FlowingWalls | None:
+        """Return the contacts with walls as `pairs` does; None for a case without walls."""
+        if system.wall_contacts is None:
+            return None
+        law, materials = system.constants.law, len(system.constants.density)
+        place = law.place(self._memory) if self._memory else OVERLAP
+        walls = self._list.fill(system.wall_contacts, system.particles, materials, place)
+        if choice is None:
+            return walls
+        listed = self._room_for(1, len(walls.row))
+        number = int(wall_choice_kernel(choice)(*plain(walls, parameters, listed)))
+        return walls.chosen(listed[:number])
+
+    def _room_for(self, which: int, count: int) -> NDArray[np.int32]:
+        """Return room for a list of contacts, of pairs (0) or with walls (1)."""
+        if count > len(self._room[which]):
+            room = np.empty(with_spare(count), np.int32)
+            self._room = (room, self._room[1]) if which == 0 else (self._room[0], room)
+        return self._room[which]
+
+    def _shared(self, system: System, values: Floats) -> Floats:
+        """Return rows with the values of owned particles and ghosts in the first column (n, PACKED). Collective."""
+        own = system.particles
+        number = own.count + own.ghosts
+        if number > len(self._rows):
+            self._rows = np.zeros((room_for(number, len(self._rows)), PACKED))
+        rows = self._rows[:number]
+        rows[: own.count, 0] = values
+        system.exchange.begin_update(rows)
+        system.exchange.finish_update()
+        return rows
+
+    def _changes(self, system: System) -> NDArray[np.int64]:
+        """Return by how many quanta each owned particle changes, still 0."""
+        count = system.particles.count
+        if count > len(self._change):
+            self._change = np.zeros(room_for(count, len(self._change)), np.int64)
+        return self._change[:count]
+
+    def _note_bad(self, system: System, kind: int) -> None:
+        """Note the error of a flow that is not possible, if there was one."""
+        if self._bad[0] != NO_ID:
+            system.errors.append((kind, int(self._bad[0]), int(self._bad[1])))
+            self._bad[:] = NO_ID
+
+    def into_walls(self, system: System) -> dict[str, float]:
+        """Return how much has gone into each wall since the begin of the run, an exact sum rounded once. Collective."""
+        return self._total(system).values()
+
+    def _total(self, system: System) -> ExactSums:
+        self._into_walls.normalise()
+        total = ExactSums(self._into_walls.names, system.exchange.add(self._into_walls.limbs))
+        total.normalise()
+        return total
+
+    def groups(self) -> Groups:
+        """Return this rank's part of the group of a checkpoint with what has gone into walls."""
+        if not self._into_walls.names:
+            return {}
+        self._into_walls.normalise()
+        return {_group(self.name): {"amount": self._into_walls.limbs.copy()}}
+
+    def totals(self, system: System) -> Groups:
+        """Return this group for all ranks. Collective."""
+        if not self._into_walls.names:
+            return {}
+        keys = np.array([name_key(name) for name in self._into_walls.names], np.int64)
+        return {_group(self.name): {"wall": keys, "amount": self._total(system).limbs}}
+
+    def load(self, system: System, groups: Mapping[str, Columns], largest: float) -> None:
+        """Begin, and go on with what has gone into the walls of a checkpoint. Collective; `largest` as for `begin`."""
+        self.begin(system, largest)
+        stored = groups.get(_group(self.name))
+        if stored is None or system.exchange.rank:
+            return
+        rows = {name_key(name): row for row, name in enumerate(self._into_walls.names)}
+        for wall, limbs in zip(stored["wall"].tolist(), stored["amount"], strict=True):
+            if wall in rows:
+                self._into_walls.limbs[rows[wall]] = limbs
+
+
+def sum_over_contacts(
+    system: System, pairs: FlowingPairs, walls: FlowingWalls | None,
+    parts: tuple[Callable[..., Any], Callable[..., Any]], parameters: Any = (),
+) -> NDArray[np.int64]:  # fmt: skip
+    """Return sums of whole numbers over the contacts of each owned particle (n,).
+
+    Parameters
+    ----------
+    system : System
+        The state.
+    pairs, walls
+        The contacts, see `QuantumField.pairs` and `QuantumField.walls`.
+    parts : tuple of 2 callables
+        Plain functions that return the number of a particle, of a contact with another one, ``(radius, other_radius,
+        overlap, pair, parameters, memory)``, and of one with a wall, ``(radius, overlap, pair, parameters, memory)``.
+    parameters : tuple, array or number
+        For them.
+    """
+    total = np.zeros(system.particles.count, np.int64)
+    pair_parts_kernel(parts[0])(*plain(pairs, parameters, total))
+    if walls is not None:
+        wall_parts_kernel(parts[1])(*plain(walls, parameters, total))
+    return total
+
+
+def _group(name: str) -> str:
+    """Return the name of the group of a checkpoint with what has gone into walls."""
+    return f"{name}_into_walls"

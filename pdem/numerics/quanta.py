@@ -1,0 +1,61 @@
+"""Amounts in whole quanta, a power of two in SI units: their sums are exact in any order, on any number of ranks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.numerics.kernels import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DIGITS = 48
+"""Bits of the number of quanta in the largest amount that is expected; a double has 53, which leaves room for 32 times
+as much."""
+
+MOST = float(1 << 53)
+"""Number of quanta up to which a double holds every whole number."""
+
+
+def quantum_of(largest: float) -> float:
+    """Return a power of two of which the largest expected amount has about 2^48.
+
+    Raises
+    ------
+    ValueError
+        If that is not positive and finite, or so small that the quantum is 0.
+    """
+    if not 0.0 < largest < math.inf:
+        raise ValueError(f"quanta for amounts up to {largest}: the largest must be positive and finite")
+    quantum = math.ldexp(1.0, math.frexp(largest)[1] - DIGITS)
+    if quantum == 0.0:
+        raise ValueError(f"quanta for amounts up to {largest}: the largest is too small")
+    return quantum
+
+
+def whole_quanta(amounts: NDArray[np.float64], quantum: float) -> NDArray[np.float64]:
+    """Return amounts rounded down to whole quanta."""
+    return np.floor(amounts / quantum) * quantum
+
+
+@kernel
+def add_quanta(amounts: NDArray[np.float64], change: NDArray[np.int64], quantum: float) -> int:
+    """Add whole numbers of quanta to amounts, and set these to 0 again; return the first bad row, or -1.
+
+    Amounts that were no whole quanta are rounded to the nearest. Bad is a sum that is not finite or of more than `MOST`
+    quanta; that amount is left as it was.
+    """
+    bad = -1
+    for row in range(len(change)):
+        before = np.rint(amounts[row] / quantum)
+        fine = abs(before) <= MOST
+        after = (np.int64(before) if fine else 0) + change[row]
+        change[row] = 0
+        if fine and abs(after) <= int(MOST):
+            amounts[row] = np.float64(after) * quantum
+        elif bad < 0:
+            bad = row
+    return bad
