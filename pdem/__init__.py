@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pdem.sweeps.calibration import calibrate
     from pdem.sweeps.calibration_result import Calibration
     from pdem.sweeps.measure import measure
-    from pdem.sweeps.measured import Measured
+    from pdem.sweeps.measure_sections import Measured
     from pdem.sweeps.sweep import Sweep, sweep
 
 __version__ = VERSION
@@ -74,7 +74,7 @@ _HOMES = {
     "InputError": "pdem.foundation.errors",
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
-    "Measured": "pdem.sweeps.measured",
+    "Measured": "pdem.sweeps.measure_sections",
     "Measures": "pdem.engine.energy",
     "Mesh": "pdem.containers.meshes.mesh",
     "MeshError": "pdem.foundation.errors",

@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "foundation",
+    "report",
     "numerics",
     "containers",
     "motion",

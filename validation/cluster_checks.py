@@ -24,11 +24,8 @@ from validation.cluster_runs import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.run.simulation import Simulation
-
-    Floats = NDArray[np.float64]
 
 ANGLES = (10.0, 30.0, 50.0, 70.0)
 """Of rods over the floor when they hit it [degrees]."""

@@ -11,7 +11,7 @@ from pdem.case.model import Case
 from pdem.case.sections.round_walls import CylinderWall
 from pdem.particles.heaps import flank_of
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, FindingTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def heap(notebook: Notebook) -> Table:
+def heap(notebook: Notebook) -> FindingTable:
     """Return slopes of the heaps of the example ``clusters``, and draw how its grains lie at the end."""
     folder = notebook.folder.resolve() / "heap"
     case = Case.read(next(iter(write_example("clusters", folder))))
@@ -40,7 +40,7 @@ def heap(notebook: Notebook) -> Table:
         axes.legend()
     slopes = {name: flank_of(places[name], own.radius[some]).angle for name, some in rows.items()}
     ratio = slopes["spheres"] / slopes["tetrapods"]
-    return Table(
+    return FindingTable(
         "heaps of tetrapods and of spheres, pdem new clusters", "expected",
         [
             *(Finding(f"slope of the heap of {name} [deg]", slope) for name, slope in slopes.items()),

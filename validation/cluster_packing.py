@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, FindingTable
 from validation.cluster_runs import GRAVITY, simulate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 ASPECTS = (1.0, 1.2, 1.4, 1.7, 2.5)
 """Length of rods over their width."""
@@ -76,14 +73,14 @@ def filled_share(places: Floats, radius: float) -> float:
     return float((away < radius).mean())
 
 
-def packing(notebook: Notebook) -> Table:
+def packing(notebook: Notebook) -> FindingTable:
     """Return the share of the space of beds of rods, and draw it over their length."""
     shares = [filled_share(*poured(aspect)) for aspect in ASPECTS]
     with notebook.plot("packing") as axes:
         axes.plot(ASPECTS, shares, "o-")
         axes.set(xlabel="length over width", ylabel="share of the space", title="beds of smooth rods")
     densest = ASPECTS[int(np.argmax(shares))]
-    return Table(
+    return FindingTable(
         "beds of smooth rods with round ends", "expected",
         [
             *(

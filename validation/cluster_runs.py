@@ -19,11 +19,8 @@ from pdem.run.simulation import Simulation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.mesh import Mesh
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 GRAVITY = 9.81
 RADIUS = 1e-3

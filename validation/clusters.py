@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, FindingTable
 from validation import cluster_checks as checks
 from validation.cluster_heap import heap
 from validation.cluster_packing import packing
@@ -53,6 +53,6 @@ def run(notebook: Notebook) -> Iterator[StudyResult]:
     for check in CHECKS:
         with notebook.plot(check.name) as axes:
             findings = check.run(axes, notebook.full)
-        yield Table(check.title, "exact", findings)
+        yield FindingTable(check.title, "exact", findings)
     if notebook.full:
         yield from in_parts(notebook, (heap, packing))

@@ -22,7 +22,7 @@ from pdem.engine.state import gather_groups, local_groups
 from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.provenance import provenance
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, FindingTable
 from validation.search_work import PUBLISHED_OVERHEAD, work_findings
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.engine.state import Groups
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
 
 PUBLISHED_RATIO = 9.9
@@ -95,7 +96,7 @@ def _box(edge: float, margin: float) -> Mesh:
     return Mesh(vertices, [[i, (i + 1) % 4, (i + 1) % 4 + 4, i + 4] for i in range(4)])
 
 
-def levels_of(radii: NDArray[np.float64]) -> NDArray[np.float64]:
+def levels_of(radii: Floats) -> Floats:
     """Return the five optimal sizes of the paper for these radii [m]."""
     return cell_sizes(
         radii,
@@ -107,7 +108,7 @@ def levels_of(radii: NDArray[np.float64]) -> NDArray[np.float64]:
     ).sizes
 
 
-def packing(notebook: Notebook) -> Table:
+def packing(notebook: Notebook) -> FindingTable:
     """Return the counted work for discs without overlap inside walls, beside the model for points."""
     simulation = _simulation(notebook.threads, "")
     simulation.advance(2000)
@@ -118,7 +119,7 @@ def packing(notebook: Notebook) -> Table:
     for name, sizes in (("one level", np.array([2.0 * radii.max()])), ("five levels", levels_of(radii))):
         findings += work_findings(name, place, radii, sizes, density, 0.15)
     remark = "Walls leave out what would lie beyond them, discs keep their distance: both make less work."
-    return Table(f"{COUNT} discs that do not overlap, in a closed box", "predicted", findings, remark)
+    return FindingTable(f"{COUNT} discs that do not overlap, in a closed box", "predicted", findings, remark)
 
 
 @cache
@@ -178,7 +179,7 @@ class TimedRun:
         write_checkpoint(self._file, groups, {"made_by": self._made_by, "seconds": json.dumps(self.seconds)})
 
 
-def cooling(notebook: Notebook) -> Table:
+def cooling(notebook: Notebook) -> FindingTable:
     """Return the time of a simulation with one level over that with five, and whether trajectories agree."""
     five = ", ".join(repr(float(size)) for size in levels_of(_discs()["radius"]))
     detections = {
@@ -215,7 +216,7 @@ def cooling(notebook: Notebook) -> Table:
         f"{steps} steps each (paper: {PUBLISHED_STEPS}); the first three detect in every step, as the paper does. "
         "Tests of distances in contiguous memory are so cheap that one level loses less here."
     )
-    return Table("Free cooling, 10,000 discs, size ratio 20", "published", findings, remark)
+    return FindingTable("Free cooling, 10,000 discs, size ratio 20", "published", findings, remark)
 
 
 def alternate(detections: Mapping[str, str], notebook: Notebook, steps: int) -> dict[str, TimedRun]:

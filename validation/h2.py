@@ -19,7 +19,7 @@ from validation.parts import in_parts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.verification.study import Notebook, Table
+    from pdem.verification.study import FindingTable, Notebook
 
 
 PARTS = (
@@ -29,6 +29,6 @@ PARTS = (
 """Of the study; a new one is one entry."""
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the tables of the study as they are done."""
     yield from in_parts(notebook, PARTS)

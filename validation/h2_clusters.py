@@ -13,18 +13,15 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 from pdem.containers.meshes.mesh import Mesh
-from pdem.verification.study import Finding, Table, at_most
+from pdem.verification.study import Finding, FindingTable, at_most
 from validation.cluster_checks import spin_of_fallen
 from validation.cluster_runs import GRAVITY, HALF, RADIUS, ROD, cluster, own_spins, simulate
 from validation.h2_runs import METHODS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.run.simulation import Simulation
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 WIDTH = 0.2
 """Of the floor [m]."""
@@ -69,7 +66,7 @@ def thrown(points: int, method: str, samples: int | None = None) -> tuple[Floats
     return np.array(rows), simulation
 
 
-def on_meshes(notebook: Notebook) -> Table:
+def on_meshes(notebook: Notebook) -> FindingTable:
     """Return by how much the motion of a rod depends on the mesh of the floor that it is thrown on; plot it."""
     findings = []
     for method in METHODS:
@@ -82,7 +79,7 @@ def on_meshes(notebook: Notebook) -> Table:
         "A rod of nine spheres is thrown on a rough floor (friction 0.4, restitution 0.6), turns, rolls and slides "
         f"over {_SAMPLES * _EVERY / 1000:g} thousand steps; lengths in radii, speeds in m/s, spins times the radius."
     )
-    return Table("clusters on meshes: a rod that is thrown", "the other mesh", findings, remark, 3)
+    return FindingTable("clusters on meshes: a rod that is thrown", "the other mesh", findings, remark, 3)
 
 
 def differences(method: str, apart: Floats) -> list[Finding]:
@@ -94,7 +91,7 @@ def differences(method: str, apart: Floats) -> list[Finding]:
     ]
 
 
-def sliding_down_meshes(notebook: Notebook) -> Table:
+def sliding_down_meshes(notebook: Notebook) -> FindingTable:
     """Return the spin of a slender rod that slides down on smooth meshes, beside its closed form."""
     findings: list[Finding] = []
     for method in METHODS:
@@ -107,7 +104,7 @@ def sliding_down_meshes(notebook: Notebook) -> Table:
                 findings.append(Finding(text, float(spins[k]), float(theory[k]), 5e-3))
             findings.append(at_most(f"{method}, {name}: its centre aside [m]", drift, 1e-10))
     remark = "w^2 = 6 g (cos t0 - cos t) / (a (1 + 3 sin^2 t)) from 20 degrees; a smooth floor pushes upwards alone."
-    return Table("clusters on meshes: a rod that slides down", "closed form", findings, remark)
+    return FindingTable("clusters on meshes: a rod that slides down", "closed form", findings, remark)
 
 
 def slid(points: int, method: str) -> tuple[Floats, Floats, float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.example_meshes.h2_meshes import HOLE_RADIUS, TILE
-from pdem.verification.study import Finding, Table, at_most
+from pdem.verification.study import Finding, FindingTable, at_most
 from validation.h2_runs import (
     GRAVITY,
     MASS,
@@ -37,7 +37,7 @@ _OFF_CENTRE = 0.02
 _TOP = 1.0
 
 
-def holes(notebook: Notebook) -> Table:
+def holes(notebook: Notebook) -> FindingTable:
     """Return the rest positions of three spheres, beside statics; plot their speeds (Fig. 23)."""
     step = _FULL_STEP if notebook.full else _QUICK_STEP
     findings, tracks = [], []
@@ -55,7 +55,7 @@ def holes(notebook: Notebook) -> Table:
         "wedged lower; the part of mu N that this takes follows from the height by statics. Spheres without friction "
         "are let go beside the axes."
     )
-    return Table("6.1.3: multiple contact, spheres in three holes", "theory", findings, remark, 7)
+    return FindingTable("6.1.3: multiple contact, spheres in three holes", "theory", findings, remark, 7)
 
 
 def resting_findings(method: str, track: Track, simulation: Simulation) -> list[Finding]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Table, at_most
+from pdem.verification.study import Finding, FindingTable, at_most
 from validation.h2_runs import (
     GRAVITY,
     MASS,
@@ -20,9 +20,10 @@ from validation.h2_runs import (
 )
 
 if TYPE_CHECKING:
+    from pdem.foundation.array_types import Floats
     from pdem.run.simulation import Simulation
     from pdem.verification.study import Notebook
-    from validation.h2_runs import Floats, Track
+    from validation.h2_runs import Track
 
 HEIGHT = 1.0
 """Initial height of the centres of the spheres over the walls [m]."""
@@ -39,7 +40,7 @@ _OVERLAP = 0.01
 _QUICK_TURN, _FULL_TURN = 8e-3, 1e-3
 
 
-def impacts(notebook: Notebook) -> Table:
+def impacts(notebook: Notebook) -> FindingTable:
     """Return the impacts of spheres on a facet, an edge and a vertex, beside theory; plot them (Fig. 19)."""
     step, end = (_FULL_STEP, _FULL_END) if notebook.full else (_QUICK_STEP, _QUICK_END)
     findings, tracks = [], {}
@@ -57,7 +58,7 @@ def impacts(notebook: Notebook) -> Table:
     remark = (
         f"Step {step:g} s. Published implementation: 2286.08 N, 0.096659 m, back at 1.000000 m at 0.8302 s."
     )
-    return Table("6.1.1: facet, edge and vertex contact", "theory", findings, remark, 7)
+    return FindingTable("6.1.1: facet, edge and vertex contact", "theory", findings, remark, 7)
 
 
 def impact_findings(method: str, track: Track, simulation: Simulation) -> list[Finding]:
@@ -125,7 +126,7 @@ def _plot_impacts(notebook: Notebook, track: Track) -> None:
         right.legend()
 
 
-def continuity(notebook: Notebook) -> Table:
+def continuity(notebook: Notebook) -> FindingTable:
     """Return the force on spheres that move round an edge and a vertex, beside Hertz; plot it (Fig. 21)."""
     findings, step = [], _FULL_TURN if notebook.full else _QUICK_TURN
     for method in METHODS:
@@ -137,7 +138,7 @@ def continuity(notebook: Notebook) -> Table:
         "The spheres rest and the blocks move below them, so that the force always has to point upwards. "
         "No usual convention gives the printed value."
     )
-    return Table("6.1.2: continuity of contact", "theory", findings, remark, 6)
+    return FindingTable("6.1.2: continuity of contact", "theory", findings, remark, 6)
 
 
 def continuity_findings(method: str, track: Track) -> list[Finding]:

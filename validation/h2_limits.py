@@ -8,13 +8,14 @@ import numpy as np
 
 from pdem.case.example_meshes.h2_meshes import CREASE_SLOPE, TILE_LENGTH, crease
 from pdem.contact.geometry.query import wall_contacts
-from pdem.verification.study import Finding, Table, at_most
+from pdem.verification.study import Finding, FindingTable, at_most
 from validation.h2_runs import METHODS, RADIUS, example, follow
 
 if TYPE_CHECKING:
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-    from validation.h2_runs import Floats, Track
+    from validation.h2_runs import Track
 
 OVERLAPS = (0.001, 0.01, 0.033, 0.1, 0.25, 0.5, 0.75, 0.98)
 """Overlaps over the radius, gamma, of Fig. 32."""
@@ -34,7 +35,7 @@ _QUICK_STEP, _FULL_STEP = 1e-3, 1e-4
 _FIT = 6
 
 
-def concave(notebook: Notebook) -> Table:
+def concave(notebook: Notebook) -> FindingTable:
     """Return the jump of the force over concave creases, beside eq. 42; plot it (Fig. 32)."""
     findings = _jumps_of_runs(notebook)
     curves = {method: error_curves(method) for method in METHODS}
@@ -49,7 +50,7 @@ def concave(notebook: Notebook) -> Table:
     remark = (
         "Eq. 42 is how large the second contact is when it begins, over the first: the jump of the resultant."
     )
-    return Table("7.1: normal force in concave transitions", "eq. 42", findings, remark)
+    return FindingTable("7.1: normal force in concave transitions", "eq. 42", findings, remark)
 
 
 def error(gamma: float, angle: float, power: float = 1.5) -> float:
@@ -217,7 +218,7 @@ def _plot_curves(notebook: Notebook, curves: dict[str, dict[str, Floats]]) -> No
         panels[1].legend(handles, names, title="overlap / R", ncols=2, loc="center")
 
 
-def across_facets(notebook: Notebook) -> Table:
+def across_facets(notebook: Notebook) -> FindingTable:
     """Return the work that friction loses if its history is lost at every facet, beside eq. 43; plot it (Fig. 33)."""
     step = 2e-5 if notebook.full else 5e-4
     runs = {method: _slide(method, step) for method in METHODS}
@@ -242,7 +243,7 @@ def across_facets(notebook: Notebook) -> Table:
         "Overlap a tenth of the facets' length. Within one mesh a history goes on from facet to facet, by both "
         "methods; the published one begins anew, as here between meshes."
     )
-    return Table("7.2: tangential force across elements", "eq. 43", findings, remark)
+    return FindingTable("7.2: tangential force across elements", "eq. 43", findings, remark)
 
 
 FRICTION, DEPTH, SPEED, START, STIFFNESS = 0.3, 0.02, 1.0, 0.1, 1e4

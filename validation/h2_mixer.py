@@ -14,19 +14,16 @@ import numpy as np
 
 from pdem.engine.state import gather_groups, local_groups
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, Table, at_most, plain_numbers
+from pdem.verification.study import Finding, FindingTable, at_most, plain_numbers
 from validation.h2_runs import example
 from validation.h2_stages import StageWork, measure_stages, seconds_on_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from pdem.engine.state import Groups
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 SPHERES = 29559
 RATE, STEP = 18.85, 5e-5
@@ -96,7 +93,7 @@ class MixerRun:
     residual: float
 
 
-def mixer(notebook: Notebook) -> Iterator[Table]:
+def mixer(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield tables on times of phases, work of stages, and speed-up of threads."""
     length = FULL if notebook.full else QUICK
     settled = settle(length, notebook.threads)
@@ -150,7 +147,7 @@ def run_mixer(settled: Groups, length: RunLength, threads: int, skin: str, *sett
     )  # fmt: skip
 
 
-def time_shares(run: MixerRun, skinned: MixerRun, length: RunLength) -> Table:
+def time_shares(run: MixerRun, skinned: MixerRun, length: RunLength) -> FindingTable:
     """Return the shares of the paper's stages in the time of a step (Table 10).
 
     Parameters
@@ -191,7 +188,7 @@ def time_shares(run: MixerRun, skinned: MixerRun, length: RunLength) -> Table:
         "hardly any is left for the fast test to dismiss, and does test and hierarchy in one pass, which is the direct "
         "way; the other is composed of both parts' times."
     )
-    return Table("6.2: where the time of the mixer goes, Table 10", "published", findings, remark)
+    return FindingTable("6.2: where the time of the mixer goes, Table 10", "published", findings, remark)
 
 
 def stage_shares(run: MixerRun, procedure: str) -> tuple[float, tuple[float, ...]]:
@@ -211,7 +208,7 @@ def stage_shares(run: MixerRun, procedure: str) -> tuple[float, tuple[float, ...
     return total, tuple(100.0 * part / total for part in parts)
 
 
-def facet_counts(notebook: Notebook, runs: Mapping[str, MixerRun]) -> Table:
+def facet_counts(notebook: Notebook, runs: Mapping[str, MixerRun]) -> FindingTable:
     """Return the number of facets in each stage per sphere and step; plot their sums over time (Fig. 30)."""
     findings = []
     for name, run in runs.items():
@@ -224,7 +221,7 @@ def facet_counts(notebook: Notebook, runs: Mapping[str, MixerRun]) -> Table:
     _plot_counts(notebook, runs)
     span = float(run.time[-1])
     remark = f"Over {span:g} s, {RATE * span / (2.0 * np.pi):.2g} turns; the paper shows 0.5 s, 1.5 turns."
-    return Table("6.2.4: what the stages treat, Fig. 30", "published", findings, remark)
+    return FindingTable("6.2.4: what the stages treat, Fig. 30", "published", findings, remark)
 
 
 def _per_sphere(run: MixerRun) -> dict[str, Floats]:
@@ -255,7 +252,7 @@ def _cumulated(run: MixerRun) -> dict[str, Floats]:
     return {stage: np.cumsum(values * steps) for stage, values in _per_sphere(run).items()}
 
 
-def scaling(notebook: Notebook, settled: Groups, length: RunLength) -> Table:
+def scaling(notebook: Notebook, settled: Groups, length: RunLength) -> FindingTable:
     """Return the times of a step on one and more threads; plot them (Fig. 29)."""
     numbers = [number for number in (1, 2, 4, 8, 16) if number <= notebook.threads]
     seconds = {skin: _timed(settled, length, notebook.threads, skin, numbers) for skin in SEARCHES}
@@ -272,7 +269,7 @@ def scaling(notebook: Notebook, settled: Groups, length: RunLength) -> Table:
     if len(numbers) > 1:
         _plot_scaling(notebook, numbers, seconds)
     remark = "The paper shows a speed-up far from the ideal one, in a figure without numbers."
-    return Table("6.2.3: threads", "", findings, remark)
+    return FindingTable("6.2.3: threads", "", findings, remark)
 
 
 def _timed(

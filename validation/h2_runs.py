@@ -17,11 +17,8 @@ from pdem.run.simulation import Simulation
 from pdem.verification.study import Finding
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.engine.state import Groups
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 METHODS = ("h2", "signed")
 """Resolutions of wall contacts with which every benchmark is run."""

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Table, at_most
+from pdem.verification.study import Finding, FindingTable, at_most
 from validation.h2_runs import GRAVITY, MASS, METHODS, RADIUS, example, follow, hertz_factor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-    from validation.h2_runs import Floats, Track
+    from validation.h2_runs import Track
 
 SPEED, FRICTION, END = 5.0, 0.3, 1.0
 """First speed [m/s], coefficient of friction and time at which results are compared [s]."""
@@ -31,7 +32,7 @@ _QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
 _SOFT_WALL = "materials.boundary={youngs_modulus=1e6, poisson_ratio=0.2}"
 
 
-def sliding(notebook: Notebook) -> Table:
+def sliding(notebook: Notebook) -> FindingTable:
     """Return position and velocities of spheres after a second, beside eqs. 33-39; plot them (Fig. 25)."""
     step = _FULL_STEP if notebook.full else _QUICK_STEP
     findings, tracks = [], {}
@@ -43,10 +44,10 @@ def sliding(notebook: Notebook) -> Table:
         f"Step {step:g} s, rigid wall, lever arm R: as a sphere of the theory, which does not sink in. In x it stays "
         f"{1e3 * elastic_delay():.3f} mm behind: the tangential spring relaxes when rolling begins."
     )
-    return Table("6.1.4: sliding to rolling, Table 8", "eqs. 37-39", findings, remark, 7)
+    return FindingTable("6.1.4: sliding to rolling, Table 8", "eqs. 37-39", findings, remark, 7)
 
 
-def sliding_as_published(notebook: Notebook) -> Table:
+def sliding_as_published(notebook: Notebook) -> FindingTable:
     """Return the same with the paper's conventions: lever arm R - overlap and a wall as soft as the sphere."""
     step = _FULL_STEP if notebook.full else _QUICK_STEP
     findings = []
@@ -62,7 +63,7 @@ def sliding_as_published(notebook: Notebook) -> Table:
         f'Step {step:g} s; [detection] wall_lever_arm = "contact", static overlap {1e3 * overlap(_MODULUS):.3f} mm. '
         "The published deviation is the lever arm, not the mesh; its error of omega is 0.62 %, not 0.0062 %."
     )
-    return Table("6.1.4 with the paper's conventions", "conventions", findings, remark, 7)
+    return FindingTable("6.1.4 with the paper's conventions", "conventions", findings, remark, 7)
 
 
 def slide(step: float, method: str, *, published: bool = False) -> Track:

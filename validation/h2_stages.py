@@ -21,8 +21,7 @@ from pdem.numerics.thread_pool import set_threads
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.run.simulation import Simulation
 
 _REPETITIONS = 3
@@ -51,12 +50,12 @@ class StageWork(NamedTuple):
 class SpheresNearWall(NamedTuple):
     """Spheres near a wall: their rows, positions and radii, and candidate facets."""
 
-    near: NDArray[np.int32]
-    position: NDArray[np.float64]
-    radius: NDArray[np.float64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    candidates: NDArray[np.int64]
+    near: Int32s
+    position: Floats
+    radius: Floats
+    start: Integers
+    end: Integers
+    candidates: Integers
 
 
 @inlined
@@ -69,8 +68,8 @@ def _sphere(spheres: SpheresNearWall, q: int) -> Sphere:
 def intersect(
     spheres: SpheresNearWall,
     surface: SurfaceArrays,
-    touched: NDArray[np.int64],
-    touched_end: NDArray[np.int64],
+    touched: Integers,
+    touched_end: Integers,
 ) -> None:
     """Write the facets that intersect each sphere into its rows of `touched`, and where they end."""
     for q in prange(len(spheres.near)):
@@ -89,7 +88,7 @@ def resolve(
     surface: SurfaceArrays,
     scratch: Scratch,
     found: Found,
-    counts: NDArray[np.int64],
+    counts: Integers,
 ) -> None:
     """Resolve the contacts of each sphere with its candidates by the double hierarchy; write their numbers."""
     for q in prange(len(spheres.near)):

@@ -15,7 +15,7 @@ from pdem.containers.sizes import PowerLaw
 from pdem.detection.cell_sizes import cell_sizes
 from pdem.detection.overhead import search_times
 from pdem.numerics.random import keyed_uniform, keyed_vectors
-from pdem.verification.study import Finding, Table, plain_numbers
+from pdem.verification.study import Finding, FindingTable, plain_numbers
 from validation.cooling import cooling, packing
 from validation.parts import in_parts
 from validation.search_work import CODE, PUBLISHED_OVERHEAD, work_findings
@@ -23,8 +23,7 @@ from validation.search_work import CODE, PUBLISHED_OVERHEAD, work_findings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
 
 PUBLISHED_SIZES = (4.0, 7.9, 15.1, 27.2, 40.0)
@@ -47,7 +46,7 @@ _SYSTEMS = (
 )
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the tables of the study as they are done."""
     yield levels_of_the_example()
     yield levels_of_this_machine()
@@ -55,7 +54,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
     yield from in_parts(notebook, (counted_work, level_counts, packing, cooling))
 
 
-def levels_of_the_example() -> Table:
+def levels_of_the_example() -> FindingTable:
     """Return the optimal levels of the paper's example beside the published ones."""
     radii = PowerLaw(-3.0, 1.0, 20.0)
     chosen = cell_sizes(radii, overhead=PUBLISHED_OVERHEAD, **_EXAMPLE)
@@ -66,12 +65,12 @@ def levels_of_the_example() -> Table:
         for level, (size, published) in enumerate(zip(chosen.sizes, PUBLISHED_SIZES, strict=False), start=1)
     ]
     findings.append(Finding("gain over one level", single.cost / chosen.cost, PUBLISHED_GAIN, 0.5 / 35.0))
-    return Table(
+    return FindingTable(
         "Optimal levels: 2D, size ratio 20, exponent -3, fraction 0.4, K = 0.2", "published", findings
     )
 
 
-def levels_of_this_machine() -> Table:
+def levels_of_this_machine() -> FindingTable:
     """Return the optimal levels of the same example for the overhead measured here."""
     times = search_times()
     radii, options = PowerLaw(-3.0, 1.0, 20.0), {**_EXAMPLE, **CODE, "overhead": times.overhead}
@@ -88,10 +87,10 @@ def levels_of_this_machine() -> Table:
         Finding("gain over one level", single.cost / chosen.cost),
     ]
     remark = "Cells of a row lie side by side in memory here, so a row is what is visited, and fewer levels are best."
-    return Table("The same with the overhead of this machine", "", findings, remark)
+    return FindingTable("The same with the overhead of this machine", "", findings, remark)
 
 
-def limit_of_thirty() -> Table:
+def limit_of_thirty() -> FindingTable:
     """Return the largest cost over size ratios from 2 to 500, three dimensions, top-down."""
     findings = []
     for exponent in (0.0, -1.0, -2.0, -3.0):
@@ -103,10 +102,12 @@ def limit_of_thirty() -> Table:
             Finding(f"exponent {exponent:g}: distance tests per particle", max(costs), 30.0, 0.0, True)
         )
     remark = "With optimal levels, top-down; K = 0.2. The limit holds up to a volume fraction of about 0.72."
-    return Table("Largest cost over size ratios 2 to 500, 3D, fraction 0.55", "published", findings, remark)
+    return FindingTable(
+        "Largest cost over size ratios 2 to 500, 3D, fraction 0.55", "published", findings, remark
+    )
 
 
-def counted_work(notebook: Notebook) -> Table:
+def counted_work(notebook: Notebook) -> FindingTable:
     """Return counted distance tests and visits beside the model, for uncorrelated positions."""
     count = 200_000 if notebook.full else 40_000
     findings = []
@@ -116,7 +117,7 @@ def counted_work(notebook: Notebook) -> Table:
     remark = (
         f"About {count} uncorrelated positions in a periodic box; optimal levels, of whole cells in the box."
     )
-    return Table("Work of one search, counted and predicted", "predicted", findings, remark)
+    return FindingTable("Work of one search, counted and predicted", "predicted", findings, remark)
 
 
 def count_system(
@@ -138,7 +139,7 @@ def count_system(
 
 def _points(
     count: int, dimension: int, ratio: float, exponent: float, fraction: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+) -> tuple[Floats, Floats, float]:
     """Return positions, radii and the edge of a box that holds a whole number of the largest; about `count`."""
     radii = PowerLaw(exponent, 1.0, ratio).radii(keyed_uniform(1, 0, np.arange(2 * count)))
     radii[0] = ratio
@@ -149,7 +150,7 @@ def _points(
     return edge * keyed_vectors(1, 1, np.arange(number), dimension), radii[:number], edge
 
 
-def _whole_cells(sizes: NDArray[np.float64], edge: float) -> NDArray[np.float64]:
+def _whole_cells(sizes: Floats, edge: float) -> Floats:
     """Return the sizes enlarged so that whole numbers of cells fill the box, as the model assumes."""
     return np.unique(edge / np.floor(edge / sizes))
 
@@ -166,7 +167,7 @@ def _plot_counts(notebook: Notebook, findings: list[Finding]) -> None:
         axes.legend()
 
 
-def level_counts(notebook: Notebook) -> Table:
+def level_counts(notebook: Notebook) -> FindingTable:
     """Return the cost against the number of levels, for each rule of cell sizes."""
     radii, levels = PowerLaw(-2.0, 1.0, 50.0), np.arange(1, 13)
     measured = search_times().overhead
@@ -192,4 +193,4 @@ def level_counts(notebook: Notebook) -> Table:
     remark = (
         "3D, size ratio 50, exponent -2, fraction 0.55, top-down: the exponential rule punishes extra levels."
     )
-    return Table("Sensitivity to the number of levels", "", findings, remark)
+    return FindingTable("Sensitivity to the number of levels", "", findings, remark)

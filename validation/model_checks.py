@@ -27,9 +27,7 @@ from validation.model_runs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 WORK = 0.1
 """Work of adhesion [J/m^2]."""

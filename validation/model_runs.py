@@ -16,9 +16,7 @@ from pdem.verification.law_subjects import Subject, subjects_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats
 
 GRAVITY = 9.81
 RADIUS = 1e-3
@@ -84,7 +82,7 @@ def force_curve(subject: Subject, overlaps: Floats) -> Floats:
     return np.array(found)
 
 
-def rebounds(subject: Subject, speeds: Floats, step: float, time: float) -> tuple[Floats, NDArray[np.bool_]]:
+def rebounds(subject: Subject, speeds: Floats, step: float, time: float) -> tuple[Floats, Booleans]:
     """Return rebound over impact speed of two spheres at some speeds [m/s], and which stick after a time [s]."""
     radius = np.full((len(speeds), 2), RADIUS)
     pairs = subject.pairs(radius, step)

@@ -13,7 +13,7 @@ import numpy as np
 from pdem.benchmark.launch import check_launcher, default_launcher
 from pdem.verification.bits import EXAMPLES, Example, compare_variants
 from pdem.verification.bits_variants import Variant
-from pdem.verification.study import Table
+from pdem.verification.study import FindingTable
 from validation.model_checks import (
     COHESION,
     ROLLING_FRICTION,
@@ -54,7 +54,7 @@ def run(notebook: Notebook) -> Iterator[StudyResult]:
         with notebook.plot(model.name, len(model.checks)) as panels:
             for check, axes in zip(model.checks, np.atleast_1d(panels), strict=True):
                 findings += check(model, axes)
-        yield Table(f"{model.name}: {model.source}", "exact", findings)
+        yield FindingTable(f"{model.name}: {model.source}", "exact", findings)
     launcher = check_launcher(default_launcher())
     for example in ON_RANKS:
         yield next(compare_variants(example, notebook.folder.resolve() / example.name, launcher, VARIANTS))

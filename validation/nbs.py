@@ -25,7 +25,7 @@ from pdem.case.model import Case
 from pdem.detection.find_pairs import find_pairs
 from pdem.detection.rivals import nbs
 from pdem.output.pictures.render import render
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, FindingTable
 from validation.gallery.bulk_runs import case_run
 
 if TYPE_CHECKING:
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.detection.rivals.cell_grid import Search
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 SIDES = (10, 20, 32, 50, 100, 150, 200, 250, 300)
 """Discs along each side of packing A: 100 to 90,000 of them."""
@@ -97,7 +96,7 @@ class Detection:
     seconds: float = 0.0
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the tables of the study as they are done."""
     detect([packing("I", 10, 1)], 1)  # compiles or loads the kernels
     sizes = detect([packing("I", side, 1) for side in (FULL_SIDES if notebook.full else SIDES)])
@@ -198,7 +197,7 @@ def shortest_times(works: Sequence[Callable[[], Any]], repetitions: int) -> list
     return list(zip(results, seconds, strict=True))
 
 
-def example_one(measured: Sequence[Detection]) -> Table:
+def example_one(measured: Sequence[Detection]) -> FindingTable:
     """Return pairs and operations of example I beside those of the geometry."""
     findings = []
     for one in measured:
@@ -211,10 +210,10 @@ def example_one(measured: Sequence[Detection]) -> Table:
             Finding(f"{name}: distance tests per disc", one.tests / one.discs, wanted.tests / one.discs, 0.0),
         ]
     remark = "Five lists for each occupied cell; the first two discs of a row share one, a shade larger than a disc."
-    return Table("Example I: rows of touching discs, two diameters apart", "exact", findings, remark)
+    return FindingTable("Example I: rows of touching discs, two diameters apart", "exact", findings, remark)
 
 
-def time_against_number(notebook: Notebook, measured: Sequence[Detection]) -> Table:
+def time_against_number(notebook: Notebook, measured: Sequence[Detection]) -> FindingTable:
     """Return the times of example I and their exponent; plot them."""
     findings = [
         Finding(f"N = {one.discs}: time of a detection per disc [ns]", 1e9 * one.seconds / one.discs)
@@ -234,7 +233,7 @@ def time_against_number(notebook: Notebook, measured: Sequence[Detection]) -> Ta
     remark = (
         "Of few discs the time is that of a call. What no longer fits into a cache takes a little longer."
     )
-    return Table("Example I: time against the number of discs", "published", findings, remark)
+    return FindingTable("Example I: time against the number of discs", "published", findings, remark)
 
 
 def exponent(measured: Sequence[Detection]) -> float:
@@ -243,7 +242,7 @@ def exponent(measured: Sequence[Detection]) -> float:
     return float(np.polyfit(number, seconds, 1)[0])
 
 
-def spaced_example(example: str, measured: Sequence[Detection]) -> Table:
+def spaced_example(example: str, measured: Sequence[Detection]) -> FindingTable:
     """Return pairs and operations of example II, III or IV, at all `SPACINGS`, beside those of the geometry."""
     side = round(measured[0].discs ** 0.5)
     wanted = [exact(example, side, spacing) for spacing in SPACINGS]
@@ -255,7 +254,7 @@ def spaced_example(example: str, measured: Sequence[Detection]) -> Table:
     for name, part in ranges:
         findings += _operations(name, measured[part], wanted[part])
     remark = "From S = 2 D on every spacing takes the same operations: least and most are equal."
-    return Table(f"Example {example}: packing {_PACKINGS[example]}", "exact", findings, remark)
+    return FindingTable(f"Example {example}: packing {_PACKINGS[example]}", "exact", findings, remark)
 
 
 def _operations(name: str, measured: Sequence[Detection], wanted: Sequence[Detection]) -> Iterator[Finding]:
@@ -267,7 +266,7 @@ def _operations(name: str, measured: Sequence[Detection], wanted: Sequence[Detec
             yield Finding(f"{name}: {label} per disc{which}", bound(counted), bound(right), 0.0)
 
 
-def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Detection]]) -> Table:
+def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Detection]]) -> FindingTable:
     """Return the times of examples II to IV against the spacing; plot them."""
     findings = []
     for example, found in measured.items():
@@ -288,10 +287,12 @@ def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Det
         "From 2 D on the operations are the same; the tolerance is for memory, where discs far apart are, and "
         "for what else the machine does. At S = D all discs touch: there is more to test and to store."
     )
-    return Table("Examples II to IV: time against spacing, 10,000 discs", "published", findings, remark)
+    return FindingTable(
+        "Examples II to IV: time against spacing, 10,000 discs", "published", findings, remark
+    )
 
 
-def other_methods() -> Table:
+def other_methods() -> FindingTable:
     """Return whether all methods find the pairs of NBS in example I, and how long they take."""
     places, names = packing("I", SIDE, 1)[:, :2], ("nbs", *METHODS)
     searches = [partial(find_pairs, places, _RADIUS, method=name) for name in names]
@@ -306,10 +307,10 @@ def other_methods() -> Table:
         for name, (_, seconds) in zip(names, found, strict=True)
     ]
     remark = "Times of `find_pairs`, which checks what it is given and sorts what it finds."
-    return Table("Other methods on example I, 10,000 discs", "exact", findings, remark)
+    return FindingTable("Other methods on example I, 10,000 discs", "exact", findings, remark)
 
 
-def jet(notebook: Notebook) -> Table:
+def jet(notebook: Notebook) -> FindingTable:
     """Run the jet of discs of the appendix and return the balances of momentum and energy; draw it."""
     name = "jet" if notebook.full else "small_jet"
     case = jet_case(notebook.folder / name, full=notebook.full)
@@ -324,7 +325,7 @@ def jet(notebook: Notebook) -> Table:
         f"{case.interactions['disc-disc'].restitution:g}. Loads are sampled, not summed in every step."
     )
     title = f"Appendix: a jet of {rows['particles'][0]} discs meets a rigid boundary"
-    return Table(title, "predicted", jet_findings(before, after, rows), remark)
+    return FindingTable(title, "predicted", jet_findings(before, after, rows), remark)
 
 
 def jet_case(folder: Path, *, full: bool = False) -> Case:

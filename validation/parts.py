@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.files import write_file
 from pdem.output.provenance import provenance
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, FindingTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from pdem.verification.study import Notebook
 
-    Part = Callable[[Notebook], Table | Iterable[Table]]
+    Part = Callable[[Notebook], FindingTable | Iterable[FindingTable]]
 
 KEPT_PARTS = "parts.json"
 """File with the tables of an unfinished study; a study that has run to its end removes it."""
 
 
-def in_parts(notebook: Notebook, parts: Iterable[Part]) -> Iterator[Table]:
+def in_parts(notebook: Notebook, parts: Iterable[Part]) -> Iterator[FindingTable]:
     """Yield the tables of all parts of a study in their order.
 
     With `Notebook.full` the tables of each finished part are kept. An interrupted study that is started again in the
@@ -54,12 +54,12 @@ def in_parts(notebook: Notebook, parts: Iterable[Part]) -> Iterator[Table]:
     path.unlink(missing_ok=True)
 
 
-def _tables_of(part: Part, notebook: Notebook) -> Iterable[Table]:
+def _tables_of(part: Part, notebook: Notebook) -> Iterable[FindingTable]:
     tables = part(notebook)
-    return [tables] if isinstance(tables, Table) else tables
+    return [tables] if isinstance(tables, FindingTable) else tables
 
 
-def _run(part: Part, notebook: Notebook) -> Generator[Table, None, dict[str, Any]]:
+def _run(part: Part, notebook: Notebook) -> Generator[FindingTable, None, dict[str, Any]]:
     """Yield the tables of a part; return what is kept of it."""
     begin, earlier, plots, tables = time.perf_counter(), notebook.earlier, len(notebook.plots), []
     for table in _tables_of(part, notebook):
@@ -72,8 +72,8 @@ def _run(part: Part, notebook: Notebook) -> Generator[Table, None, dict[str, Any
     }
 
 
-def _table(kept: dict[str, Any]) -> Table:
-    return Table(**{**kept, "findings": [Finding(**one) for one in kept["findings"]]})
+def _table(kept: dict[str, Any]) -> FindingTable:
+    return FindingTable(**{**kept, "findings": [Finding(**one) for one in kept["findings"]]})
 
 
 def _read(path: Path) -> dict[str, Any]:

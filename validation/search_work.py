@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pdem.detection.cost_model import expected_counts
 from pdem.detection.find_pairs import find_pairs
 from pdem.detection.moments import SampleMoments
 from pdem.verification.study import Finding
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 PUBLISHED_OVERHEAD = 0.2
 """K of the paper: time of an access over that of a distance test."""
@@ -23,9 +21,9 @@ CODE: dict[str, Any] = {"unit": "rows", "own_level": "search-box"}
 
 def work_findings(
     name: str,
-    positions: NDArray[np.float64],
-    radii: NDArray[np.float64],
-    sizes: NDArray[np.float64],
+    positions: Floats,
+    radii: Floats,
+    sizes: Floats,
     density: float,
     tolerance: float,
     **options: Any,

@@ -12,12 +12,9 @@ from pdem.benchmark.cases import SkipCase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.parts import ResistancePart
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 
 class SpringSlider(NamedTuple):

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from benchmarks.lammps.walls import Drum, Floor, MeshedWall
     from pdem.benchmark.cases import Start
     from pdem.case.model import Case
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.particles.clusters.shapes import ClusterShape
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _law_of_wall(start: Start, grain: int) -> Law:
     return law_of(constants.law, constants.table[row])
 
 
-def _images(particles: dict[str, NDArray[Any]], period: Floats) -> NDArray[np.int64]:
+def _images(particles: dict[str, NDArray[Any]], period: Floats) -> Integers:
     """Return the periods (n, 3) that take each sphere of a cluster to the first one, 0 for single spheres."""
     _, first, cluster = np.unique(particles["cluster"], return_index=True, return_inverse=True)
     apart = particles["position"] - particles["position"][first[cluster]]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from benchmarks.lammps import process
 from benchmarks.lammps.commands import Settings, collections_of, commands_after, commands_before
 from pdem.benchmark.cases import SkipCase
-from pdem.foundation.errors import InputError
-from pdem.foundation.extras import how_to_install
+from pdem.foundation.errors import InputError, how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

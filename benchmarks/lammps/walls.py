@@ -14,14 +14,11 @@ from pdem.motion.courses import Steady
 from pdem.motion.motions import Turn
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from benchmarks.lammps.laws import Law
     from pdem.benchmark.cases import Start
     from pdem.case.sections.walls import Wall
+    from pdem.foundation.array_types import Floats
     from pdem.motion.motions import Motion
-
-    Floats = NDArray[np.float64]
 
 _ONE_WALL = "peers are given one wall at most"
 _MOTIONS = "peers are given walls that rest or turn at a constant rate about an axis that rests"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from pdem.containers.exchange import Traffic
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Integers
 
 
 @dataclass(frozen=True)
@@ -30,15 +29,15 @@ class Division:
         Of these messages.
     """
 
-    owner: NDArray[np.int64]
-    owned: NDArray[np.int64]
-    ghosts: NDArray[np.int64]
-    sent: NDArray[np.int64]
-    neighbours: NDArray[np.int64]
-    sends: NDArray[np.int64]
-    receives: NDArray[np.int64]
-    sent_bytes: NDArray[np.int64]
-    received_bytes: NDArray[np.int64]
+    owner: Integers
+    owned: Integers
+    ghosts: Integers
+    sent: Integers
+    neighbours: Integers
+    sends: Integers
+    receives: Integers
+    sent_bytes: Integers
+    received_bytes: Integers
 
     @property
     def ranks(self) -> int:

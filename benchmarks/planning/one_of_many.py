@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from pdem.containers.clusters import Clusters
     from pdem.containers.exchange import ExchangeCalls
     from pdem.containers.particles import Particles
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 
 class OtherRank(NamedTuple):
@@ -95,7 +93,7 @@ class OneOfMany(Alone):
     """
 
     def __init__(
-        self, neighbours: Sequence[OtherRank], period: Floats, cut_axes: NDArray[np.bool_], threads: int = 1
+        self, neighbours: Sequence[OtherRank], period: Floats, cut_axes: Booleans, threads: int = 1
     ) -> None:
         super().__init__(threads)
         self._cut_axes = cut_axes
@@ -108,7 +106,7 @@ class OneOfMany(Alone):
         self.seconds_of_others = 0.0
 
     @property
-    def cut_axes(self) -> NDArray[np.bool_]:
+    def cut_axes(self) -> Booleans:
         """As given."""
         return self._cut_axes
 

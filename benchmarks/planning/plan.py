@@ -21,12 +21,11 @@ from pdem.scaling.starts import simulation_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from benchmarks.planning.division import Division
     from benchmarks.planning.network import Network
     from pdem.benchmark.cases import Start
     from pdem.contact.walls.contacts import WallContacts
+    from pdem.foundation.array_types import Integers
     from pdem.run.simulation import Simulation
 
 
@@ -149,7 +148,7 @@ def work_of(simulation: Simulation, start: Start) -> WorkCounts:
     )
 
 
-def facets_of(walls: WallContacts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def facets_of(walls: WallContacts) -> tuple[Integers, Integers]:
     """Return all candidates for contacts with walls: the row of the particle, and the facet."""
     lists = walls.lists
     first, count = lists.start, lists.end - lists.start

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from benchmarks.planning.division import Division
     from benchmarks.planning.network import Network
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 _EXTENT_BYTES = 56
 MESSAGES = 4
@@ -102,10 +101,10 @@ class WorkCounts:
         Row of the particle and index of the facet of each candidate; None without walls.
     """
 
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    facets: NDArray[np.int64]
-    facet_candidates: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    first: Integers
+    second: Integers
+    facets: Integers
+    facet_candidates: tuple[Integers, Integers] | None = None
 
     def by_rank(self, division: Division) -> tuple[Floats, Floats, Floats]:
         """Return the numbers of candidate pairs within each rank, of those across its cuts, and of its facets.
@@ -119,7 +118,7 @@ class WorkCounts:
         facets = np.bincount(division.owner, self.facets, minlength=division.ranks)
         return within.astype(np.float64), across.astype(np.float64), facets.astype(np.float64)
 
-    def facets_by_rank(self, division: Division) -> NDArray[np.int64] | None:
+    def facets_by_rank(self, division: Division) -> Integers | None:
         """Return the number of different candidate facets of each rank; None without walls."""
         if self.facet_candidates is None:
             return None

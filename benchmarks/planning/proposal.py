@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pdem.foundation.errors import InputError
 from pdem.foundation.memory import BYTES_PER_PARTICLE
 from pdem.output.summary import counted, duration, quantity
+from pdem.report.section import Section
 from pdem.run.forecast import disk_needs
 from pdem.scaling import figures
 from pdem.scaling.report import measured_sections, plan_sections, rehearsal_section
 from pdem.scaling.results import has_results, read_plan, read_rehearsal, read_results
-from pdem.scaling.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
     from decomposition.partitioners import Partitioner, Parts
     from pdem.containers.box_shape import BoxShape
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 _WIDER = 1.0 + 1e-6  # boxes only have to hold all that may meet
 _TIMED_NEIGHBOURS = 20

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from pdem.containers.meshes.mesh import Mesh
     from pdem.detection.skins import Skins
     from pdem.foundation.fields import Field
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
     Columns = dict[str, NDArray[Any]]
-    Floats = NDArray[np.float64]
 
 SAMPLES = 48
 """Particles for each rank, at least, from which space is cut."""
@@ -201,7 +201,7 @@ class Rehearsal:
 
     def _timed(
         self, rank: int, tiling: Tiling, own: ParticleTable, others: Sequence[OtherRank], meshes: list[Mesh],
-        skins: Skins | None, cut_axes: NDArray[np.bool_],
+        skins: Skins | None, cut_axes: Booleans,
     ) -> TimedRank:  # fmt: skip
         """Return a rank with its lists, after the steps that are not timed."""
         period = np.where(self.periodic, tiling.upper - tiling.lower, 0.0)
@@ -242,8 +242,8 @@ def _with_clusters(tiling: Tiling, columns: Columns) -> ParticleTable:
 def _by_owner(
     tiling: Tiling,
     columns: Columns,
-    owner: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
+    owner: Integers,
+    chosen: Booleans,
     shapes: ShapeArrays | None,
     further: Sequence[Field],
 ) -> list[OtherRank]:

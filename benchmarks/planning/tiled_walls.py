@@ -13,12 +13,9 @@ from pdem.containers.primitives.frames import loops_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from benchmarks.planning.tiling import Tiling
     from pdem.case.model import Case
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 _ROUNDING = 1e-9
 

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.clusters import ParticleTable
+    from pdem.foundation.array_types import Floats, Integers
 
     Columns = dict[str, NDArray[Any]]
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 
 class Tiling:

@@ -9,18 +9,18 @@ from pdem.engine.walls.wall_output import BODY_FIELDS, BODY_INDEX, FACET_FIELDS,
 from pdem.features.registry import PARTICLE_FIELDS
 from pdem.foundation.fields import written_fields
 from pdem.output.snapshots.contact_snapshots import contact_fields
-from pdem.run.files.contact_counts import CONTACT_COUNT
-from pdem.run.files.particle_output import CLUSTER_FIELDS
+from pdem.report.table import Table
+from pdem.run.files.particle_output import CLUSTER_FIELDS, CONTACT_COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from sphinx.application import Sphinx
 
     from pdem.foundation.fields import Field
 
 FOLDER = "generated/columns"
-TABLES: dict[str, Iterable[Field]] = {
+TABLES: dict[str, Sequence[Field]] = {
     "particles": (*written_fields(PARTICLE_FIELDS.values()), CONTACT_COUNT),
     "clusters": CLUSTER_FIELDS,
     "contacts": contact_fields(energies=True, ages=True),
@@ -30,15 +30,14 @@ TABLES: dict[str, Iterable[Field]] = {
 }
 
 
-def table(fields: Iterable[Field]) -> str:
+def table(fields: Sequence[Field]) -> str:
     """Return a table of names, units, shapes and meanings."""
-    lines = ["| field | unit | per row | meaning |", "|---|---|---|---|"]
-    for field in fields:
-        unit = "" if field.unit == "1" else field.unit
-        lines.append(
-            f"| `{field.name}` | {unit} | {'x'.join(map(str, field.shape)) or 1} | {field.meaning} |"
-        )
-    return "\n".join(lines) + "\n"
+    units = ("" if field.unit == "1" else field.unit for field in fields)
+    rows = [
+        (f"`{field.name}`", unit, "x".join(map(str, field.shape)) or "1", field.meaning)
+        for field, unit in zip(fields, units, strict=True)
+    ]
+    return Table(("field", "unit", "per row", "meaning"), rows).markdown() + "\n"
 
 
 def write(app: Sphinx) -> None:

@@ -12,7 +12,7 @@ from pdem.case.model import Case
 from pdem.containers.meshes.mesh import Mesh
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 RADIUS = 5e-4
 """Of the spheres [m]."""
@@ -73,7 +73,7 @@ def _mesh() -> Mesh:
     return Mesh(vertices, facets.reshape(-1, 3))
 
 
-def _helices(radius: float) -> NDArray[np.float64]:
+def _helices(radius: float) -> Floats:
     """Return points (sides, rows + 1, 3) at a radius [m], along lines that go round with the blades."""
     along = np.arange(_ROWS + 1) / _ROWS
     angle = 2.0 * math.pi * np.arange(_SIDES)[:, None] / _SIDES + TWIST * along
@@ -81,16 +81,16 @@ def _helices(radius: float) -> NDArray[np.float64]:
     return np.stack((place, radius * np.cos(angle), radius * np.sin(angle)), axis=2)
 
 
-def _ring(share: float, outer: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ring(share: float, outer: Floats) -> Floats:
     """Return a ring (sides, 3) in the plane of an outer one, of a share of its radius."""
     return outer * np.array((1.0, share, share))
 
 
-def _closed(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _closed(points: Floats) -> Floats:
     return np.concatenate((points, points[:1]))
 
 
-def _triangles(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+def _triangles(grid: Floats) -> Floats:
     """Return the corners (k, 3, 3) of two triangles for each cell of a grid of points (m, n, 3)."""
     a, b, c, d = grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]
     halves = [np.stack(corners, axis=2).reshape(-1, 3, 3) for corners in ((a, b, c), (a, c, d))]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.engine.state import Groups
+    from pdem.foundation.array_types import Integers
 
     Columns = dict[str, NDArray[Any]]
 
@@ -320,7 +321,7 @@ def _tiled_state(state: Groups, across: int, along: int) -> Groups:
     def copies(columns: Columns) -> Columns:
         return {name: np.concatenate([column] * count) for name, column in columns.items()}
 
-    def numbered(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def numbered(ids: Integers) -> Integers:
         return np.concatenate([ids * count + tile for tile in range(count)])
 
     large = {"particles": copies(particles), "contacts": copies(pairs), "wall_contacts": copies(walls)}

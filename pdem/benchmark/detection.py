@@ -30,9 +30,8 @@ from pdem.numerics.thread_pool import set_threads
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.detection.searches import PairFinder
+    from pdem.foundation.array_types import Floats
 
 FRACTION = 0.4
 """Volume fraction of the spheres."""
@@ -116,7 +115,7 @@ def measure_detection(threads: int) -> Iterator[DetectionResult]:
 
 
 def _measure(
-    method: str, ratio: float, threads: int, particles: Particles, edge: float, sizes: NDArray[np.float64]
+    method: str, ratio: float, threads: int, particles: Particles, edge: float, sizes: Floats
 ) -> DetectionResult:
     count = particles.count
     search = make_search(method, sizes, np.zeros(3), np.full(3, edge), "top-down", 3)
@@ -132,7 +131,7 @@ def _measure(
     )  # fmt: skip
 
 
-def _spheres(count: int, ratio: float) -> tuple[Particles, float, NDArray[np.float64]]:
+def _spheres(count: int, ratio: float) -> tuple[Particles, float, Floats]:
     """Return spheres at random in a periodic box, the edge of the box [m], and the sizes of the levels [m]."""
     position, radii, edge = uncorrelated_spheres(count, ratio, FRACTION)
     sizes = automatic_cell_sizes(

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.engine.ranks import launch_layout
-from pdem.foundation.errors import InputError, LaunchError
-from pdem.foundation.extras import how_to_install
+from pdem.foundation.errors import InputError, LaunchError, how_to_install
 from pdem.foundation.machine import available_cores
 
 if TYPE_CHECKING:

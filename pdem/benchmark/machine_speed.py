@@ -22,13 +22,11 @@ from pdem.containers.group import wait_for_all
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pdem.containers.exchange import Exchange
+    from pdem.foundation.array_types import Floats
 
-    Reals = NDArray[np.float64]
-    Arrays = tuple[Reals, Reals, Reals]
-    Loop = Callable[[Reals, Reals, Reals, int], None]
+    Arrays = tuple[Floats, Floats, Floats]
+    Loop = Callable[[Floats, Floats, Floats, int], None]
 
 CHAIN = 6
 """Dependent multiply-adds per number: few enough that chains of many numbers overlap, many enough that loads and stores
@@ -49,7 +47,7 @@ _compiled: Any = numba.njit(fastmath={"contract"}, error_model="numpy", nogil=Tr
 
 
 @_compiled
-def _triad(a: Reals, b: Reals, c: Reals, passes: int) -> None:
+def _triad(a: Floats, b: Floats, c: Floats, passes: int) -> None:
     for one in range(passes):
         scale = 0.5 + one
         for i in range(len(a)):
@@ -57,7 +55,7 @@ def _triad(a: Reals, b: Reals, c: Reals, passes: int) -> None:
 
 
 @_compiled
-def _multiply_adds(a: Reals, b: Reals, c: Reals, passes: int) -> None:
+def _multiply_adds(a: Floats, b: Floats, c: Floats, passes: int) -> None:
     x, y = b[0], c[0]
     for _ in range(passes):
         for i in range(len(a)):
@@ -66,14 +64,14 @@ def _multiply_adds(a: Reals, b: Reals, c: Reals, passes: int) -> None:
 
 
 @_compiled
-def _divisions(a: Reals, b: Reals, c: Reals, passes: int) -> None:
+def _divisions(a: Floats, b: Floats, c: Floats, passes: int) -> None:
     for _ in range(passes):
         for i in range(len(a)):
             a[i] = b[i] / c[i]
 
 
 @_compiled
-def _square_roots(a: Reals, b: Reals, c: Reals, passes: int) -> None:
+def _square_roots(a: Floats, b: Floats, c: Floats, passes: int) -> None:
     for _ in range(passes):
         for i in range(len(a)):
             a[i] = math.sqrt(abs(b[i]))

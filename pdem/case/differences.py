@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.flat_keys import flat_keys
+from pdem.case.sections.base import flat_keys
 
 if TYPE_CHECKING:
     from pdem.case.model import Case

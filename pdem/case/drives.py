@@ -20,17 +20,14 @@ from pdem.motion.spins import AxisSpin, NoSpin, TopSpin
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.case.sections import driven_walls as sections
     from pdem.case.sections.walls import Wall
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats
     from pdem.motion.courses import Clock
     from pdem.motion.drives import Drive
     from pdem.motion.spins import Spin
-
-    Floats = NDArray[np.float64]
 
 
 def drives_of(

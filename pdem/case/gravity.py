@@ -11,12 +11,9 @@ from pdem.case.time_tables import read_table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.sections.gravity import GravityTable
     from pdem.case.sections.schema import CaseData
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 
 def table_values(case: CaseData, table: GravityTable) -> tuple[Floats, Floats]:

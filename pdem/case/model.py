@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import PrivateAttr, ValidationError
 
 from pdem.case.explain.key_texts import lists_of
-from pdem.case.flat_keys import flat_keys
 from pdem.case.hints.toml_text import parsed
 from pdem.case.hints.validation import in_order, problems_of
 from pdem.case.laws import unknown_keys_of_laws
 from pdem.case.messages import Problem
 from pdem.case.overrides import apply_override
 from pdem.case.rules.checks import problems_of_case
+from pdem.case.sections.base import flat_keys
 from pdem.case.sections.mixing import as_in_file, idle_problem, once_for_all_pairs
 from pdem.case.sections.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of

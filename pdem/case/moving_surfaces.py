@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pdem.case.sections.schema import CaseData
     from pdem.case.sections.surfaces import Surface
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Booleans
 
 REST = (0.0, 0.0, 0.0)
 
@@ -84,7 +83,7 @@ def stuck_text(mesh: Mesh) -> str:
     )
 
 
-def tangent_facets(course: SurfaceCourse, mesh: Mesh) -> NDArray[np.bool_]:
+def tangent_facets(course: SurfaceCourse, mesh: Mesh) -> Booleans:
     """Return along which facets (F,) of a mesh a surface moves at any time."""
     sides = np.diff(mesh.facet_start)
     corners = mesh.vertices[mesh.facet_vertices]

@@ -28,12 +28,11 @@ from pdem.numerics.geometry_kernels import SPHERE_INERTIA
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.impact import Impact
     from pdem.case.sections.materials import Interaction, Material
     from pdem.case.sections.schema import CaseData
     from pdem.case.sections.walls import Wall
+    from pdem.foundation.array_types import Floats
     from pdem.motion.motions import Motion
 
 _HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
@@ -377,7 +376,7 @@ def _compliance(material: Material) -> float:
     return (1.0 - material.poisson_ratio**2) / material.youngs_modulus
 
 
-def wall_speed(case: CaseData, wall: Wall, motion: Motion, points: NDArray[np.float64]) -> float:
+def wall_speed(case: CaseData, wall: Wall, motion: Motion, points: Floats) -> float:
     """Return the largest speed of points (n, 3) by the motion of a wall, its surface and what drives it [m/s]."""
     speed = motion.largest_speed(points)
     if wall.surface is not None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from pdem.cli.common import collective, echo_to_stderr, is_root, load_kernels, threads_option
-from pdem.cli.sources import require_sources
+from pdem.cli.common import collective, echo_to_stderr, is_root, load_kernels, require_sources, threads_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import ERRORS
+from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from pdem.case.model import Case
     from pdem.foundation.signals import SignalFlag
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from pdem.preflight.findings import Finding
 
     Command = TypeVar("Command", bound=Callable[..., Any])
+
+SOURCES = Path(__file__).resolve().parents[2]
+"""The folder that holds the package; of the sources, if `pyproject.toml` is there."""
 
 
 def settings_option(command: Command) -> Command:
@@ -171,3 +177,49 @@ def load_kernels(
     from pdem.run.simulation import Simulation
 
     return prepare_kernels(Simulation, communicator, case, threads, flag, status)
+
+
+def observer_of(text: str) -> Any:
+    """Return the observer that ``FILE.py:NAME`` names.
+
+    Raises
+    ------
+    CaseError, InputError
+        If the file cannot be read, or has no such function.
+    """
+    from pdem.case.python_files import variables_of
+    from pdem.foundation.errors import InputError, name_hint
+
+    file, _, name = text.rpartition(":")
+    variables = variables_of(Path(file), f"--observer {text}") if file else {}
+    if not callable(variables.get(name)):
+        names = [key for key, value in variables.items() if callable(value) and not key.startswith("_")]
+        hint = name_hint(name, names) if names else "write FILE.py:NAME"
+        raise InputError(f"--observer {text}: names no function; {hint}")
+    return variables[name]
+
+
+def require_sources(package: str, part: str = "") -> None:
+    """Let a package that stands beside pdem in its sources be imported, also in processes that this one spawns.
+
+    Parameters
+    ----------
+    package : str
+        Name of its folder.
+    part : str
+        For which part of the present command, for the message; by default for all of it.
+
+    Raises
+    ------
+    InputError
+        If pdem is installed without its sources.
+    """
+    if not ((SOURCES / "pyproject.toml").is_file() and (SOURCES / package / "__init__.py").is_file()):
+        command = click.get_current_context().command_path
+        raise InputError(
+            f"{command}{part} needs the folder {package}/ of the sources of pdem, and {SOURCES} holds the installed "
+            f"package alone: unpack polydem-{VERSION}.tar.gz or clone the repository, run `bash scripts/setup` there, "
+            "and use the pdem of its .venv"
+        )
+    if sys.path[:1] != [str(SOURCES)]:
+        sys.path.insert(0, str(SOURCES))  # first: other packages of these names may be installed

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from pdem.cli.common import collective, is_root, serial, threads_option
-from pdem.cli.observer_files import observer_of
+from pdem.cli.common import collective, is_root, observer_of, serial, threads_option
 from pdem.cli.result_paths import require_results
 
 

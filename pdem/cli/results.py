@@ -24,13 +24,12 @@ def plot(output: str, names: tuple[str, ...], others: tuple[str, ...], file: str
 
 
 def _list(output: str) -> None:
+    from pdem.report.table import Table
     from pdem.run.reading.results import Results
 
     require_results(output, "plot")
     units = Results(output).series.units
-    width = max(map(len, units))
-    for name, unit in units.items():
-        click.echo(f"{name:<{width}}  {unit}")
+    click.echo(Table((), list(units.items())).text(None))
 
 
 def _plot(outputs: tuple[str, ...], names: tuple[str, ...], file: str | None) -> None:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pdem.cli.common import collective, echo_to_stderr, load_kernels, serial, settings_option, threads_option
+from pdem.cli.common import (
+    collective,
+    echo_to_stderr,
+    load_kernels,
+    require_sources,
+    serial,
+    settings_option,
+    threads_option,
+)
 from pdem.cli.scaling_options import (
     counts_option,
     network_of,
@@ -19,14 +27,13 @@ from pdem.cli.scaling_options import (
     warm_up_option,
     weak_option,
 )  # fmt: skip
-from pdem.cli.sources import require_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.planning.network import Network
     from pdem.benchmark.cases import Start
-    from pdem.scaling.section import Section
+    from pdem.report.section import Section
 
 
 @click.group(short_help="Measure, report and predict how a case scales.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pdem.cli.sources import require_sources
+from pdem.cli.common import require_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pdem.cli.common import collective, echo_to_stderr, load_kernels, threads_option
-from pdem.cli.sources import require_sources
+from pdem.cli.common import collective, echo_to_stderr, load_kernels, require_sources, threads_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,10 +14,8 @@ from pdem.continuum.lucy import Lattice
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Three = tuple[float, ...]
 
 _MORE = 1e-9  # of a cell: more than what rounding adds
@@ -63,9 +61,9 @@ class _Layout(NamedTuple):
     across: Integers
 
 
-def fills_period(grid: Grid, period: Floats) -> NDArray[np.bool_]:
+def fills_period(grid: Grid, period: Floats) -> Booleans:
     """Return along which axes a grid is as long as the periodic box."""
-    found: NDArray[np.bool_] = np.abs(grid.cells * grid.size - period) <= _FILLS * period
+    found: Booleans = np.abs(grid.cells * grid.size - period) <= _FILLS * period
     return found
 
 
@@ -96,7 +94,7 @@ def _prepared(
     return Prepared(made, lengths, 3 * NODES * LANES * lengths.stride)
 
 
-def _gaussian_layout(grid: Grid, filled: NDArray[np.bool_]) -> _Layout:
+def _gaussian_layout(grid: Grid, filled: Booleans) -> _Layout:
     # a single cell that fills the box has all of everything
     inverse = np.where(filled & (grid.cells == 1), 0.0, grid.inverse)
     counts = inverse > 0.0
@@ -111,9 +109,7 @@ def _lucy_layout(grid: Grid) -> _Layout:
     return _Layout(grid.inverse, behind, 2.0 * behind, (2.0 * behind + apart).astype(np.int64) + 1)
 
 
-def _cells_of(
-    grid: Grid, layout: _Layout, filled: NDArray[np.bool_], period: Floats, images: Integers
-) -> Cells:
+def _cells_of(grid: Grid, layout: _Layout, filled: Booleans, period: Floats, images: Integers) -> Cells:
     ahead = np.where(filled, 0, layout.across - 1)
     steps = ROW * np.cumprod([1, *grid.cells[:0:-1]])[::-1]
     begins = (
@@ -125,7 +121,7 @@ def _cells_of(
     )  # fmt: skip
 
 
-def _begins(axis: int, step: int, cells: Integers, filled: NDArray[np.bool_], more: Integers) -> Integers:
+def _begins(axis: int, step: int, cells: Integers, filled: Booleans, more: Integers) -> Integers:
     """Return where the sums of each plane, line, or cell begin, from the first slot on; -1 of those beyond the grid."""
     slot, count = np.arange(cells[axis] + more[axis]), cells[axis]
     if filled[axis]:

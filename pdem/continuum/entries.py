@@ -26,15 +26,10 @@ from pdem.numerics.simd.shares import PLACED as ROWS
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.continuum.items import Actions, Matter
     from pdem.continuum.layout import Cells, Work
+    from pdem.foundation.array_types import Floats
     from pdem.numerics.vectors import Vector
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 
 @inlined

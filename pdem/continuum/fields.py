@@ -23,12 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pdem.continuum.grid import Grid
-
-    Floats = NDArray[np.float64]
-
+    from pdem.foundation.array_types import Floats
 
 _STORED = (
     Field(

@@ -19,11 +19,8 @@ from pdem.numerics.simd.shares import PLACED, box_writer, share_writer
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.continuum.layout import Cells
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 TERMS = 13
 """Coefficients of the integral, which is right to 1e-11."""

@@ -18,10 +18,9 @@ from pdem.continuum.layout import NODE, PART
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 GAUSSIAN, LUCY = "gaussian", "lucy"
 

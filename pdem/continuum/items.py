@@ -9,10 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 
 class Matter(NamedTuple):
@@ -53,7 +50,7 @@ class Actions(NamedTuple):
     begin: Floats
     way: Floats
     force: Floats
-    at_wall: NDArray[np.bool_]
+    at_wall: Booleans
     kind: Integers
 
 
@@ -61,7 +58,7 @@ def actions_of_contacts(
     centre: Floats,
     branch: Floats,
     force: Floats,
-    is_pair: NDArray[np.bool_],
+    is_pair: Booleans,
     kinds: Integers,
     point: Floats | None,
 ) -> list[Actions]:

@@ -6,11 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 ROW = 12
 """Numbers of an item that are shared; a cell has as many sums of each half."""

@@ -17,13 +17,9 @@ from pdem.numerics.simd.shares import PLACED
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.continuum.layout import Cells
+    from pdem.foundation.array_types import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Three = tuple[int, int, int]
 
 

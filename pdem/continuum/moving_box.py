@@ -18,12 +18,12 @@ from pdem.continuum.items import Actions, Matter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pdem.containers.box_shape import BoxShape
     from pdem.continuum.grid import Grid
+    from pdem.foundation.array_types import Floats, Integers
 
-    Floats = NDArray[np.float64]
     Items = TypeVar("Items", Matter, Actions)
 
 _SAME = 1e-13  # relative difference of lengths that is no more than rounding
@@ -85,7 +85,7 @@ class MovingImages(NamedTuple):
         found: Items = made(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
         return found
 
-    def _moved(self, items: Items, rows: NDArray[np.int64], axis: int, turn: int) -> Items:
+    def _moved(self, items: Items, rows: Integers, axis: int, turn: int) -> Items:
         """Return some items as images, so many period vectors away."""
         made: Any = type(items)
         some, way = made(*(column[rows] for column in items)), turn * self.shape.vectors[axis]

@@ -17,10 +17,7 @@ from pdem.numerics.kernels import inlined, prange, uncounted_kernel
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 ALL_SIZES = 8
 """Sizes of particles (1, mass, volume, momentum, m v v^T), then of actions (f b^T, forces of walls, square of ways)."""

@@ -25,11 +25,8 @@ from pdem.numerics.workers import share_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Three = tuple[int, int, int]
 
 _add_matter, _add_branches = box_adder(ROW, ROW), box_adder(BRANCHES, ROW)

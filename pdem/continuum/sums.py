@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 
     from pdem.containers.group import Group
     from pdem.continuum.items import Matter
+    from pdem.foundation.array_types import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     _Items = tuple[NDArray[Any], ...]
 
 COUNT, MASS, SIZE = 0, 1, 2

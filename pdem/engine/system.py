@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.columns import looks_at_contacts
 from pdem.case.groups.shapes import shapes_of
-from pdem.case.stress_columns import looks_at_contacts
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.walls.contacts import WallContacts

@@ -67,3 +67,8 @@ def name_hint(name: str, names: Sequence[str]) -> str:
     """Return what to do about a name that is none of `names`: the near one, or all of them."""
     near = get_close_matches(name, names, 1)
     return f"did you mean {near[0]!r}?" if near else f"give one of {', '.join(names)}"
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra of this distribution, such as ``render``."""
+    return f"pip install 'polydem[{extra}]'"

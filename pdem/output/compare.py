@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans
     from pdem.output.storage import Attribute
 
 STATE_ATTRIBUTES = ("step", "time")
@@ -315,7 +316,7 @@ def _bytes_of_entries(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _largest_differences(
-    left: NDArray[Any], right: NDArray[Any], differs: NDArray[np.bool_]
+    left: NDArray[Any], right: NDArray[Any], differs: Booleans
 ) -> tuple[float, float, int]:
     """Return the largest absolute and relative difference of finite entries, and how many are not finite."""
     x, y = left[differs].astype(np.longdouble), right[differs].astype(np.longdouble)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.errors import InputError
-from pdem.foundation.extras import how_to_install
+from pdem.foundation.errors import InputError, how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

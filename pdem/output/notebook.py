@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import tempfile
-from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import PdemError
+from pdem.report.section import png_image
+from pdem.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,11 +21,8 @@ SIZE = 640, 480
 
 def notebook_page(title: str, text: str, rows: Iterable[Sequence[str]], picture: bytes = b"") -> str:
     """Return a title, a line, a picture (PNG) if there is one, and a table; all texts are escaped."""
-    lines = "".join(f"<tr><td>{'</td><td>'.join(map(html.escape, row))}</td></tr>" for row in rows)
-    image = ""
-    if picture:
-        image = f'<img width="480" src="data:image/png;base64,{b64encode(picture).decode()}">'
-    return f"<h4>{html.escape(title)}</h4><p>{html.escape(text)}</p>{image}<table>{lines}</table>"
+    image, table = png_image(picture, 'width="480"'), Table((), list(rows)).html()
+    return f"<h4>{html.escape(title)}</h4><p>{html.escape(text)}</p>{image}{table}"
 
 
 def picture_of(source: Path | str, time: float | None = None) -> bytes:

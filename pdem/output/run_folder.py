@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
-from pdem.output.checkpoints.digest_file import DIGESTS_FILE
+from pdem.output.checkpoints.content_digest import DIGESTS_FILE
 from pdem.output.log import LOG_FILE
 from pdem.output.run_status import STATUS_FILE
 from pdem.output.saving import reason, save_file

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.report.table import Table
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
-_NAME_WIDTH = 24
 
 
 def duration(seconds: float) -> str:
@@ -62,13 +63,12 @@ def phase_table(seconds: Mapping[str, OverRanks]) -> str:
         The times, and the mean's share of the sum of all means (%).
     """
     total = sum(times.mean for times in seconds.values())
-    lines = [f"{'phase':<{_NAME_WIDTH}}{'min[s]':>10}{'avg[s]':>10}{'max[s]':>10}{'%':>8}"]
-    for phase in sorted(seconds, key=lambda phase: -seconds[phase].mean):
-        least, mean, most = seconds[phase]
-        share = 100 * mean / total if total else 0.0
-        lines.append(f"{phase:<{_NAME_WIDTH}}{least:>10.3f}{mean:>10.3f}{most:>10.3f}{share:>8.1f}")
-    lines.append(f"{'total':<{_NAME_WIDTH}}{'':>10}{total:>10.3f}")
-    return "\n".join(lines)
+    rows = [
+        (phase, *(f"{one:.3f}" for one in times), f"{100 * times.mean / total if total else 0.0:.1f}")
+        for phase, times in sorted(seconds.items(), key=lambda item: -item[1].mean)
+    ]
+    head = ("phase", "min[s]", "avg[s]", "max[s]", "%")
+    return Table(head, [*rows, ("total", "", f"{total:.3f}", "", "")]).text()
 
 
 def body_count(columns: Mapping[str, NDArray[Any]]) -> int:
@@ -100,13 +100,13 @@ def energy_table(energies: Mapping[str, float], residual: float | None = None) -
     residual : float, optional
         Residual of the energy balance (J); also shown relative to the largest energy.
     """
-    lines = [f"{'energy':<{_NAME_WIDTH}}{'J':>16}"]
-    lines += [f"{name.replace('_', ' '):<{_NAME_WIDTH}}{value:>16.6e}" for name, value in energies.items()]
+    rows = [(name.replace("_", " "), f"{value:.6e}") for name, value in energies.items()]
+    relative = ""
     if residual is not None:
+        rows.append(("residual", f"{residual:.6e}"))
         largest = max((abs(value) for value in energies.values()), default=0.0)
         relative = f"  ({residual / largest:.1e} of the largest)" if largest else ""
-        lines.append(f"{'residual':<{_NAME_WIDTH}}{residual:>16.6e}{relative}")
-    return "\n".join(lines)
+    return Table(("energy", "J"), rows).text() + relative
 
 
 def end_report(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats
 
 
 def write_wall_meshes(path: Path, names: Sequence[str], meshes: Sequence[Mesh]) -> None:
@@ -92,7 +93,7 @@ def _stl(names: Sequence[str], meshes: Sequence[Mesh]) -> bytes:
     return "".join(solids).encode()
 
 
-def _triangles(mesh: Mesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _triangles(mesh: Mesh) -> tuple[Floats, Floats]:
     """Return the corners (n, 3, 3) of triangles, each facet cut from its first corner, and their normals (n, 3)."""
     facet = np.repeat(np.arange(mesh.facet_count), np.diff(mesh.facet_start) - 2)
     first = mesh.facet_start[:-1][facet]

@@ -18,17 +18,13 @@ from pdem.particles.regions import wrap_positions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.particles.regions import Domain
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
 
 _PAIRS_PER_SPHERE = 100
 
 
-def size_classes(radii: Floats) -> list[Indices]:
+def size_classes(radii: Floats) -> list[Integers]:
     """Return the indices of spheres by class: radii within a factor of two, the largest class first."""
     if radii.size == 0:
         return []
@@ -36,12 +32,12 @@ def size_classes(radii: Floats) -> list[Indices]:
     return [np.flatnonzero(octave == value) for value in np.unique(octave)]
 
 
-def octaves(radii: Floats, largest: float) -> Indices:
+def octaves(radii: Floats, largest: float) -> Integers:
     """Return the number of the class of sizes of each sphere (n,): 0 for radii above half of the largest, and so on."""
     return np.floor(np.log2(largest / radii) + 1e-9).astype(np.int64)
 
 
-def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple[Indices, Floats]:
+def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple[Integers, Floats]:
     """Find all overlapping spheres.
 
     Parameters
@@ -54,7 +50,7 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
     Returns
     -------
     pairs : ndarray of int64
-        Indices i < j, shape (m, 2), sorted.
+        Integers i < j, shape (m, 2), sorted.
     overlaps : ndarray
         ``radii[i] + radii[j] - distance`` in m, shape (m,), positive.
 
@@ -63,7 +59,7 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
     With very many overlaps (radii in the wrong unit, for instance) only a part of them is returned.
     """
     centres = wrap_positions(positions, domain)
-    found: list[Indices] = [np.zeros((0, 2), dtype=np.int64)]
+    found: list[Integers] = [np.zeros((0, 2), dtype=np.int64)]
     depths: list[Floats] = [np.zeros(0)]
     most = _PAIRS_PER_SPHERE * radii.size
     for first, second, apart in _near_pairs(centres, radii, domain):
@@ -81,7 +77,9 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
     return pairs[nearest], overlaps[nearest]
 
 
-def _near_pairs(centres: Floats, radii: Floats, domain: Domain) -> Iterator[tuple[Indices, Indices, Floats]]:
+def _near_pairs(
+    centres: Floats, radii: Floats, domain: Domain
+) -> Iterator[tuple[Integers, Integers, Floats]]:
     """Yield, in parts, pairs of spheres whose boxes overlap, and how far apart their centres are, images included."""
     if not len(centres):
         return
@@ -115,8 +113,8 @@ def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None
 
 
 def touching_walls(
-    positions: Floats, radii: Floats, vertices: Floats, facet_start: Indices, facet_vertices: Indices
-) -> tuple[Indices, Floats, Indices]:
+    positions: Floats, radii: Floats, vertices: Floats, facet_start: Integers, facet_vertices: Integers
+) -> tuple[Integers, Floats, Integers]:
     """Find the spheres that a mesh intersects.
 
     Parameters
@@ -131,7 +129,7 @@ def touching_walls(
     Returns
     -------
     spheres : ndarray of int64
-        Indices of the spheres, increasing, each once, shape (m,).
+        Integers of the spheres, increasing, each once, shape (m,).
     overlaps : ndarray
         Radius minus distance from the nearest facet, in m, shape (m,).
     facets : ndarray of int64
@@ -157,7 +155,7 @@ def touching_walls(
     return spheres, depth[spheres], facet[spheres]
 
 
-def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
+def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Integers, Integers]]:
     """Yield pairs of points and triangles among which are all that are no farther from each other than `reach` [m]."""
     if not len(positions) or not len(corners):
         return

@@ -24,11 +24,8 @@ from pdem.particles.packings.soft_contacts import nearest_on_triangle
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.numerics.vectors import Vector
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
 
 FINENESS, MOST_CELLS = 3.0, 4_000_000
 """Cells across the radius of the smallest particle, and how many there are at most."""
@@ -53,7 +50,7 @@ class Grid(NamedTuple):
 
     lower: Floats
     width: Floats
-    counts: Indices
+    counts: Integers
 
 
 class Container(NamedTuple):
@@ -117,8 +114,8 @@ def _cells_of(t: int, axis: int, reach: float, corners: Floats, grid: Grid) -> t
 
 @geometry_kernel
 def _note_near(
-    corners: Floats, grid: Grid, clearance: float, near: float, free: NDArray[np.int8], begin: Indices,
-    lists: Indices,
+    corners: Floats, grid: Grid, clearance: float, near: float, free: NDArray[np.int8], begin: Integers,
+    lists: Integers,
 ) -> None:  # fmt: skip
     """Mark cells that walls are near to, and count or list the triangles that are near to each.
 
@@ -148,7 +145,7 @@ def _note_near(
 
 @geometry_kernel
 def _note_open(
-    cells: Indices, points: Floats, grid: Grid, corners: Floats, begin: Indices, lists: Indices,
+    cells: Integers, points: Floats, grid: Grid, corners: Floats, begin: Integers, lists: Integers,
     found: NDArray[np.int8],
 ) -> None:  # fmt: skip
     """Note for cells (n,) whether nothing cuts the way from their centres to points (n, 3)."""
@@ -247,7 +244,7 @@ class ConnectedRoom:
             "container and of the region"
         )
 
-    def _about(self, points: Floats) -> tuple[Indices, Booleans]:
+    def _about(self, points: Floats) -> tuple[Integers, Booleans]:
         """Return the cells about points, eight for each, and which of these exist."""
         counts, along = self._grid.counts, np.arange(3) < self._domain.dimension
         places = self._plane_of(points)
@@ -265,7 +262,7 @@ class ConnectedRoom:
             places[:, 2] = self._plane
         return places
 
-    def _unobstructed(self, cells: Indices, points: Floats) -> Booleans:
+    def _unobstructed(self, cells: Integers, points: Floats) -> Booleans:
         """Return whether nothing cuts the ways from the centres of cells (n,) to points (n, 3)."""
         found = np.zeros(len(cells), np.int8)
         places = np.ascontiguousarray(self._plane_of(points))

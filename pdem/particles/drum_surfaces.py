@@ -10,9 +10,7 @@ import numpy as np
 from scipy import ndimage
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 _CELLS = 4
 """Cells of the map over a mean diameter."""

@@ -10,12 +10,10 @@ import numpy as np
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pdem.containers.meshes.mesh import Mesh
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
+    from pdem.foundation.array_types import Booleans, Floats
 
 FLATNESS = 1e-5
 """Largest distance of a corner from the plane of a face, over the extent of the face."""

@@ -14,9 +14,8 @@ from pdem.particles.clearance import octaves
 from pdem.particles.filling import disc_radius
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.group import Group
+    from pdem.foundation.array_types import Floats
     from pdem.particles.filling import FillRequest, Surroundings
 
 LARGEST_FRACTION = {2: 0.7, 3: 0.45}
@@ -44,9 +43,7 @@ _UNITS, _LOW = 40, 20
 """Bits of the volume of the largest sphere of a class in whole units, and how many of them are added up apart."""
 
 
-def require_volume(
-    request: FillRequest, radii: NDArray[np.float64], surroundings: Surroundings, over: Group
-) -> None:
+def require_volume(request: FillRequest, radii: Floats, surroundings: Surroundings, over: Group) -> None:
     """Refuse a random fill whose particles have too much volume for random placement in its region. Collective.
 
     `radii` (n,) say how far the particles of this rank's part of the fill reach [m].
@@ -84,7 +81,7 @@ def require_volume(
 
 
 def _class_volumes(
-    radii: NDArray[np.float64], largest: float, dimension: int, over: Group
+    radii: Floats, largest: float, dimension: int, over: Group
 ) -> tuple[list[int], list[float]]:
     """Return the number of spheres on all ranks in each class of sizes, the largest first, and their volume.
 

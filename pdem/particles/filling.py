@@ -19,18 +19,13 @@ from pdem.particles.clearance import touching_walls
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.group import Group
     from pdem.containers.sizes import SizeDistribution
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.particles.clusters.shapes import ClusterShape
     from pdem.particles.connected_room import ConnectedRoom
     from pdem.particles.packings.contact_forces import ContactForces
     from pdem.particles.particle_spheres import SphereGroups
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
-    Indices = NDArray[np.int64]
 
 _RADIUS_STREAM = 0
 _DRAWN_AT_ONCE = 1 << 16
@@ -64,7 +59,7 @@ class FillRequest:
     fill: Any
     density: float = 1.0
     shape: ClusterShape | None = None
-    orientations: Callable[[Indices, Indices], Floats] | None = None
+    orientations: Callable[[Integers, Integers], Floats] | None = None
     forces: ContactForces | None = None
 
     @property
@@ -77,7 +72,7 @@ class FillRequest:
         """Spheres of a particle."""
         return 1 if self.shape is None else len(self.shape.radius)
 
-    def oriented(self, ids: Indices, attempts: Indices | int = 0) -> Floats:
+    def oriented(self, ids: Integers, attempts: Integers | int = 0) -> Floats:
         """Return how particles are turned at attempts (n, 4); spheres are not."""
         if self.orientations is None:
             return np.tile((1.0, 0.0, 0.0, 0.0), (len(ids), 1))
@@ -123,15 +118,15 @@ class PlacedGroup:
     """
 
     first_id: int
-    radius: NDArray[np.float64]
-    position: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
-    velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
-    angular_velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    radius: Floats
+    position: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    velocity: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    angular_velocity: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     shape: ClusterShape | None = None
-    orientation: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
+    orientation: Floats = field(default_factory=lambda: np.zeros((0, 4)))
 
     @property
-    def ids(self) -> NDArray[np.int64]:
+    def ids(self) -> Integers:
         """Identities of its particles, shape (n,)."""
         return np.arange(self.first_id, self.first_id + len(self.radius), dtype=np.int64)
 
@@ -200,7 +195,7 @@ def _count_of_volume(
             begin, filled = begin + _DRAWN_AT_ONCE, filled + volume
 
 
-def _units(request: FillRequest, first_id: int, dimension: int, unit: float) -> NDArray[np.int64]:
+def _units(request: FillRequest, first_id: int, dimension: int, unit: float) -> Integers:
     """Return the volumes of a number of particles in whole units, whose sums are exact."""
     radii = random_radii(request.sizes, first_id, _DRAWN_AT_ONCE, request.fill.seed)
     return np.rint(particle_volumes(request, radii, dimension) / unit).astype(np.int64)
@@ -289,7 +284,7 @@ class Surroundings:
             self._rooms[key] = ConnectedRoom(part, self.corners()[0], self.domain)
         return self._rooms[key]
 
-    def corners(self) -> tuple[Floats, Indices]:
+    def corners(self) -> tuple[Floats, Integers]:
         """Return the triangles of all walls (t, 3, 3) [m], and the facet of each (t,)."""
         walls = self.walls()
         if walls is None:
@@ -297,7 +292,7 @@ class Surroundings:
         triangles, facets = triangle_fans(walls.facet_start, walls.facet_vertices)
         return np.ascontiguousarray(walls.vertices[triangles]), facets
 
-    def wall_of(self, facets: Indices) -> Indices:
+    def wall_of(self, facets: Integers) -> Integers:
         """Return the number of the wall of facets (n,) of all walls in one."""
         return np.searchsorted(np.cumsum(self._facets), facets, side="right")
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
+    from pdem.foundation.array_types import Booleans, Integers
     from pdem.particles.particle_spheres import ParticleShapes
     from pdem.particles.sphere_table import SphereTable
 
-    Booleans = NDArray[np.bool_]
     Columns = dict[str, NDArray[Any]]
-    Message = tuple[Columns, NDArray[np.int64]]
+    Message = tuple[Columns, Integers]
 
 _ROW_BITS = 40  # of a ticket, which is the rank that a candidate is from and its row there
 

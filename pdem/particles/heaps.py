@@ -12,11 +12,8 @@ from scipy.optimize import least_squares
 from pdem.particles.top_view import largest_surface
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Booleans, Floats
     from pdem.particles.top_view import TopView
-
-    Floats = NDArray[np.float64]
 
 SHARES = 0.2, 0.8
 """Of the height of the surface above its lowest point: between these the flank is fitted."""
@@ -158,7 +155,7 @@ class _Cone:
     def _none(self, why: str) -> Flank:
         return Flank(height=self._high - self._low, grain=self._grain, fault=f"no heap: {why}")
 
-    def _between(self, heights: Floats) -> NDArray[np.bool_]:
+    def _between(self, heights: Floats) -> Booleans:
         return np.asarray((heights >= self._ends[0]) & (heights <= self._ends[1]))
 
     def _height_of(self, values: Floats, places: Floats) -> Floats:
@@ -166,7 +163,7 @@ class _Cone:
         found: Floats = values[0] - values[1] * away
         return found
 
-    def _fit(self, values: Floats, free: int, chosen: NDArray[np.bool_]) -> Any:
+    def _fit(self, values: Floats, free: int, chosen: Booleans) -> Any:
         """Fit height of the tip, slope, and place of the axis unless that is fixed, to some points."""
         places, heights, fixed = self._places[chosen], self._heights[chosen], values[free:]
         away = np.linalg.norm(places - values[2:], axis=1)
@@ -185,7 +182,7 @@ class _Cone:
         variance = float(found.fun @ found.fun) / freedom
         return math.sqrt(variance * float(np.linalg.pinv(found.jac.T @ found.jac)[1, 1]))
 
-    def _flank(self, values: Floats, chosen: NDArray[np.bool_], error: float) -> Flank:
+    def _flank(self, values: Floats, chosen: Booleans, error: float) -> Flank:
         tip, slope = float(values[0]), float(values[1])
         off = self._heights[chosen] - self._height_of(values, self._places[chosen])
         angle = math.atan(slope)

@@ -16,14 +16,9 @@ from pdem.particles.random_places import PLACE_STREAM, random_places
 from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.particles.faces import Face
     from pdem.particles.particle_spheres import SphereGroups
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
 
 
 class Inlet(Protocol):
@@ -42,7 +37,7 @@ class Inlet(Protocol):
         """Corners of a box around all places, (3,) each [m]."""
 
     def places(
-        self, seed: int, numbers: Indices, spheres: SphereGroups, attempt: Indices
+        self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers
     ) -> tuple[Floats, Booleans]:
         """Return a random place (n, 3) [m] for an attempt of each particle, and whether it may be taken.
 
@@ -72,7 +67,7 @@ class RegionInlet:
         return regions.bounds(self._region)
 
     def places(
-        self, seed: int, numbers: Indices, spheres: SphereGroups, attempt: Indices
+        self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers
     ) -> tuple[Floats, Booleans]:
         """Return a random place in the region for each particle, and whether it lies wholly inside."""
         positions = random_places(self._region, self._domain, seed, numbers, spheres.extents(), attempt)
@@ -117,7 +112,7 @@ class FaceInlet:
         return both.min(axis=0), both.max(axis=0)
 
     def places(
-        self, seed: int, numbers: Indices, spheres: SphereGroups, attempt: Indices
+        self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers
     ) -> tuple[Floats, Booleans]:
         """Return a random place in the layer for each particle, and whether it has come through the face wholly."""
         uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)

@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.particles.clusters.shapes import ClusterShape
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
 
 SINGLE = -1
 """Number of the shape of single spheres."""
@@ -38,7 +35,7 @@ class SphereGroups(NamedTuple):
         [m].
     """
 
-    begin: Indices
+    begin: Integers
     centre: Floats
     radius: Floats
 
@@ -76,7 +73,7 @@ class SphereGroups(NamedTuple):
             return self._replace(centre=position)
         return self._replace(centre=self.centre + np.repeat(position, np.diff(self.begin), axis=0))
 
-    def of(self, particles: Indices) -> SphereGroups:
+    def of(self, particles: Integers) -> SphereGroups:
         """Return those of some of the particles."""
         if self.are_single:
             return single_spheres(self.centre[particles], self.radius[particles])
@@ -144,7 +141,7 @@ class ParticleShapes:
         return SphereGroups(begin, position[particle] + size[:, None] * away, size * self._radius[sphere])
 
 
-def _rows(first: Indices, size: Indices) -> tuple[Indices, Indices]:
+def _rows(first: Integers, size: Integers) -> tuple[Integers, Integers]:
     """Return where groups of rows begin and end when one follows the other (n + 1,), and the rows in them (m,)."""
     begin = np.concatenate(([0], np.cumsum(size)))
     return begin, np.arange(begin[-1]) + np.repeat(first - begin[:-1], size)

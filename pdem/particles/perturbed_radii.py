@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from pdem.numerics.random import keyed_uniform
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from pdem.foundation.array_types import Floats
 
 _STREAM = 0x70657274
 
 
-def radius_factors(size: float, seed: int, keys: ArrayLike, stream: int = 0) -> NDArray[np.float64]:
+def radius_factors(size: float, seed: int, keys: ArrayLike, stream: int = 0) -> Floats:
     """Return by what the radii of particles are to be multiplied: never above 1, so that nothing comes to overlap.
 
     Parameters
@@ -27,5 +28,5 @@ def radius_factors(size: float, seed: int, keys: ArrayLike, stream: int = 0) -> 
     stream : int
         What tells those of an insertion from others.
     """
-    factors: NDArray[np.float64] = 1.0 - size * keyed_uniform(seed, _STREAM ^ stream, keys)
+    factors: Floats = 1.0 - size * keyed_uniform(seed, _STREAM ^ stream, keys)
     return factors

@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
+    from pdem.foundation.array_types import Booleans, Integers
     from pdem.foundation.errors import CaseError
     from pdem.particles.filling import FillGroup, FillRequest, PlacedGroup, Surroundings
     from pdem.particles.particle_spheres import SphereGroups
     from pdem.particles.sphere_places import SpherePlaces
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
     Columns = dict[str, NDArray[Any]]
 
 PROGRESS_AFTER = 5.0
@@ -328,10 +326,10 @@ class _Filling:
         columns["turn"] += ranks * again
         return columns
 
-    def _groups_of(self, numbers: Indices) -> Indices:
+    def _groups_of(self, numbers: Integers) -> Integers:
         return np.searchsorted(self._begins, numbers, side="right") - 1
 
-    def by_group(self, numbers: Indices) -> Iterator[tuple[FillRequest, Indices, Indices | slice]]:
+    def by_group(self, numbers: Integers) -> Iterator[tuple[FillRequest, Integers, Integers | slice]]:
         """Yield the request of each group that has some of these particles, their ids, and which they are."""
         which = self._groups_of(numbers)
         for group, one in enumerate(self._groups):
@@ -358,7 +356,7 @@ class _Filling:
             inside[mine] = self._surroundings.inside(request, spheres.about(own))
         return tried, inside
 
-    def _spheres(self, particles: Columns, some: Indices | slice) -> SphereGroups:
+    def _spheres(self, particles: Columns, some: Integers | slice) -> SphereGroups:
         """Return the spheres of some of the particles."""
         names = [name for name in self.particles if name != "number"]
         return self._shapes.spheres({name: particles[name][some] for name in names})

@@ -10,10 +10,7 @@ from pdem.numerics.random import keyed_vectors
 from pdem.particles import regions
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 PLACE_STREAM = 64
 """First of the streams of places; each attempt has three."""
@@ -23,9 +20,9 @@ def random_places(
     region: regions.Region,
     domain: regions.Domain,
     seed: int,
-    numbers: Indices,
+    numbers: Integers,
     extents: tuple[Floats, Floats],
-    attempt: Indices,
+    attempt: Integers,
 ) -> Floats:
     """Return a random place (n, 3) [m] in the box around a region for each particle; not wrapped into the domain.
 

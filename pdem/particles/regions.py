@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Booleans, Floats
 
-    Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
+    Bounds = tuple[Floats, Floats]
 
 Vector = tuple[float, float, float]
 
@@ -69,7 +69,7 @@ _NO_WAY = 1e-100
 """A way along an axis that is not longer counts as none [m]."""
 
 
-def open_axes(region: Region, domain: Domain) -> NDArray[np.bool_]:
+def open_axes(region: Region, domain: Domain) -> Booleans:
     """Return the axes, shape (3,), along which a region is a whole period and therefore has no boundary."""
     lower, upper = bounds(region)
     period = np.subtract(domain.upper, domain.lower)
@@ -79,7 +79,7 @@ def open_axes(region: Region, domain: Domain) -> NDArray[np.bool_]:
     return across & (region.shape == "box")
 
 
-def unbounded_axes(region: Region, domain: Domain) -> NDArray[np.bool_]:
+def unbounded_axes(region: Region, domain: Domain) -> Booleans:
     """Return the axes, shape (3,), along which spheres of a region may lie anywhere: open ones, and z in 2D."""
     axes = open_axes(region, domain)
     axes[domain.dimension :] = True
@@ -111,9 +111,7 @@ def size(region: Region, dimension: int) -> float:
     return math.pi * region.radius**2 * region.length
 
 
-def contains(
-    region: Region, positions: NDArray[np.float64], radii: NDArray[np.float64], free: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def contains(region: Region, positions: Floats, radii: Floats, free: Booleans) -> Booleans:
     """Return which spheres, positions (n, 3) and radii (n,), lie wholly inside a region.
 
     Along the axes marked in `free`, shape (3,), they may reach across its faces (periodic directions, and the
@@ -131,7 +129,7 @@ def contains(
     return (across + radii <= region.radius) & (unbounded | (np.abs(height) + radii <= 0.5 * region.length))
 
 
-def distance(region: Region, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+def distance(region: Region, positions: Floats) -> Floats:
     """Return the distance of positions, shape (n, 3), from a region, in m; 0 inside."""
     if region.shape == "box":
         lower, upper = bounds(region)
@@ -145,12 +143,12 @@ def distance(region: Region, positions: NDArray[np.float64]) -> NDArray[np.float
     )
 
 
-def inside(region: Region, positions: NDArray[np.float64], dimension: int) -> NDArray[np.bool_]:
+def inside(region: Region, positions: Floats, dimension: int) -> Booleans:
     """Return which positions, shape (n, 3) in m, are in a region; in 2D x and y alone count, in its middle."""
     return distance(region, in_plane(region, positions, dimension)) == 0.0
 
 
-def in_plane(region: Region, positions: NDArray[np.float64], dimension: int) -> NDArray[np.float64]:
+def in_plane(region: Region, positions: Floats, dimension: int) -> Floats:
     """Return positions, shape (n, 3) in m, in 2D moved along z to the middle of a region."""
     if dimension == 3:
         return positions
@@ -159,7 +157,7 @@ def in_plane(region: Region, positions: NDArray[np.float64], dimension: int) -> 
     return np.column_stack((positions[:, :2], middle))
 
 
-def share_inside(region: Region, begin: NDArray[np.float64], way: NDArray[np.float64]) -> NDArray[np.float64]:
+def share_inside(region: Region, begin: Floats, way: Floats) -> Floats:
     """Return which share, shape (n,), of straight ways, shape (n, 3) in m, is in a region; `begin` is where they begin.
 
     All regions are convex: what is inside lies between two points of the way.
@@ -182,7 +180,7 @@ def share_inside(region: Region, begin: NDArray[np.float64], way: NDArray[np.flo
     return np.maximum(last - first, 0.0)
 
 
-def _between(begin: NDArray[np.float64], way: NDArray[np.float64], lower: float, upper: float) -> Bounds:
+def _between(begin: Floats, way: Floats, lower: float, upper: float) -> Bounds:
     """Return between which parts of ways along an axis the coordinate is between two values; 1 and 0 for nowhere."""
     moves = np.abs(way) > _NO_WAY
     safe = np.where(moves, way, 1.0)
@@ -194,7 +192,7 @@ def _between(begin: NDArray[np.float64], way: NDArray[np.float64], lower: float,
     )
 
 
-def _within(offset: NDArray[np.float64], way: NDArray[np.float64], radius: float) -> Bounds:
+def _within(offset: Floats, way: Floats, radius: float) -> Bounds:
     """Return between which parts of ways they are not farther than a radius from the origin; 1 and 0 for nowhere."""
     squared = _dot(way, way)
     half, rest = _dot(offset, way), _dot(offset, offset) - radius * radius
@@ -209,23 +207,23 @@ def _within(offset: NDArray[np.float64], way: NDArray[np.float64], radius: float
     )
 
 
-def _dot(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+def _dot(one: Floats, other: Floats) -> Floats:
     """Return the products (n,) of vectors (n, 3), summed in the order of the axes."""
-    found: NDArray[np.float64] = one[:, 0] * other[:, 0] + one[:, 1] * other[:, 1] + one[:, 2] * other[:, 2]
+    found: Floats = one[:, 0] * other[:, 0] + one[:, 1] * other[:, 1] + one[:, 2] * other[:, 2]
     return found
 
 
-def _direction(region: Cylinder) -> NDArray[np.float64]:
+def _direction(region: Cylinder) -> Floats:
     return np.asarray(region.axis) / math.hypot(*region.axis)
 
 
-def _cylindrical(region: Cylinder, offset: NDArray[np.float64]) -> Bounds:
+def _cylindrical(region: Cylinder, offset: Floats) -> Bounds:
     axis = _direction(region)
     height = along(offset, axis)
     return height, np.linalg.norm(offset - height[:, None] * axis, axis=1)
 
 
-def along(vectors: NDArray[np.float64], axis: NDArray[np.float64]) -> NDArray[np.float64]:
+def along(vectors: Floats, axis: Floats) -> Floats:
     """Return the components (n,) of vectors (n, 3) along a direction.
 
     Each has the same bits whatever others there are: a matrix product would round otherwise by the place of a row.
@@ -233,7 +231,7 @@ def along(vectors: NDArray[np.float64], axis: NDArray[np.float64]) -> NDArray[np
     return vectors[:, 0] * axis[0] + vectors[:, 1] * axis[1] + vectors[:, 2] * axis[2]
 
 
-def wrap_positions(positions: NDArray[np.float64], domain: Domain) -> NDArray[np.float64]:
+def wrap_positions(positions: Floats, domain: Domain) -> Floats:
     """Return positions, shape (n, 3), shifted by whole periods into the domain along its periodic axes."""
     lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
     width = upper - lower

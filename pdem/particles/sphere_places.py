@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
+    from pdem.foundation.array_types import Booleans
     from pdem.particles.particle_spheres import ParticleShapes, SphereGroups
     from pdem.particles.regions import Domain
 
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
     Columns = dict[str, NDArray[Any]]
 
 

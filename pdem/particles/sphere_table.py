@@ -18,11 +18,9 @@ from pdem.particles.clearance import octaves
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.particles.particle_spheres import SphereGroups
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
     States = NDArray[np.int8]
 
 UNDECIDED, CLEAR, PLACED, REFUSED = range(4)
@@ -70,10 +68,10 @@ class Table(NamedTuple):
 
     period: Floats
     cells: Floats
-    wraps: Indices
+    wraps: Integers
     largest_radii: Floats
-    heads: Indices
-    links: Indices
+    heads: Integers
+    links: Integers
     rows: Floats
 
 
@@ -90,11 +88,11 @@ class Candidates(NamedTuple):
         Of the spheres: offsets from the corner of the domain [m], radii [m].
     """
 
-    begin: Indices
-    keys: Indices
+    begin: Integers
+    keys: Integers
     offsets: Floats
     radii: Floats
-    levels: Indices
+    levels: Integers
 
 
 @inlined
@@ -231,7 +229,7 @@ def _settle(
 
 @kernel
 def _take_first(
-    candidates: Candidates, allowed: Booleans, owners: Indices, accepted: Indices, table: Table, count: int
+    candidates: Candidates, allowed: Booleans, owners: Integers, accepted: Integers, table: Table, count: int
 ) -> int:
     """Insert the first allowed candidate of each owner that is clear; return the number of spheres in the table."""
     for row in range(candidates.keys.shape[0]):
@@ -314,7 +312,7 @@ class SphereTable:
         levels, keys = octaves(radii, self._largest), np.ascontiguousarray(old.links[:count, 1])
         _insert_all(Candidates(np.arange(count + 1), keys, offsets, radii, levels), self._table, 0)
 
-    def _candidates(self, spheres: SphereGroups, keys: Indices, *, levels: bool = True) -> Candidates:
+    def _candidates(self, spheres: SphereGroups, keys: Integers, *, levels: bool = True) -> Candidates:
         """Return particles as kernels take them, without levels if they are only tested."""
         radii = np.ascontiguousarray(spheres.radius)
         level = octaves(radii, self._largest) if levels else _NO_LEVELS
@@ -328,20 +326,20 @@ class SphereTable:
             offsets -= period * np.floor(periods)
         return np.ascontiguousarray(offsets)
 
-    def add(self, spheres: SphereGroups, keys: Indices) -> None:
+    def add(self, spheres: SphereGroups, keys: Integers) -> None:
         """Add particles of some spheres and keys (n,), without a test of overlaps."""
         if not len(keys):
             return
         self._reserve(len(spheres.radius))
         self._count = _insert_all(self._candidates(spheres, keys), self._table, self._count)
 
-    def clear(self, spheres: SphereGroups, keys: Indices) -> Booleans:
+    def clear(self, spheres: SphereGroups, keys: Integers) -> Booleans:
         """Return which particles of some spheres and keys (n,) overlap none in the table but those of their keys."""
         free = np.zeros(len(keys), np.bool_)
         _find_free(self._candidates(spheres, keys, levels=False), free, self._table)
         return free
 
-    def take_first(self, spheres: SphereGroups, allowed: Booleans, owners: Indices) -> Indices:
+    def take_first(self, spheres: SphereGroups, allowed: Booleans, owners: Integers) -> Integers:
         """Add the first candidate of each owner that is allowed and overlaps none in the table, one after the other.
 
         Parameters
@@ -364,7 +362,7 @@ class SphereTable:
         self._count = _take_first(candidates, allowed, owners, accepted, self._table, self._count)
         return accepted
 
-    def settle(self, spheres: SphereGroups, keys: Indices, shared: Booleans, states: States) -> States:
+    def settle(self, spheres: SphereGroups, keys: Integers, shared: Booleans, states: States) -> States:
         """Decide on candidates in their order, as far as the table and the candidates tell, and add those placed.
 
         Parameters

@@ -12,9 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 _PER_LARGEST = 8
 """Most points of the grid along the radius of the largest sphere."""
@@ -48,7 +46,7 @@ class TopView(NamedTuple):
     heights: Floats
     margins: Floats
 
-    def where(self, chosen: NDArray[np.bool_]) -> TopView:
+    def where(self, chosen: Booleans) -> TopView:
         """Return some of the points."""
         return TopView(self.places[chosen], self.heights[chosen], self.margins[chosen])
 
@@ -81,7 +79,7 @@ def largest_surface(places: Floats, radii: Floats) -> TopView:
     return TopView(low + spacing * np.argwhere(there), found[mine], margins)
 
 
-def _near(across: Floats, radii: Floats) -> NDArray[np.bool_]:
+def _near(across: Floats, radii: Floats) -> Booleans:
     """Return which spheres are not far away from nearly all others."""
     away = np.linalg.norm(across - np.median(across, axis=0), axis=1)
     limit = _FAR * (np.quantile(away, 0.9) + 2.0 * radii.max())
@@ -119,7 +117,7 @@ def _without_holes(heights: Floats) -> Floats:
     return found
 
 
-def _pieces(heights: Floats, cliff: float) -> NDArray[np.int64]:
+def _pieces(heights: Floats, cliff: float) -> Integers:
     """Return the number of the connected piece of each point: neighbours whose heights differ by less than a cliff."""
     numbers = np.arange(heights.size).reshape(heights.shape)
     pairs = []
@@ -130,5 +128,5 @@ def _pieces(heights: Floats, cliff: float) -> NDArray[np.int64]:
         pairs.append([np.moveaxis(numbers, axis, 0)[1:][joined], np.moveaxis(numbers, axis, 0)[:-1][joined]])
     first, second = np.concatenate(pairs, axis=1)
     graph = coo_array((np.ones(len(first), np.bool_), (first, second)), shape=(heights.size,) * 2)
-    labels: NDArray[np.int64] = connected_components(graph, directed=False)[1]
+    labels: Integers = connected_components(graph, directed=False)[1]
     return labels.reshape(heights.shape)

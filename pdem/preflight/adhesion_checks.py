@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pdem.case.messages import shown_key
 from pdem.case.stage_cases import cases_of_stages
 from pdem.case.timestep import effective_mass_and_radius, spring_of
@@ -16,11 +14,10 @@ from pdem.preflight.findings import Finding, Level
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.case.sections.schema import CaseData
     from pdem.case.timestep import ImpactConditions
     from pdem.contact.law.contact_spring import ContactSpring
+    from pdem.foundation.array_types import Floats
 
 RESTING_WARNING = 0.1
 """Overlap over the smaller radius, of contacts that nothing but adhesion presses together, above which theories of
@@ -33,7 +30,7 @@ AXES = "xyz"
 
 
 def adhesion_findings(
-    case: CaseData, conditions: ImpactConditions, radius: NDArray[np.float64], step: float
+    case: CaseData, conditions: ImpactConditions, radius: Floats, step: float
 ) -> Iterator[Finding]:
     """Yield the findings on adhesion, once for each interaction and kind.
 

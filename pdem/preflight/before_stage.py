@@ -7,9 +7,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.flat_keys import flat_keys
 from pdem.case.groups.inlets import face_of, interval_of
 from pdem.case.input_files import contents_of, files_in
+from pdem.case.sections.base import flat_keys
 from pdem.case.sections.motions import MOTION_KEYS
 from pdem.case.stage_cases import sensor_acts, walls_present
 from pdem.features.sensors.preflight import sensor_interval

@@ -18,6 +18,7 @@ from pdem.case.timestep import (
     step_scale,
 )
 from pdem.preflight.estimates.impacts import impact_overlap
+from pdem.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,19 +144,10 @@ def contact_table(case: CaseData, speed: float | None = None) -> str:
     if not rows:
         return ""
     sticks = any(row.pull_off for row in rows)
-    lines = [_HEAD, *(row.cells() for row in rows[:MOST_PAIRS])]
-    if not sticks:
-        lines = [line[:4] for line in lines]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    texts = [_aligned(line, widths) for line in lines]
+    lines = [line if sticks else line[:4] for line in (_HEAD, *(row.cells() for row in rows[:MOST_PAIRS]))]
     more = [f"  ... and {len(rows) - MOST_PAIRS} more"] if len(rows) > MOST_PAIRS else []
     head = f"contacts, at impacts of {speed:.3g} m/s:" if speed else "contacts:"
-    return "\n".join([head, *texts, *more, *_limiting(case)])
-
-
-def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
-    others = [text.rjust(width) for text, width in zip(line[1:], widths[1:], strict=True)]
-    return "  ".join([f"  {line[0].ljust(widths[0])}", *others]).rstrip()
+    return "\n".join([head, Table((), lines).text(indent="  "), *more, *_limiting(case)])
 
 
 def _limiting(case: CaseData) -> list[str]:

@@ -15,14 +15,12 @@ from pdem.preflight.findings import STEP_WARNING, Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.case.sections.walls import Wall
     from pdem.case.timestep import ImpactConditions
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats
     from pdem.motion.bodies import FreeBody
-
 
 LARGEST_FORCE_STEP = 0.1
 """Largest change of one contact force in one step of a servo, over the target load."""
@@ -30,7 +28,7 @@ LARGEST_FORCE_STEP = 0.1
 
 def driven_findings(
     case: Case,
-    radii: NDArray[np.float64],
+    radii: Floats,
     number: int,
     meshes: Sequence[Mesh],
     step: float,
@@ -73,7 +71,7 @@ def driven_findings(
 
 
 def _servo(
-    case: Case, number: int, radius: NDArray[np.float64], step: float, conditions: ImpactConditions
+    case: Case, number: int, radius: Floats, step: float, conditions: ImpactConditions
 ) -> Iterator[Finding]:
     """Warn if one step at the largest rate changes a contact force by a large part of the target load."""
     wall = case.walls[number]

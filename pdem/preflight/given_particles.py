@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.containers.meshes.mesh import Mesh
     from pdem.foundation.fields import Field
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.preflight.findings import Finding
 
     Columns = dict[str, NDArray[Any]]
@@ -134,7 +135,7 @@ def _conditions_of_columns(case: Case, materials: Sequence[str], columns: Column
     return ImpactConditions(smallest, speed, tuple(contact_pairs(case, materials)))
 
 
-def largest_speed(velocity: NDArray[np.float64]) -> float:
+def largest_speed(velocity: Floats) -> float:
     """Return the largest speed of velocities (n, 3) [m/s]."""
     return float(np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0))
 
@@ -216,7 +217,7 @@ def _column(field: Field, given: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     return values.astype(field.dtype)
 
 
-def _require_ids(ids: NDArray[np.int64]) -> None:
+def _require_ids(ids: Integers) -> None:
     wrong = np.flatnonzero((ids < 0) | (ids >= _LARGEST_ID))
     if len(wrong):
         raise InputError(
@@ -231,7 +232,7 @@ def _require_ids(ids: NDArray[np.int64]) -> None:
         )
 
 
-def _materials(case: Case, index: NDArray[np.int32]) -> list[str]:
+def _materials(case: Case, index: Int32s) -> list[str]:
     """Return the names of the materials of particles, in the order of the case."""
     names = list(case.materials)
     wrong = np.flatnonzero((index < 0) | (index >= len(names)))

@@ -18,14 +18,12 @@ from pdem.preflight.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.preflight.population import Population
 
-    Floats = NDArray[np.float64]
-    Surface = tuple[Floats, NDArray[np.int64]]
+    Surface = tuple[Floats, Integers]
     FixedParticles = tuple[Floats, Floats]  # centres (n, 3) and radii (n,) [m]
 
 RAYS = np.array(
@@ -61,7 +59,7 @@ def falling_findings(
             return
 
 
-def _first_of_bodies(particles: Population) -> NDArray[np.bool_]:
+def _first_of_bodies(particles: Population) -> Booleans:
     """Tell of each sphere whether it is a particle of its own or the first of its cluster."""
     if "cluster" not in particles.columns:
         return np.ones(len(particles["radius"]), np.bool_)
@@ -161,9 +159,7 @@ def _squares(centres: Floats, radii: Floats, gravity: Floats) -> Surface:
     return vertices, np.concatenate((first + np.array([0, 1, 2]), first + np.array([0, 2, 3])))
 
 
-def _any_below(
-    positions: Floats, radii: Floats, surfaces: Sequence[Surface], gravity: Floats
-) -> NDArray[np.bool_]:
+def _any_below(positions: Floats, radii: Floats, surfaces: Sequence[Surface], gravity: Floats) -> Booleans:
     """Return whether a ray along gravity from the centre of a particle, or from beside it, meets a surface."""
     frame = frame_of(gravity.tolist())
     points, found = positions @ frame.T, np.zeros(len(positions), bool)
@@ -176,7 +172,7 @@ def _any_below(
     return found
 
 
-def _inside(case: Case, places: Floats) -> NDArray[np.bool_]:
+def _inside(case: Case, places: Floats) -> Booleans:
     """Return which places are inside the domain, along the axes that are not periodic."""
     inside = (places >= np.array(case.domain.lower)) & (places <= np.array(case.domain.upper))
     return np.all(inside | np.array(case.domain.periodic), axis=1)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 
 class Row(NamedTuple):
@@ -73,17 +74,17 @@ class Population:
             return self
         return Population({name: column[fixed == 0] for name, column in self.columns.items()}, self.over)
 
-    def marked(self, mask: NDArray[np.bool_]) -> tuple[int, Row | None]:
+    def marked(self, mask: Booleans) -> tuple[int, Row | None]:
         """Return how many particles of all ranks a mask (n,) marks, and the one of the lowest number."""
         number = int(self.over.add(np.array([mask.sum()]))[0])
         return number, self._row(np.flatnonzero(mask)) if number else None
 
-    def worst(self, values: NDArray[np.float64]) -> tuple[float, Row | None]:
+    def worst(self, values: Floats) -> tuple[float, Row | None]:
         """Return the largest of some values (n,) over all ranks, and the particle, the one of the lowest number."""
         most = float(self.over.largest(np.array([values.max(initial=-np.inf)]))[0])
         return most, self._row(np.flatnonzero(values == most))
 
-    def _row(self, rows: NDArray[np.int64]) -> Row | None:
+    def _row(self, rows: Integers) -> Row | None:
         """Return the one of the lowest number among some rows of all ranks."""
         numbers = self._numbers[rows]
         lowest = -int(self.over.largest(np.array([-numbers.min(initial=2**62)]))[0])

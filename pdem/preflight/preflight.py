@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pdem.case.timestep import ImpactConditions
     from pdem.containers.exchange import Exchange
     from pdem.containers.meshes.mesh import Mesh
-
+    from pdem.foundation.array_types import Floats
 
 NO_OVERLAPS = "no particles overlap"
 
@@ -149,7 +149,7 @@ def _of_contacts(
     return [*overlaps, *walls, *stillness_findings(case, moving, touch=touch)]
 
 
-def radii_of(case: Case, particles: Population) -> NDArray[np.float64]:
+def radii_of(case: Case, particles: Population) -> Floats:
     """Return the ends of the radii of particles at time 0 and of all that comes in [m]."""
     return np.concatenate((particles.radii, *(sphere_limits(case, one) or () for one in case.insertions)))
 

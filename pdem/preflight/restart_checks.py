@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats
     from pdem.motion.courses import Clock
     from pdem.motion.poses import Pose
-
-    Floats = NDArray[np.float64]
 
 _NEW_CASE = "begin a new case whose particles.file is the checkpoint"
 _ROUNDING = 1e-9

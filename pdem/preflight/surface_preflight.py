@@ -12,18 +12,16 @@ from pdem.preflight.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.case.sections.schema import CaseData
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats
 
 LARGEST_WAY = 0.1
 """Way of a surface in one step over the smallest radius, above which friction comes too late to be right."""
 
 
 def surface_findings(
-    case: CaseData, present: NDArray[np.float64], meshes: Sequence[Mesh], step: float
+    case: CaseData, present: Floats, meshes: Sequence[Mesh], step: float
 ) -> Iterator[Finding]:
     """Report surfaces that move nowhere, or so far in one step [s] that friction of the smallest radius is wrong.
 

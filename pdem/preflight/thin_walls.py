@@ -18,15 +18,11 @@ from pdem.preflight.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.case.sections.walls import Wall
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.preflight.population import Population
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
 
 NEAR = 1.5
 """Distance from a wall below which a particle may come to touch it, over its radius."""
@@ -66,7 +62,7 @@ def thin_wall_findings(case: Case, particles: Population, meshes: Sequence[Mesh]
             yield Finding("info", subject, f"{text}; {_remedy(least)}")
 
 
-def _both_sides(facets: Indices, what: str) -> str:
+def _both_sides(facets: Integers, what: str) -> str:
     return f"particles are on both sides of {what} (facet {facets[0]}), and push each other through it"
 
 
@@ -80,7 +76,7 @@ def _moves(wall: Wall) -> bool:
     return bool(wall.kinds() or wall.on or wall.servo is not None or wall.body is not None)
 
 
-def near_sides(positions: Floats, reaches: Floats, mesh: Mesh) -> NDArray[np.bool_]:
+def near_sides(positions: Floats, reaches: Floats, mesh: Mesh) -> Booleans:
     """Tell on which sides of its facets spheres lie right before or behind them.
 
     Parameters
@@ -106,7 +102,7 @@ def near_sides(positions: Floats, reaches: Floats, mesh: Mesh) -> NDArray[np.boo
     return near
 
 
-def heights_over(points: Floats, corners: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def heights_over(points: Floats, corners: Floats) -> tuple[Floats, Booleans]:
     """Return the height of each point (n, 3) over its triangle (n, 3, 3) [m], and whether its foot lies within it."""
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(normal, axis=1)
@@ -121,7 +117,7 @@ def heights_over(points: Floats, corners: Floats) -> tuple[Floats, NDArray[np.bo
     return heights / np.where(length > 0.0, length, 1.0), is_over
 
 
-def _thin_facets(mesh: Mesh, near: NDArray[np.bool_], thickness: float) -> Indices:
+def _thin_facets(mesh: Mesh, near: Booleans, thickness: float) -> Integers:
     """Return the facets with particles before them, and before another facet at most `thickness` [m] behind them."""
     triangles, owners = triangle_fans(mesh.facet_start, mesh.facet_vertices)
     corners = mesh.vertices[triangles]

@@ -20,11 +20,10 @@ from pdem.preflight.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.case.sections.materials import Material
     from pdem.case.sections.motions import MovingFrame
+    from pdem.foundation.array_types import Floats
 
 MODULUS = (1e4, 1e13)
 """Plausible Young's moduli [Pa]: from the softest gels to ten times diamond (1.2e12)."""
@@ -191,7 +190,7 @@ def _unit_warning(
     return Finding("warning", "units", f"{text}({limits[0]:g} to {limits[1]:g} {unit}); is it in {question}")
 
 
-def radius_unit_warnings(case: Case, radius: NDArray[np.float64]) -> Iterator[Finding]:
+def radius_unit_warnings(case: Case, radius: Floats) -> Iterator[Finding]:
     """Warn of radii (n,) [m] that seem to be in mm or in another unit, and of spheres that the domain cannot hold."""
     if not len(radius):
         return

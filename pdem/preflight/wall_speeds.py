@@ -19,14 +19,11 @@ from pdem.preflight.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.case.sections.walls import Wall
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats
     from pdem.motion.motions import Motion
-
-    Floats = NDArray[np.float64]
 
 WALL_DISPLACEMENT_WARNING, WALL_DISPLACEMENT_ERROR = 0.1, 1.0
 """Displacement of a wall in one step over the smallest radius, above which contacts are detected too late, and above

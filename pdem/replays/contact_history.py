@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.output.saving import save_file
+from pdem.report.table import Table
 from pdem.run.files.contact_columns import gathered_contacts
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from pdem.foundation.array_types import Integers
 
     Columns = dict[str, NDArray[Any]]
 
@@ -92,13 +93,8 @@ class ContactHistory:
         """Return the chosen contact as a table."""
         if not self.rows:
             return "nothing touched the particle in these steps"
-        lines = [[f"{row[name]:.6g}" for _, name in _SHOWN] for row in self.rows]
-        table = [[title for title, _ in _SHOWN], *lines]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        texts = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table
-        ]
-        return "\n".join([f"contact of {self.name}:", *texts])
+        rows = [[f"{row[name]:.6g}" for _, name in _SHOWN] for row in self.rows]
+        return f"contact of {self.name}:\n{Table([title for title, _ in _SHOWN], rows).text(0)}"
 
     def write(self, path: Path) -> None:
         """Write all columns of the chosen contact as CSV, a line for each step.
@@ -108,12 +104,9 @@ class ContactHistory:
         InputError
             If the file cannot be written.
         """
-        lines = [dict(_scalars(row)) for row in self.rows]
-        text = io.StringIO(newline="")
-        table = csv.DictWriter(text, list(lines[0]) if lines else ["step"])
-        table.writeheader()
-        table.writerows(lines)
-        save_file(path, text.getvalue())
+        rows = [dict(_scalars(row)) for row in self.rows]
+        table = Table(list(rows[0]) if rows else ["step"], [list(row.values()) for row in rows])
+        save_file(path, table.csv())
 
 
 def _strongest(columns: Columns, rows: NDArray[Any]) -> int:
@@ -121,7 +114,7 @@ def _strongest(columns: Columns, rows: NDArray[Any]) -> int:
     return int(rows[np.argmax(forces)])
 
 
-def _moving(system: Any, bodies: NDArray[np.int64]) -> Columns | None:
+def _moving(system: Any, bodies: Integers) -> Columns | None:
     """Return velocity and radius of some particles by id on rank 0, None elsewhere. Collective."""
     own = system.particles
     rows = np.flatnonzero(np.isin(own.id, bodies))

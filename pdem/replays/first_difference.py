@@ -14,13 +14,12 @@ from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
 from pdem.output.checkpoints.history_columns import upgraded_groups
 from pdem.output.compare import compare_groups
-from pdem.replays.contact_inputs import ContactPair, first_contact
+from pdem.replays.contact_inputs import ContactPair, first_contact, view_of
 from pdem.replays.difference_report import FirstDifference
 from pdem.replays.first_entry import first_entry
 from pdem.replays.motion import accounts_of, layouts_of, motion_digest, shared_columns, state_digest_of
 from pdem.replays.origin import case_in, origin_of
 from pdem.replays.run_again import Ranks, Recipe, RunAgain
-from pdem.replays.views import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.replays.contact_inputs import View
     from pdem.replays.origin import Origin
-    from pdem.replays.views import View
 
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
     Both = tuple[View, View] | None

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.engine.state import StatePart
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 SAMPLES = 400
 """Times at which both are compared."""

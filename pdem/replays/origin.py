@@ -13,7 +13,7 @@ from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoints.checkpoint import Checkpoint
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
-from pdem.output.checkpoints.digest_file import read_digests
+from pdem.output.checkpoints.content_digest import read_digests
 from pdem.output.series import read_series_head
 from pdem.run.inputs import case_of, checkpoint_at
 from pdem.run.simulation import Simulation

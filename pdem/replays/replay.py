@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.differences import differences_text, physical_differences
+from pdem.case.differences import differences, differences_text, physical_differences
 from pdem.case.model import Case
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
 from pdem.engine.schedule import Window
 from pdem.foundation.arguments import real_number
-from pdem.foundation.errors import InputError
+from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
-from pdem.output.checkpoints.digest_file import read_digests
+from pdem.output.checkpoints.content_digest import read_digests
 from pdem.output.provenance import changes_since
 from pdem.replays.origin import Origin, begun, case_in, observers_in, origin_of
-from pdem.replays.overlay import check_same_motion
 from pdem.run.files.output_folder import is_same_folder
 from pdem.run.run import run
 
@@ -26,6 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pdem.features.observers.observer import Observer
+
+ALLOWED = ("title", "time.end", "output.", "decomposition.", "detection.", "sensors", "fields")
+"""Prefixes of keys that a replay may change."""
+
+NOT_ALLOWED = ("detection.wall", "output.energies", "output.contact_ages")
+"""Those among them that it may not: they change the motion, or what contacts have to remember from their begin."""
 
 
 @dataclass(frozen=True)
@@ -308,3 +313,29 @@ def notes_of(origin: Origin, reader: CheckpointReader, case: Case, start: Path |
             f"the run had the observers {', '.join(names)}: if they wrote to particles, give pdem.replay these"
         )
     return tuple(notes)
+
+
+def check_same_motion(run: Case, again: Case) -> None:
+    """Require that a case moves particles as that of the run did.
+
+    Raises
+    ------
+    CaseError
+        If it changes something else than outputs and sensors, or what sensors take out.
+    """
+    changed = [
+        row
+        for row in differences(run, again)
+        if not row[0].startswith(ALLOWED) or row[0].startswith(NOT_ALLOWED)
+    ]
+    if changed:
+        raise CaseError(
+            f"a replay changes outputs and sensors only, and this changes {differences_text(changed)}; leave it out, "
+            "or begin another run from the checkpoint by pdem restart --set output.folder=..."
+        )
+    outlets = [[one for one in case.sensors if one.remove] for case in (run, again)]
+    if outlets[0] != outlets[1]:
+        raise CaseError(
+            "a replay keeps the sensors that take particles out (remove = true) as they are, in their order; add "
+            "others behind them"
+        )

@@ -26,13 +26,14 @@ from pdem.run.reading.reductions import Reductions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pdem.case.model import Case
     from pdem.containers.exchange import Records
     from pdem.containers.meshes.mesh import Mesh
     from pdem.engine.phases import Phases
     from pdem.features.external_forces.kernels import OwnForce
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.run.files.outputs import Outputs
 
 
@@ -140,7 +141,7 @@ class Scripting(Reductions):
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         shape: str | None = None,
         orientation: ArrayLike | None = None,
-    ) -> NDArray[np.int64]:
+    ) -> Integers:
         """Add particles between two steps. Collective, with the same arguments on every rank.
 
         Parameters
@@ -200,7 +201,7 @@ class Scripting(Reductions):
         own = self.system.particles.id
         self._rebuild(remove_particles(self.system, own[np.isin(own, removed)]))
 
-    def fixed_loads(self) -> dict[str, dict[str, NDArray[np.float64]]]:
+    def fixed_loads(self) -> dict[str, dict[str, Floats]]:
         """Return by group of fixed particles ``force`` (3,) [N] and ``torque`` (3,) [N m] of the others on it.
 
         The torque is about the origin. Collective.

@@ -11,13 +11,9 @@ from pdem.engine.warn_once import warn_once
 from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 ASIDE = 0.3
 """Distance of the place where the line between two centres crosses a wall from the one where the first particle touches
@@ -27,8 +23,8 @@ it, over the radius of that particle, above which the line may pass beside the w
 class _Pairs(NamedTuple):
     """Pairs of particles that touch each other: indices (n,), ways between the centres (n, 3) and overlaps (n,) [m]."""
 
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
+    first: Int32s
+    second: Int32s
     way: Floats
     overlap: Floats
 
@@ -72,7 +68,7 @@ def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
     return _Pairs(first, second, way, radius[first] + radius[second] - np.linalg.norm(way, axis=1))
 
 
-def _pairs_through(system: System, pairs: _Pairs, walls: ActingContacts) -> tuple[Indices, Floats]:
+def _pairs_through(system: System, pairs: _Pairs, walls: ActingContacts) -> tuple[Integers, Floats]:
     """Return the wall between the particles of each pair that touches through one, and the overlap of the pair [m].
 
     The centres of such a pair are on different sides of the wall, as seen from the contact of its first particle. That

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.scaling.section import Section
+from pdem.report.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
-from pdem.output.pictures.figure import empty_figure
+from pdem.output.pictures.figure import empty_figure, png_of
 from pdem.scaling.comparison import PARTS
 from pdem.scaling.results import REPORTED_GROUPS
 
@@ -168,6 +167,4 @@ def _png_of(draw: Callable[[Any], None], columns: int) -> bytes:
     """
     figure = empty_figure(_WIDTH, _HEIGHT, ", or report with --no-plots")
     draw(figure.subplots(1, columns))
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=_DOTS_PER_INCH)
-    return buffer.getvalue()
+    return png_of(figure, _DOTS_PER_INCH)

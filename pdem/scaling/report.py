@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import html
 from typing import TYPE_CHECKING, Any
 
 from pdem.output.saving import save_file
+from pdem.report.section import Section, html_page, markdown_page
 from pdem.scaling import figures
 from pdem.scaling.comparison import PARTS, comparison, is_plan_of
 from pdem.scaling.results import REPORTED_GROUPS
-from pdem.scaling.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,23 +16,7 @@ if TYPE_CHECKING:
 
     from pdem.scaling.results import Point, Results
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222; }}
-table {{ border-collapse: collapse; margin: 1em 0; font-size: 0.9em; }}
-.table {{ overflow-x: auto; }}
-th, td {{ padding: 0.25em 0.7em; text-align: right; border-bottom: 1px solid #ddd; }}
-img {{ max-width: 100%; }}
-</style></head><body>
-<h1>{title}</h1>
-{body}
-</body></html>
-"""
-
-
 _OTHER_SIZE = 0.1  # of the particles that were asked for: from there on it is said
-_NO_LISTS = " No lists were made while measuring, so they cost nothing here: give more --steps."
 
 
 def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots: bool) -> list[Section]:
@@ -251,43 +233,6 @@ def _other_sizes(document: Mapping[str, Any]) -> str:
     return f" Runs consist of whole copies of the case, of {each} particles each. Particles on ranks: {runs}."
 
 
-def html_page(title: str, sections: Sequence[Section]) -> str:
-    """Return one page with all figures embedded."""
-    parts = []
-    for section in sections:
-        parts.append(f"<h2>{html.escape(section.title)}</h2>")
-        if section.text:
-            parts.append(f"<p>{html.escape(section.text)}</p>")
-        if section.picture:
-            data = base64.b64encode(section.picture).decode()
-            parts.append(f'<img alt="{html.escape(section.title)}" src="data:image/png;base64,{data}">')
-        if section.head:
-            lines = [_html_row("th", section.head), *(_html_row("td", row) for row in section.rows)]
-            parts.append('<div class="table"><table>\n' + "\n".join(lines) + "\n</table></div>")
-    return _PAGE.format(title=html.escape(title), body="\n".join(parts))
-
-
-def _html_row(tag: str, cells: Sequence[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-
-def markdown(title: str, sections: Sequence[Section]) -> str:
-    """Return Markdown; its pictures are files ``NAME.png`` beside it."""
-    parts = [f"# {title}"]
-    for section in sections:
-        parts.append(f"## {section.title}")
-        parts += [section.text] if section.text else []
-        parts += [f"![{section.title}]({section.name}.png)"] if section.picture else []
-        if section.head:
-            rule = "|".join(["", *["---:"] * len(section.head), ""])
-            parts.append("\n".join([_markdown_row(section.head), rule, *map(_markdown_row, section.rows)]))
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
 def write_report(folder: Path, stem: str, title: str, sections: Sequence[Section]) -> list[Path]:
     """Write ``STEM.html``, ``STEM.md`` and the pictures of the latter into a folder; return their paths.
 
@@ -298,7 +243,7 @@ def write_report(folder: Path, stem: str, title: str, sections: Sequence[Section
     """
     paths = [folder / f"{stem}.html", folder / f"{stem}.md"]
     save_file(paths[0], html_page(title, sections))
-    save_file(paths[1], markdown(title, sections))
+    save_file(paths[1], markdown_page(title, sections))
     for section in sections:
         if section.picture:
             paths.append(folder / f"{section.name}.png")

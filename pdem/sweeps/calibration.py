@@ -25,17 +25,14 @@ from pdem.sweeps.play import FINISHED, outcome_of
 from pdem.sweeps.sections import CalibrationPlan, plan_of_document
 from pdem.sweeps.setup import Setup, holds_folder, jobs_of_setup
 from pdem.sweeps.sweep import compute, table_of
-from pdem.sweeps.table import Row, Table
+from pdem.sweeps.table import Row, RunTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.sweeps.calibration_result import Calibration
     from pdem.sweeps.sections import Varied
-
-    Floats = NDArray[np.float64]
 
 TRIED_FILE = "tried.json"
 """Name of the file in the folder of a calibration that lists its points, before they are computed."""
@@ -277,7 +274,7 @@ class _Points:
         before = [point[0].values for point in self.table.points]
         save_file(path, json.dumps([*before, *points]))
 
-    def _add(self, setup: Setup, table: Table, problems: Sequence[str]) -> list[Point]:
+    def _add(self, setup: Setup, table: RunTable, problems: Sequence[str]) -> list[Point]:
         is_first, first = not self._rows, len(self.table.points)
         self._rows += [replace(row, point=row.point + first) for row in table.rows]
         self._units |= table.units
@@ -306,10 +303,10 @@ class _Points:
             raise InputError(f"{no_number(row, name, problems)}; correct the measure, or give other ranges")
 
     @property
-    def table(self) -> Table:
+    def table(self) -> RunTable:
         """All runs."""
         logarithmic = tuple(name for name, one in self._plan.vary.items() if one.scale == "log")
-        return Table(tuple(self._rows), self._units, logarithmic, self._details)
+        return RunTable(tuple(self._rows), self._units, logarithmic, self._details)
 
 
 def no_number(row: Row, name: str, problems: Sequence[str] = ()) -> str:

@@ -15,11 +15,8 @@ from pdem.sweeps.report import with_unit
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.sweeps.calibration_result import Calibration, Fitted, Match
-
-    Floats = NDArray[np.float64]
 
 _WIDTH, _HEIGHT, _ALONG = 3.6, 2.8, 201
 _CELLS = 60

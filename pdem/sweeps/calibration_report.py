@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.output.pictures.figure import can_draw
 from pdem.output.saving import save_file
+from pdem.report.table import Table
 from pdem.sweeps.calibration_pictures import draw_fit, draw_parameters
-from pdem.sweeps.calibration_result import correlation_rows, match_rows, parameter_rows, rounded, verdict
-from pdem.sweeps.report import REPORT_FILE, markdown, remark_items, shown
-from pdem.sweeps.table import write_rows
+from pdem.sweeps.calibration_result import correlation_table, match_table, parameter_table, rounded, verdict
+from pdem.sweeps.report import REPORT_FILE, remark_items, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def write_calibration(done: Calibration, title: str) -> None:
         If one cannot be written.
     """
     done.table.write(done.folder)
-    write_rows(done.folder / PARAMETER_TABLE, _table(done))
+    save_file(done.folder / PARAMETER_TABLE, _table(done).csv())
     pictures = []
     if can_draw():
         draw_fit(done, title, done.folder / FIT_PICTURE)
@@ -41,18 +41,11 @@ def write_calibration(done: Calibration, title: str) -> None:
     save_file(done.folder / REPORT_FILE, "\n".join(_page(done, title, pictures)) + "\n")
 
 
-def _table(done: Calibration) -> list[list[Any]]:
+def _table(done: Calibration) -> Table:
     names = [one.name for one in done.parameters]
     ends = ["68 % from", "68 % to", "95 % from", "95 % to"]
-    head = [
-        "parameter",
-        "value",
-        "error",
-        *ends,
-        "min",
-        "max",
-        *(f"correlation with {name}" for name in names),
-    ]
+    correlations = (f"correlation with {name}" for name in names)
+    head = ["parameter", "value", "error", *ends, "min", "max", *correlations]
     each = zip(done.parameters, done.correlations.tolist(), strict=True)
     rows = [
         [
@@ -61,23 +54,23 @@ def _table(done: Calibration) -> list[list[Any]]:
         ]
         for one, row in each
     ]  # fmt: skip
-    return [head, *rows]
+    return Table(head, rows)
 
 
 def _page(done: Calibration, title: str, pictures: list[str]) -> Iterator[str]:
     yield f"# {title}: calibration\n"
     yield from (f"* {line.strip()}" for line in verdict(done))
     yield ""
-    yield from markdown(parameter_rows(done))
+    yield parameter_table(done).markdown()
     yield (
         "\nValues are the most probable ones. They lie in the intervals with 68 and 95 % probability, by the "
         "uncertainties of the targets and by what chance leaves unknown of the responses, fitted through all runs."
     )
     if len(done.parameters) > 1:
         yield "\n## Correlations of the errors\n"
-        yield from markdown(correlation_rows(done))
+        yield correlation_table(done).markdown()
     yield "\n## Targets\n"
-    yield from markdown(match_rows(done))
+    yield match_table(done).markdown()
     yield "\nFound is the fitted response at the values above, with its standard error."
     if done.freedom:
         yield (
@@ -87,7 +80,7 @@ def _page(done: Calibration, title: str, pictures: list[str]) -> Iterator[str]:
     for name in pictures:
         yield f"\n![{name.removesuffix('.png')}]({name})"
     yield "\n## All points\n"
-    yield from markdown(_point_rows(done))
+    yield _points(done).markdown()
     if done.table.remarks:
         yield "\n## Remarks\n"
         yield from remark_items(done.table)
@@ -97,8 +90,8 @@ def _page(done: Calibration, title: str, pictures: list[str]) -> Iterator[str]:
         yield from (f"* `{row.folder}`: {' '.join(row.message.split())}" for row in failed)
 
 
-def _point_rows(done: Calibration) -> list[list[str]]:
-    rows = [["point", *(one.name for one in done.parameters), *(one.name for one in done.matches)]]
+def _points(done: Calibration) -> Table:
+    rows = []
     found = {one.name: done.table.at_points(one.name) for one in done.matches}
     for number, point in enumerate(done.table.points):
         numbers = []
@@ -107,4 +100,4 @@ def _point_rows(done: Calibration) -> list[list[str]]:
             error = one.scatter / math.sqrt(len(some)) if some else math.nan
             numbers.append(rounded(float(np.mean(some)), error) if some else "none")
         rows.append([str(number), *map(shown, point[0].values.values()), *numbers])
-    return rows
+    return Table(["point", *(one.name for one in done.parameters), *found], rows)

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError, name_hint
-from pdem.sweeps.report import aligned
+from pdem.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.sweeps.fitting.search import Solution
-    from pdem.sweeps.table import Table
+    from pdem.sweeps.table import RunTable
 
-    Floats = NDArray[np.float64]
     Intervals = tuple[tuple[float, float], ...]
 
 KNOWN = 0.6
@@ -130,7 +127,7 @@ class Calibration:
         Whether further runs would hardly make the errors smaller.
     needed : int
         Runs, about, with which they would not; that of now if it is precise.
-    table : Table
+    table : RunTable
         All runs, in the order of the points.
     solution : Solution
         Responses and samples of the parameters as shares of their ranges, for pictures.
@@ -145,7 +142,7 @@ class Calibration:
     is_reached: bool
     is_precise: bool
     needed: int
-    table: Table
+    table: RunTable
     solution: Solution
 
     def __getitem__(self, name: str) -> float:
@@ -182,11 +179,11 @@ class Calibration:
 
 
 def _lines(done: Calibration) -> Iterator[str]:
-    yield from aligned(parameter_rows(done))
+    yield parameter_table(done).text(None)
     if len(done.parameters) > 1:
         yield "correlations of their errors:"
-        yield from aligned(correlation_rows(done), indent="  ")
-    yield from aligned(match_rows(done))
+        yield correlation_table(done).text(None, "  ")
+    yield match_table(done).text(None)
     yield from verdict(done)
 
 
@@ -241,13 +238,13 @@ def _tried(done: Calibration, one: Fitted) -> str:
     return f"{one.name} from {min(values):.4g} to {max(values):.4g}"
 
 
-def parameter_rows(done: Calibration) -> list[list[str]]:
-    """Return a row for each parameter, after one of names."""
-    rows = [["parameter", "value", "68 %", "95 %", "range"]]
+def parameter_table(done: Calibration) -> Table:
+    """Return a table of the parameters."""
+    rows = []
     for one in done.parameters:
         likely, very = intervals_text(one, one.likely), intervals_text(one, one.very_likely)
         rows.append([one.name, with_error(one), likely, very, f"{one.low:g} to {one.high:g}"])
-    return rows
+    return Table(("parameter", "value", "68 %", "95 %", "range"), rows)
 
 
 def with_error(one: Fitted) -> str:
@@ -276,22 +273,22 @@ def rounded(value: float, error: float) -> str:
     return f"{value:.{max(math.floor(math.log10(abs(value))) + digits, 0)}e}"
 
 
-def correlation_rows(done: Calibration) -> list[list[str]]:
-    """Return the correlations of the parameters, after a row of names."""
+def correlation_table(done: Calibration) -> Table:
+    """Return the correlations of the parameters."""
     names = [one.name for one in done.parameters]
     rows = [
         [name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, done.correlations, strict=True)
     ]
-    return [["", *names], *rows]
+    return Table(["", *names], rows)
 
 
-def match_rows(done: Calibration) -> list[list[str]]:
-    """Return a row for each target, after one of names."""
-    rows = [["target", "wanted", "found", "one run by chance", "off by"]]
+def match_table(done: Calibration) -> Table:
+    """Return a table of the targets."""
+    rows = []
     for one in done.matches:
         off = f"{one.deviation:+.1f} errors".replace("-0.0", "+0.0")
         rows.append([one.name, wanted_text(one), found_text(one), f"+- {one.scatter:.2g}", off])
-    return rows
+    return Table(("target", "wanted", "found", "one run by chance", "off by"), rows)
 
 
 def wanted_text(one: Match) -> str:

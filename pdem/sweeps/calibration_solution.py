@@ -15,14 +15,11 @@ from pdem.sweeps.fitting.search import ENOUGH
 from pdem.sweeps.sections import CalibrationPlan
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.sweeps.fitting.search import Search, Solution
     from pdem.sweeps.sections import Varied
     from pdem.sweeps.setup import Setup
-    from pdem.sweeps.table import Table
-
-    Floats = NDArray[np.float64]
+    from pdem.sweeps.table import RunTable
 
 LIKELY, VERY_LIKELY = 0.6827, 0.9545
 """Probabilities of a normal distribution within one and two standard deviations."""
@@ -30,7 +27,7 @@ LIKELY, VERY_LIKELY = 0.6827, 0.9545
 _APART = 0.02
 
 
-def calibration_of(setup: Setup, search: Search, table: Table) -> Calibration:
+def calibration_of(setup: Setup, search: Search, table: RunTable) -> Calibration:
     """Return what a search has found.
 
     Raises
@@ -58,7 +55,7 @@ def calibration_of(setup: Setup, search: Search, table: Table) -> Calibration:
     )  # fmt: skip
 
 
-def _too_few(plan: CalibrationPlan, table: Table) -> str:
+def _too_few(plan: CalibrationPlan, table: RunTable) -> str:
     """Return which target has how few numbers, and why the first of the others has none."""
     for name in plan.targets:
         some = table.at_points(name)
@@ -103,7 +100,7 @@ def _slopes(found: Solution) -> Floats:
     return np.array([(row[:dimension] - row[dimension:]) / apart for row in rows])
 
 
-def _matches(plan: CalibrationPlan, found: Solution, table: Table) -> tuple[Match, ...]:
+def _matches(plan: CalibrationPlan, found: Solution, table: RunTable) -> tuple[Match, ...]:
     place = found.best[None]
     each = []
     for (name, target), one in zip(plan.targets.items(), found.responses, strict=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import qmc
 
-from pdem.case.flat_keys import flat_keys
+from pdem.case.sections.base import flat_keys
 from pdem.foundation.errors import CaseError
 from pdem.sweeps.sections import MOST_RUNS
 

@@ -17,9 +17,7 @@ from scipy.stats import f as f_distribution
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 SIGNIFICANCE = 0.05
 """Probability below which an effect is no chance."""
@@ -148,7 +146,7 @@ def _columns_of(values: Sequence[Any], *, is_log: bool) -> Floats:
 
 
 def _effects(
-    columns: Mapping[str, Floats], means: Floats, counts: NDArray[np.int64], chance: float, freedom: int
+    columns: Mapping[str, Floats], means: Floats, counts: Integers, chance: float, freedom: int
 ) -> list[Effect]:
     """Return the effects by weighted least squares of all quantities together, and what they leave."""
     design = np.column_stack([np.ones(len(means)), *columns.values()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -17,7 +18,6 @@ from pdem.output.provenance import provenance
 from pdem.output.saving import save_file
 from pdem.preflight.before_stage import before_stage, digest_before
 from pdem.replays.branch import check_shared
-from pdem.sweeps.toml_values import toml_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +31,9 @@ JOBS_FILE = "jobs.json"
 """Name of the file in the folder of a sweep that lists its jobs."""
 
 _DIGITS = 16
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 @dataclass(frozen=True)
@@ -190,3 +193,35 @@ def read_jobs(base: Path) -> list[Job]:
         return [Job(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: no list of jobs ({error}); start with pdem sweep CASE") from None
+
+
+def toml_value(value: Any) -> str:
+    """Return a value as TOML, tables inline.
+
+    Raises
+    ------
+    TypeError
+        If TOML has no such type.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, dict):
+        entries = (
+            f"{key if _BARE_KEY.match(key) else _quoted(key)} = {toml_value(one)}"
+            for key, one in value.items()
+        )
+        return f"{{{', '.join(entries)}}}"
+    if hasattr(value, "tolist"):  # of numpy
+        return toml_value(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    raise TypeError(f"{value!r} is a {type(value).__name__}, which TOML does not have")
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes: as JSON writes it, which leaves one control character that TOML does not take."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -13,7 +13,7 @@ from pdem.sweeps.sections import RunsPlan, plan_of_document
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pdem.sweeps.measured import Measured
+    from pdem.sweeps.measure_sections import Measured
 
 
 def measure(results: Results | str | Path, kind: str, **keys: Any) -> Measured:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -23,6 +23,27 @@ def _rising(shares: tuple[float, float]) -> tuple[float, float]:
     if not shares[0] < shares[1]:
         raise PydanticCustomError("rising", "must rise, as [0.2, 0.8] does")
     return shares
+
+
+class Measured(NamedTuple):
+    """A number with its unit.
+
+    Attributes
+    ----------
+    unit : str
+        SI, ``"1"`` without dimension.
+    value : float
+        NaN where there is none.
+    remarks : tuple of str
+        Why there is none, or what makes it doubtful: ``"fact: details; remedy"``. Empty if the number is good.
+    is_detail : bool
+        Whether it only describes another number, as its error does: it stands in the table of runs alone.
+    """
+
+    unit: str
+    value: float
+    remarks: tuple[str, ...] = ()
+    is_detail: bool = False
 
 
 class Window(Section):

@@ -12,12 +12,12 @@ from pdem.sweeps.measure_sections import (
     ColumnOfSeries,
     DischargeRate,
     DynamicAngle,
+    Measured,
     MixingTime,
     OwnMeasure,
     Power,
     Torque,
 )
-from pdem.sweeps.measured import Measured
 from pdem.sweeps.series_measures import discharge_rate, mixing_time, of_column, power, torque
 from pdem.sweeps.surface_measures import angle_of_repose, dynamic_angle
 

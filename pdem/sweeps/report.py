@@ -9,14 +9,15 @@ import numpy as np
 
 from pdem.output.pictures.figure import can_draw, empty_figure, save_figure
 from pdem.output.saving import save_file
+from pdem.report.table import Table
 from pdem.sweeps.table import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pdem.sweeps.effects import Analysis
-    from pdem.sweeps.table import Row, Table
+    from pdem.sweeps.table import Row, RunTable
 
 REPORT_FILE, EFFECTS_PICTURE = "report.md", "effects.png"
 """Names of the page and the picture in the folder of a sweep."""
@@ -28,19 +29,19 @@ _WIDTH, _HEIGHT = 3.0, 2.5
 _MOST_POINTS = 60
 
 
-def summary(table: Table) -> str:
+def summary(table: RunTable) -> str:
     """Return what a sweep says, for the terminal."""
     return "\n".join(_lines(table))
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _lines(table: RunTable) -> Iterator[str]:
     states = [row.state for row in table.rows]
     counts = [f"{states.count(state)} {state}" for state in STATES if state in states]
     yield f"{len(table.rows)} runs: {', '.join(counts)}"
-    yield from aligned(point_rows(table))
+    yield point_table(table).text(None)
     for analysis in table.analyses:
         yield _head(analysis)
-        yield from aligned([_effect_row(one, analysis) for one in analysis.effects], indent="  ")
+        yield _effect_table(analysis)._replace(head=()).text(None, "  ")
     yield from remark_lines(table)
     failed = [row for row in table.rows if row.state == "failed"]
     for row in failed[:3]:
@@ -49,7 +50,7 @@ def _lines(table: Table) -> Iterator[str]:
         yield f"and {len(failed) - 3} more failed"
 
 
-def remark_lines(table: Table) -> Iterator[str]:
+def remark_lines(table: RunTable) -> Iterator[str]:
     """Yield a line for each kind of remark on a measure: in how many runs, and what it says of the first of them."""
     kinds: dict[tuple[str, str], list[tuple[Row, str]]] = {}
     for name, row, text in table.remarks:
@@ -62,7 +63,7 @@ def remark_lines(table: Table) -> Iterator[str]:
         yield f"remark: {name}: {fact} in {count}; {where}: {details}"
 
 
-def remark_items(table: Table) -> Iterator[str]:
+def remark_items(table: RunTable) -> Iterator[str]:
     """Yield all remarks on measures as items of a list in Markdown."""
     for name, row, text in table.remarks:
         yield f"* `{row.folder}` (point {row.point}, replica {row.replica}), {name}: {text}"
@@ -78,16 +79,21 @@ def _head(analysis: Analysis) -> str:
     return f"{analysis.measure}: {analysis.mean:.6g}{unit} in the mean; {chance}"
 
 
-def _effect_row(effect: Any, analysis: Analysis) -> list[str]:
+def _effect_table(analysis: Analysis) -> Table:
     unit = "" if analysis.unit == "1" else f" {analysis.unit}"
-    error = "" if math.isnan(effect.error) else f" +- {effect.error:.2g}"
-    return [effect.name or "rest", f"{effect.size:.4g}{error}{unit}", effect.verdict()]
+    errors = ("" if math.isnan(one.error) else f" +- {one.error:.2g}" for one in analysis.effects)
+    rows = [
+        (one.name or "rest", f"{one.size:.4g}{error}{unit}", one.verdict())
+        for one, error in zip(analysis.effects, errors, strict=True)
+    ]
+    return Table(("quantity", "effect", "beside chance"), rows)
 
 
-def point_rows(table: Table) -> list[list[str]]:
-    """Return a line for each point, with means and errors, after one of names."""
+def point_table(table: RunTable) -> Table:
+    """Return a line for each point, with means and errors."""
     varied = list(table.rows[0].values) if table.rows else []
-    rows = [["point", *varied, *(f"{name} [{unit}]" for name, unit in table.units.items())]]
+    head = ["point", *varied, *(f"{name} [{unit}]" for name, unit in table.units.items())]
+    rows = []
     for point in table.points[:_MOST_POINTS]:
         numbers = []
         for name in table.units:
@@ -95,8 +101,8 @@ def point_rows(table: Table) -> list[list[str]]:
             numbers.append(with_error(mean, error))
         rows.append([str(point[0].point), *map(shown, point[0].values.values()), *numbers])
     if len(table.points) > _MOST_POINTS:
-        rows.append(["...", *[""] * (len(rows[0]) - 1)])
-    return rows
+        rows.append(["...", *[""] * (len(head) - 1)])
+    return Table(head, rows)
 
 
 def with_error(mean: float, error: float) -> str:
@@ -111,16 +117,7 @@ def shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> Iterator[str]:
-    """Yield the lines of a table with columns of the same width."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield (
-            indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        ).rstrip()
-
-
-def write_report(table: Table, folder: Path, title: str, *, picture: bool = True) -> list[Path]:
+def write_report(table: RunTable, folder: Path, title: str, *, picture: bool = True) -> list[Path]:
     """Write the page, and the picture where matplotlib is installed; return the files.
 
     Raises
@@ -136,17 +133,13 @@ def write_report(table: Table, folder: Path, title: str, *, picture: bool = True
     return paths
 
 
-def _page(table: Table, title: str, *, has_picture: bool) -> Iterator[str]:
+def _page(table: RunTable, title: str, *, has_picture: bool) -> Iterator[str]:
     yield f"# {title}\n"
-    yield from markdown(point_rows(table))
+    yield point_table(table).markdown()
     yield "\nValues are means over the runs of a point, with the standard error by chance."
     for analysis in table.analyses:
         yield f"\n## {analysis.measure}\n\n{_head(analysis)}.\n"
-        rows = [
-            ["quantity", "effect", "beside chance"],
-            *(_effect_row(one, analysis) for one in analysis.effects),
-        ]
-        yield from markdown(rows)
+        yield _effect_table(analysis).markdown()
     if table.analyses:
         yield (
             "\nThe effect of a quantity is the largest less the smallest mean over its values; `rest` is what the "
@@ -163,16 +156,7 @@ def _page(table: Table, title: str, *, has_picture: bool) -> Iterator[str]:
         yield from (f"* `{row.folder}`: {' '.join(row.message.split())}" for row in failed)
 
 
-def markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table of Markdown; the first row is its head."""
-    head, *rest = rows
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    for row in rest:
-        yield f"| {' | '.join(row)} |"
-
-
-def _draw(table: Table, title: str, path: Path) -> None:
+def _draw(table: RunTable, title: str, path: Path) -> None:
     """Draw each measure against each quantity: runs, points with their errors, means over all other quantities."""
     names, measures = list(table.rows[0].values), [one.measure for one in table.analyses]
     figure = empty_figure(max(_WIDTH * len(names), 2.0 * _WIDTH) + 0.6, _HEIGHT * len(measures) + 1.1)
@@ -198,7 +182,7 @@ def with_unit(name: str, unit: str) -> str:
     return name if unit == "1" else f"{name} [{unit}]"
 
 
-def _panel(axes: Any, table: Table, name: str, measure: str) -> None:
+def _panel(axes: Any, table: RunTable, name: str, measure: str) -> None:
     values = [point[0].values[name] for point in table.points]
     keys = list(dict.fromkeys(map(repr, values)))
     is_number = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in values)

@@ -9,13 +9,14 @@ import numpy as np
 
 from pdem.case.sections.motions import Rotation, RotationKind
 from pdem.foundation.errors import InputError, name_hint
-from pdem.sweeps.measured import Measured
+from pdem.sweeps.measure_sections import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats
     from pdem.run.reading.results import Results
     from pdem.sweeps.measure_sections import (
         ColumnOfSeries,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         Window,
     )
 
-    Floats = NDArray[np.float64]
     Rows = NDArray[np.intp]
 
 STEADY = 0.1
@@ -82,7 +82,7 @@ def span_of(window: Window, results: Results, *, half: bool = False) -> tuple[fl
     return (0.5 * (begin + end) if half and window.start is None else begin), end
 
 
-def _in_stage(window: Window, results: Results) -> NDArray[np.bool_]:
+def _in_stage(window: Window, results: Results) -> Booleans:
     """Return which lines of the series are of the stage of a window."""
     if window.stage is None:
         return np.ones(len(results.series), np.bool_)
@@ -324,7 +324,7 @@ def of_column(section: ColumnOfSeries, results: Results) -> Measured:
     return Measured(unit, _statistic(section.statistic, time, values), tuple(remarks))
 
 
-def _is_filled(name: str, results: Results) -> NDArray[np.bool_]:
+def _is_filled(name: str, results: Results) -> Booleans:
     """Return in which lines a column says something: the mean velocity in a sensor without particles is a mere 0."""
     for sensor in results.case.sensors:
         counts = {"velocity_x": "count", "velocity_y": "count", "velocity_z": "count", "mean_stay": "stays"}

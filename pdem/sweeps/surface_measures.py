@@ -11,20 +11,17 @@ from pdem.case.gravity import gravity_at
 from pdem.foundation.errors import InputError
 from pdem.particles.drum_surfaces import DrumMap
 from pdem.particles.heaps import flank_of
-from pdem.sweeps.measured import Measured
+from pdem.sweeps.measure_sections import Measured
 from pdem.sweeps.series_measures import column, require_wall, rotation_of, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Booleans, Floats
     from pdem.particles.drum_surfaces import FreeSurface
     from pdem.particles.heaps import Flank
     from pdem.run.reading.results import Results, Snapshot
     from pdem.sweeps.measure_sections import AngleOfRepose, DynamicAngle
-
-    Floats = NDArray[np.float64]
 
 FLAT, UNEVEN = 0.3, 0.7
 """Of the radius of the foot: a wider top is flat. Mean diameters: a surface with a larger residual is no cone."""
@@ -92,9 +89,7 @@ def _upward(gravity: Floats, dimension: int) -> tuple[Floats | None, list[int]]:
     return up, across
 
 
-def _at_rest(
-    section: AngleOfRepose, snapshot: Snapshot, gravity: float
-) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+def _at_rest(section: AngleOfRepose, snapshot: Snapshot, gravity: float) -> tuple[Booleans, tuple[str, ...]]:
     """Return which grains lie in the heap and do not fall, and a remark if many move."""
     inside = np.ones(len(snapshot), np.bool_) if section.region is None else snapshot.inside(section.region)
     if not inside.any():

@@ -18,12 +18,12 @@ from pdem.sweeps.play import FINISHED, outcome_of
 from pdem.sweeps.report import shown, summary, write_report
 from pdem.sweeps.sections import SweepPlan, plan_of_document
 from pdem.sweeps.setup import Setup, holds_folder, prepare
-from pdem.sweeps.table import Row, Table
+from pdem.sweeps.table import Row, RunTable
 from pdem.sweeps.workers import play_all
 
 if TYPE_CHECKING:
     from pdem.sweeps.jobs import Job
-    from pdem.sweeps.measured import Measured
+    from pdem.sweeps.measure_sections import Measured
     from pdem.sweeps.play import Outcome
 
     Measures = Mapping[str, Any]
@@ -39,14 +39,14 @@ class Sweep:
     ----------
     folder : Path
         Where everything is.
-    table : Table
+    table : RunTable
         A row for each run.
     problems : tuple of str
         Measures that could not be taken, and why.
     """
 
     folder: Path
-    table: Table
+    table: RunTable
     problems: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
@@ -243,7 +243,7 @@ def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]
 
 def table_of(
     setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]
-) -> tuple[Table, tuple[str, ...]]:
+) -> tuple[RunTable, tuple[str, ...]]:
     """Measure all runs that have been run; return the table, and what could not be measured."""
     rows, units, details, problems = [], dict[str, str](), dict[str, str](), dict[str, None]()
     for (point, replica), name in zip(setup.runs, names, strict=True):
@@ -257,7 +257,7 @@ def table_of(
         message = "" if outcome is None else outcome.message
         rows.append(Row(point, replica, setup.points[point], name, state, message, numbers, remarks))
     logarithmic = tuple(name for name, one in setup.plan.vary.items() if one.scale == "log")
-    return Table(tuple(rows), units, logarithmic, details), tuple(problems)
+    return RunTable(tuple(rows), units, logarithmic, details), tuple(problems)
 
 
 def _measured(setup: Setup, name: str, problems: dict[str, None]) -> dict[str, Measured]:

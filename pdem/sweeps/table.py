@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,10 +11,11 @@ import numpy as np
 
 from pdem.foundation.errors import InputError
 from pdem.output.saving import save_file
+from pdem.report.table import Table
 from pdem.sweeps.effects import Analysis, analysed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
 RUN_TABLE, POINT_TABLE, EFFECT_TABLE = "table.csv", "points.csv", "effects.csv"
@@ -54,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class RunTable:
     """All runs of a sweep.
 
     Attributes
@@ -135,50 +134,49 @@ class Table:
         InputError
             If one cannot be written.
         """
-        write_rows(folder / RUN_TABLE, self._run_lines())
-        write_rows(folder / POINT_TABLE, self._point_lines())
-        write_rows(folder / EFFECT_TABLE, self._effect_lines())
+        for name, table in (
+            (RUN_TABLE, self._runs()), (POINT_TABLE, self._points()), (EFFECT_TABLE, self._effects())
+        ):  # fmt: skip
+            save_file(folder / name, table.csv())
 
-    def _run_lines(self) -> list[list[Any]]:
+    def _runs(self) -> Table:
         units = self.units | self.details
         measures = [f"{name} [{unit}]" for name, unit in units.items()]
-        lines: list[list[Any]] = [["run", "point", "replica", "state", *self._varied, *measures, "remarks"]]
+        rows = []
         for row in self.rows:
             numbers = [row.measures.get(name, math.nan) for name in units]
             remarks = "; ".join(f"{name}: {text}" for name, texts in row.remarks.items() for text in texts)
             first = [row.folder, row.point, row.replica, row.state]
-            lines.append([*first, *row.values.values(), *numbers, remarks])
-        return lines
+            rows.append([*first, *row.values.values(), *numbers, remarks])
+        return Table(["run", "point", "replica", "state", *self._varied, *measures, "remarks"], rows)
 
-    def _point_lines(self) -> list[list[Any]]:
+    def _points(self) -> Table:
         each = ("mean", "deviation", "error")
         heads = [f"{name} {what} [{unit}]" for name, unit in self.units.items() for what in each]
-        lines: list[list[Any]] = [["point", "runs", *self._varied, *heads]]
+        rows = []
         for point in self.points:
             finished = sum(row.state == "finished" for row in point)
             found = [spread(row.measures.get(name, math.nan) for row in point) for name in self.units]
             numbers = [one for some in found for one in some]
-            lines.append([point[0].point, finished, *point[0].values.values(), *numbers])
-        return lines
+            rows.append([point[0].point, finished, *point[0].values.values(), *numbers])
+        return Table(["point", "runs", *self._varied, *heads], rows)
 
-    def _effect_lines(self) -> list[list[Any]]:
-        lines: list[list[Any]] = [
-            ["measure", "unit", "quantity", "effect", "error", "probability", "chance of one run"]
+    def _effects(self) -> Table:
+        rows = [
+            (
+                found.measure,
+                found.unit,
+                one.name or "rest",
+                one.size,
+                one.error,
+                one.probability,
+                found.chance,
+            )
+            for found in self.analyses
+            for one in found.effects
         ]
-        for found in self.analyses:
-            lines += [
-                [
-                    found.measure,
-                    found.unit,
-                    one.name or "rest",
-                    one.size,
-                    one.error,
-                    one.probability,
-                    found.chance,
-                ]
-                for one in found.effects
-            ]
-        return lines
+        head = ("measure", "unit", "quantity", "effect", "error", "probability", "chance of one run")
+        return Table(head, rows)
 
     @property
     def _varied(self) -> list[str]:
@@ -194,16 +192,3 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
         return float(finite[0]), math.nan, math.nan
     deviation = float(finite.std(ddof=1))
     return float(finite.mean()), deviation, deviation / math.sqrt(len(finite))
-
-
-def write_rows(path: Path, lines: Sequence[Sequence[Any]]) -> None:
-    """Write rows as CSV.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(lines)
-    save_file(path, text.getvalue())

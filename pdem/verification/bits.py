@@ -13,8 +13,9 @@ from pdem.case.explain.example_cases import write_example
 from pdem.containers.exchange import PartitionMethod
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
+from pdem.report.table import Table
 from pdem.verification.bits_variants import RunCounts, Variant, middle_checkpoint, write_plan
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,14 +120,9 @@ class VariantTable:
     def __str__(self) -> str:
         """Return the table as text with aligned columns."""
         head = ("ranks", "threads", "method", "balance", "restarted", "detections", "divisions", "equal bits")
-        lines = [head, *(self._line(*row) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        texts = [
-            "  " + "  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True))
-            for line in lines
-        ]
+        text = Table(head, [self._line(*row) for row in self.rows]).text(0, "  ")
         found = [f"  {variant.folder}: {text}" for variant, _, text in self.rows if text]
-        return "\n".join([self.title, "", *texts, *found])
+        return "\n".join([self.title, "", text, *found])
 
     @staticmethod
     def _line(variant: Variant, counts: RunCounts, difference: str) -> tuple[str, ...]:
@@ -252,7 +248,7 @@ def _compare_variant(folder: Path, variant: Variant) -> tuple[Variant, RunCounts
     return variant, counts, difference
 
 
-def _duplicated_work(example: Example, table: VariantTable) -> Table:
+def _duplicated_work(example: Example, table: VariantTable) -> FindingTable:
     """Return the share of contacts and candidates that two ranks evaluate."""
     findings = []
     for variant, counts, _ in table.rows:
@@ -263,4 +259,4 @@ def _duplicated_work(example: Example, table: VariantTable) -> Table:
                 Finding(f"{name} candidate pairs", 100.0 * counts.listed_twice / max(counts.listed, 1)),
             ]
     title = f"{example.name}: pairs across ranks, which both evaluate, at the end"
-    return Table(title, "", findings, digits=3)
+    return FindingTable(title, "", findings, digits=3)

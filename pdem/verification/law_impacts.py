@@ -13,11 +13,8 @@ from pdem.verification.law_pairs import State
 from pdem.verification.law_proof import Proof, place_of_part
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Booleans, Floats
     from pdem.verification.law_subjects import Subject
-
-    Floats = NDArray[np.float64]
 
 SLOWEST, SPEEDS = 1e-2, 9
 """Slowest impact over the fastest one of the case, and how many there are in between."""
@@ -58,7 +55,7 @@ class Rebounds:
 
     speed: Floats
     found: Floats
-    sticks: NDArray[np.bool_]
+    sticks: Booleans
     wanted: float
     step: float
 

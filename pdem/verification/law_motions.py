@@ -26,11 +26,8 @@ from pdem.verification.law_proof import Proof, places_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.law_subjects import Subject
-
-    Floats = NDArray[np.float64]
 
 NUMBER = 32
 """Paths of each kind."""

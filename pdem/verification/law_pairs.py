@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats, Int32s
 
 _OPEN = np.zeros(3), np.zeros(3)
 _SIDES = np.array([[0.0] * 3, [0.0] * 3, [0.0] * 3, [-np.inf] * 3, [np.inf] * 3])
@@ -31,7 +30,7 @@ _DEEPEST = 10.0
 """Overlap over the smaller radius that no pair reaches: nothing is cut off."""
 
 
-class Table(NamedTuple):
+class LawTable(NamedTuple):
     """What contacts are evaluated with.
 
     Attributes
@@ -81,7 +80,7 @@ class SeparatePairs:
 
     Parameters
     ----------
-    table : Table
+    table : LawTable
         The law.
     radius : (n, 2) array
         Of both spheres of each pair [m].
@@ -98,7 +97,7 @@ class SeparatePairs:
         Pairs that are evaluated at a time, and workers among which these are divided, from the next `begin` on.
     """
 
-    def __init__(self, table: Table, radius: Floats, material: NDArray[np.int32], step: float) -> None:
+    def __init__(self, table: LawTable, radius: Floats, material: Int32s, step: float) -> None:
         self.step, self._table, self.radius, self.chunk_size = step, table, radius, CHUNK
         self.workers = 1
         self.mass = table.density[material] * 4.0 / 3.0 * np.pi * radius**3
@@ -142,7 +141,7 @@ class SeparatePairs:
         return Acting(particles.force.reshape(shape).copy(), particles.torque.reshape(shape).copy())
 
     @property
-    def touching(self) -> NDArray[np.bool_]:
+    def touching(self) -> Booleans:
         """Whether each pair is in contact, (n,)."""
         found = np.zeros(len(self.radius), bool)
         found[self._contacts.touching] = True

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.law_pairs import SeparatePairs
-
-    Floats = NDArray[np.float64]
 
 STEPS = 400
 """Steps of a path."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.version import VERSION
-from pdem.output.pictures.figure import can_draw, empty_figure
+from pdem.output.pictures.figure import can_draw, empty_figure, png_of
 from pdem.output.run_folder import LAW_FILES
 from pdem.output.summary import counted
 from pdem.preflight.findings import Finding
+from pdem.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,34 +63,31 @@ class LawReport:
 
     def rebound_table(self) -> str:
         """Return the rebounds as a table of text."""
-        rows = [("impact speed [m/s]", "rebound over impact speed")]
-        for speed, found, sticks in zip(
-            self.rebounds.speed, self.rebounds.found, self.rebounds.sticks, strict=True
-        ):
-            rows.append((f"{speed:.3g}", "sticks" if sticks else f"{found:.4f}"))
-        lines = [f"  {one:>18}  {other:>25}" for one, other in rows]
         wanted = f"restitution of the case {self.rebounds.wanted:g}, time step {self.rebounds.step:.3g} s"
-        return "\n".join([f"{self.title} ({wanted})", *lines])
+        return f"{self.title} ({wanted})\n{self._rebounds(3).text(0, '  ')}"
+
+    def _rebounds(self, digits: int) -> Table:
+        """Return speeds, written with `digits`, and rebounds."""
+        found = zip(self.rebounds.speed, self.rebounds.found, self.rebounds.sticks, strict=True)
+        rows = [
+            (f"{speed:.{digits}g}", "sticks" if sticks else f"{ratio:.4f}") for speed, ratio, sticks in found
+        ]
+        return Table(("impact speed [m/s]", "rebound over impact speed"), rows)
 
     def markdown(self) -> str:
         """Return all of it as a section of a page."""
-        lines = [f"## {self.title}", "", "| to be shown | found | at most | |", "|---|---|---|---|"]
-        for proof in self.proofs:
-            verdict = "holds" if proof.holds else f"**{proof.level}**: {proof.remedy}"
-            lines.append(f"| {proof.name} | {proof.value:.3g} | {proof.limit:.3g} | {verdict} |")
-        first, second = self.rebounds, self.stability
-        lines += ["", "| impact speed [m/s] | rebound over impact speed |", "|---|---|"]
-        for speed, found, sticks in zip(first.speed, first.found, first.sticks, strict=True):
-            lines.append(f"| {speed:.4g} | {'sticks' if sticks else f'{found:.4f}'} |")
-        lines += [
-            "",
-            f"Restitution of the case {first.wanted:g}. Largest stable step found "
-            f"{second.largest:.4g} s; an impact lasts "
-            f"{second.duration:.4g} s by the declared stiffness, and the step of the case is "
-            f"{self.subject.step:.4g} s.",
-            "",
+        verdicts = ("holds" if one.holds else f"**{one.level}**: {one.remedy}" for one in self.proofs)
+        rows = [
+            (proof.name, f"{proof.value:.3g}", f"{proof.limit:.3g}", verdict)
+            for proof, verdict in zip(self.proofs, verdicts, strict=True)
         ]
-        return "\n".join(lines)
+        text = (
+            f"Restitution of the case {self.rebounds.wanted:g}. Largest stable step found "
+            f"{self.stability.largest:.4g} s; an impact lasts {self.stability.duration:.4g} s by the declared "
+            f"stiffness, and the step of the case is {self.subject.step:.4g} s.\n"
+        )
+        proved = Table(("to be shown", "found", "at most", ""), rows)
+        return "\n\n".join([f"## {self.title}", proved.markdown(), self._rebounds(4).markdown(), text])
 
     def record(self) -> dict[str, Any]:
         """Return all of it as numbers and texts."""
@@ -148,6 +145,4 @@ def _picture(reports: Sequence[LawReport]) -> bytes:
         right.loglog(stability.step, stability.gain, ".-")
         right.axvline(report.subject.step, color="0.6", linestyle="--")
         right.set(xlabel="time step [s]", ylabel="energy after over before", title="dashed: step of the case")
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=120)
-    return file.getvalue()
+    return png_of(figure, 120)

@@ -14,19 +14,16 @@ from pdem.case.stage_cases import cases_of_stages
 from pdem.case.timestep import impact_conditions
 from pdem.contact.law.contact_spring import ContactSpring
 from pdem.contact.law.pair_table import pair_table
-from pdem.verification.law_pairs import SeparatePairs, Table
+from pdem.verification.law_pairs import LawTable, SeparatePairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from pdem.case.model import Case
     from pdem.case.sections.schema import CaseData
     from pdem.case.timestep import ImpactConditions
     from pdem.contact.law.contact_law import ContactLaw, Recipe
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 SIZE_RATIOS = (1.0, 10.0)
 """Radius of the second body over that of the first, of pairs of particles."""
@@ -54,7 +51,7 @@ class Subject:
         Of the contacts.
     spring : ContactSpring
         The elastic contact in plain numbers.
-    table : Table
+    table : LawTable
         For `SeparatePairs`, with the first body of material 0 and the second one of material 1.
     radius : float
         Smallest one of the first body [m].
@@ -69,7 +66,7 @@ class Subject:
     is_wall: bool
     recipe: Recipe
     spring: ContactSpring
-    table: Table
+    table: LawTable
     radius: float
     speed: float
     step: float
@@ -147,6 +144,6 @@ def _subject(
     table = pair_table(law, both, {(0, 1): recipe})
     density = np.array([both[0].density, both[1].density or both[0].density])
     return Subject(
-        key, pair[:2], pair[2], recipe, ContactSpring(recipe, *both), Table(law, table, density),
+        key, pair[:2], pair[2], recipe, ContactSpring(recipe, *both), LawTable(law, table, density),
         conditions.smallest[pair[0]], conditions.speed or FALLBACK_SPEED, step,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pdem.output.pictures.figure import empty_figure, save_figure
+from pdem.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -76,7 +77,7 @@ def at_most(name: str, value: float, limit: float) -> Finding:
 
 
 @dataclass(frozen=True)
-class Table:
+class FindingTable:
     """A table of findings.
 
     Attributes
@@ -110,13 +111,8 @@ class Table:
         rows = [head, *(_cells(one, self.digits) for one in self.findings)]
         if all(one.printed is None for one in self.findings):
             rows = [row[:-1] for row in rows]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [self.title, ""]
-        for row in rows:
-            first = f"  {row[0]:<{widths[0]}}"
-            others = "  ".join(f"{text:>{width}}" for text, width in zip(row[1:], widths[1:], strict=True))
-            lines.append(f"{first}  {others}".rstrip())
-        return "\n".join([*lines, *(["", f"  {self.remark}"] if self.remark else [])])
+        remark = ["", f"  {self.remark}"] if self.remark else []
+        return "\n".join([self.title, "", Table((), rows).text(indent="  "), *remark])
 
 
 def _cells(finding: Finding, digits: int) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pdem.foundation.errors import InputError
 from pdem.foundation.version import VERSION
 from pdem.output.provenance import provenance
 from pdem.output.saving import save_file
+from pdem.report.table import Table
 from pdem.verification.study import Finding
 
 if TYPE_CHECKING:
@@ -172,14 +173,7 @@ def deviation(finding: Finding) -> str:
 
 def table_text(kept: Sequence[Kept]) -> str:
     """Return one table of all studies with aligned columns: of each table the finding nearest to its limit."""
-    rows = [_HEAD, *(row for one in kept for row in _rows(one))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        texts = [f"{text:<{width}}" for text, width in zip(row[:2], widths[:2], strict=True)]
-        texts += [f"{text:>{width}}" for text, width in zip(row[2:], widths[2:], strict=True)]
-        lines.append("  ".join(texts).rstrip())
-    return "\n".join(lines)
+    return Table(_HEAD, [row for one in kept for row in _rows(one)]).text(2)
 
 
 def _rows(kept: Kept) -> list[tuple[str, ...]]:
@@ -214,9 +208,7 @@ def page(kept: Kept) -> str:
     if kept.source:
         parts.append(f"Source: {kept.source}")
     if kept.parameters:
-        parts.append(
-            _markdown(("parameter", "value"), [(key, text) for key, text in kept.parameters.items()])
-        )
+        parts.append(Table(("parameter", "value"), list(kept.parameters.items())).markdown())
     parts += [f"![{path.removesuffix('.png').replace('_', ' ')}]({path})" for path in kept.plots]
     for table in kept.tables:
         parts += [f"## {table['title']}", _findings_table(table)]
@@ -253,20 +245,14 @@ def _findings_table(table: Mapping[str, Any]) -> str:
         rows.append(
             (one.name, _expected(one), f"{one.computed:.5g}", deviation(one), tolerance, _WORDS[one.passed])
         )
-    return _markdown(
-        ("quantity", table["source"] or "expected", "computed", "deviation", "allowed", ""), rows
-    )
+    head = ("quantity", table["source"] or "expected", "computed", "deviation", "allowed", "")
+    return Table(head, rows).markdown()
 
 
 def _tolerance(finding: Finding) -> str:
     parts = [f"{100.0 * finding.tolerance:g} %"] if finding.tolerance else []
     parts += [f"{finding.margin:g}"] if finding.margin else []
     return " + ".join(parts) or "none"
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in lines)
 
 
 def summary_page(kept: Sequence[Kept]) -> str:
@@ -276,4 +262,4 @@ def summary_page(kept: Sequence[Kept]) -> str:
         "Of each table of a study the quantity nearest to its limit, or beyond it; the pages have all of them. "
         "A deviation is in per cent of the expected value, or in its unit where the margin is."
     )
-    return "\n\n".join(["# Results of pdem verify", text, _markdown(_HEAD, rows)]) + "\n"
+    return "\n\n".join(["# Results of pdem verify", text, Table(_HEAD, rows).markdown()]) + "\n"

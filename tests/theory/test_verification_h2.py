@@ -10,7 +10,7 @@ import pytest
 from pdem.case.example_meshes.h2_meshes import crease
 from pdem.case.explain.example_cases import example_text
 from pdem.case.model import Case
-from pdem.verification.study import Finding, Notebook, Table
+from pdem.verification.study import Finding, FindingTable, Notebook
 from validation import h2_clusters, h2_holes, h2_impacts, h2_limits, h2_mixer, h2_sliding, h2_stages
 from validation.h2_runs import MASS, METHODS, example, follow
 
@@ -220,7 +220,7 @@ def h2_cases():
 
 def test_what_is_printed_has_a_column_of_its_own():
     row = Finding("force", 76.0726, 76.0726, 1e-6, printed=76.063)
-    text = str(Table("t", "theory", [row, Finding("other", 1.0)], "", 6))
+    text = str(FindingTable("t", "theory", [row, Finding("other", 1.0)], "", 6))
     assert text.splitlines()[2].split() == ["computed", "theory", "difference", "printed"]
     assert text.splitlines()[3].split() == ["force", "76.0726", "76.0726", "+0.00", "%", "ok", "76.063"]
-    assert "printed" not in str(Table("t", "theory", [dataclasses.replace(row, printed=None)]))
+    assert "printed" not in str(FindingTable("t", "theory", [dataclasses.replace(row, printed=None)]))

@@ -16,7 +16,7 @@ from helpers.folders import CASE, PLATE
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
-from pdem.output.checkpoints.digest_file import read_digests
+from pdem.output.checkpoints.content_digest import read_digests
 from pdem.replays.attestation import ATTEST_FILE, SEAL, chosen_intervals, intervals_of, seal_of
 from pdem.replays.origin import origin_of
 

@@ -9,7 +9,7 @@ import pdem
 from helpers.everything import STEP, case_in, document
 from helpers.folders import command
 from pdem.foundation.errors import CaseError, InputError
-from pdem.output.checkpoints.digest_file import read_digests
+from pdem.output.checkpoints.content_digest import read_digests
 from pdem.preflight.before_stage import changes_before, digest_before
 
 pytestmark = pytest.mark.compiles

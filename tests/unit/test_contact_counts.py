@@ -11,7 +11,7 @@ from helpers.cases import Grains, make_case, simulate
 from helpers.clusters import PAIR, RADIUS, cluster, document
 from helpers.sticky import sticky_case
 from pdem.output.snapshots.vtkhdf import read_step
-from pdem.run.files.contact_counts import contact_counts
+from pdem.run.files.particle_output import contact_counts
 
 R = 0.01
 

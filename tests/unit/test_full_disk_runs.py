@@ -14,7 +14,7 @@ from helpers.small_disks import Disk, failing
 from pdem.foundation import files
 from pdem.foundation.errors import WriteError
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
-from pdem.output.checkpoints.digest_file import read_digests
+from pdem.output.checkpoints.content_digest import read_digests
 
 pytestmark = pytest.mark.compiles
 

@@ -15,7 +15,7 @@ from helpers.folders import CASE, PLATE, command
 from pdem.foundation.errors import BlowUpError, CaseError, InputError
 from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder, steps_to_keep
-from pdem.output.checkpoints.digest_file import DIGESTS_FILE, read_digests, record_digest
+from pdem.output.checkpoints.content_digest import DIGESTS_FILE, read_digests, record_digest
 from pdem.output.compare import compare
 
 STEP = 1e-5

@@ -28,8 +28,7 @@ from pdem.run.kernels import prepare_kernels
 from pdem.run.reading.results import Results
 from pdem.run.run import run
 from pdem.run.simulation import Simulation
-from pdem.watch.phase import Reached, phase_of
-from pdem.watch.state import RunState
+from pdem.watch.state import Reached, RunState, phase_of
 
 STAGES = """
 [[stages]]

@@ -12,9 +12,10 @@ import pytest
 from pdem.benchmark import launch
 from pdem.benchmark.cases import Start, scaled_case
 from pdem.foundation.errors import InputError, LaunchError
+from pdem.report.section import html_page, markdown_page
 from pdem.scaling.comparison import PARTS, comparison
 from pdem.scaling.measure import FORMAT, GROUPS
-from pdem.scaling.report import _other_sizes, html_page, markdown, measured_sections, write_report
+from pdem.scaling.report import _other_sizes, measured_sections, write_report
 from pdem.scaling.results import prepare_folder, read_results, run_file, with_measured_ranks
 from pdem.scaling.starts import load_start, require_size
 
@@ -114,7 +115,7 @@ def test_a_report_says_it_in_text_html_and_markdown(measured):
     assert page.count("data:image/png;base64,") == 2
     assert "<td>2.50</td><td>62.5</td>" in page
     assert "http" not in page  # one file that needs no other
-    text = markdown("Scaling", sections)
+    text = markdown_page("Scaling", sections)
     assert "| 4 | 1 | 1000 | 2000 | 0 | 2.50 | 62.5 |" in text
     paths = write_report(measured, "report", "Scaling", sections)
     assert {path.name for path in paths} == {"report.html", "report.md", "speed.png", "phases.png"}

@@ -9,7 +9,8 @@ import click
 import pytest
 
 from benchmarks.__main__ import COMMANDS
-from pdem.cli import main, sources
+from pdem.cli import common as sources
+from pdem.cli import main
 from pdem.foundation.errors import InputError
 
 

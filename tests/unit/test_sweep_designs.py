@@ -19,9 +19,9 @@ from pdem.foundation.errors import CaseError
 from pdem.sweeps.calibration import check_calibration
 from pdem.sweeps.design import points_of, share_of, value_at
 from pdem.sweeps.examples import study_command, study_names, study_roots, study_text, study_title
+from pdem.sweeps.jobs import toml_value
 from pdem.sweeps.sections import SweepPlan, Varied, plan_of_document, text_of_plan
 from pdem.sweeps.setup import jobs_of_setup, read_setup
-from pdem.sweeps.toml_values import toml_value
 
 FRICTION = "interactions.grain-grain.friction"
 

@@ -13,7 +13,7 @@ from scipy.stats import f_oneway, kstest
 from pdem.foundation.errors import InputError
 from pdem.sweeps.effects import analysed
 from pdem.sweeps.report import summary, write_report
-from pdem.sweeps.table import Row, Table, spread
+from pdem.sweeps.table import Row, RunTable, spread
 
 GRID = [{"a": a, "b": b} for a, b in itertools.product([0.1, 0.2, 0.3], ["x", "y"])]
 
@@ -104,7 +104,7 @@ def table():
         for replica in range(2)
     ]
     rows[3] = Row(1, 1, GRID[1], "runs/x", "failed", "step 5: it blew up\nmore", {})
-    return Table(tuple(rows), {"rate": "kg/s"})
+    return RunTable(tuple(rows), {"rate": "kg/s"})
 
 
 def test_tables_and_report_hold_all(tmp_path):
@@ -145,7 +145,7 @@ def test_remarks_and_details_of_measures_are_told_where_they_belong(tmp_path):
         Row(1, 0, GRID[2], "runs/c", "finished", "", {"angle": 30.0, "angle_error": 0.7}),
         Row(1, 1, GRID[2], "runs/d", "finished", "", {"angle": math.nan, "angle_error": math.nan}, none),
     ]
-    found = Table(tuple(rows), {"angle": "deg"}, (), {"angle_error": "deg"})
+    found = RunTable(tuple(rows), {"angle": "deg"}, (), {"angle_error": "deg"})
     assert [one.measure for one in found.analyses] == ["angle"]
     assert found.column("angle_error")[2] == 0.7
     text = summary(found)
@@ -176,7 +176,7 @@ def test_values_at_which_nothing_could_be_measured_are_drawn_without_a_mean(tmp_
         )
         for number, one in enumerate(GRID)
     ]
-    found = Table(tuple(rows), {"angle": "deg"})
+    found = RunTable(tuple(rows), {"angle": "deg"})
     assert (tmp_path / "effects.png") in write_report(found, tmp_path, "A sweep")
 
 

@@ -19,7 +19,7 @@ from helpers.everything import case_in
 from helpers.folders import CASE, PLATE
 from pdem.cli import main
 from pdem.foundation.errors import CaseError, InputError, Interrupted
-from pdem.output.checkpoints.digest_file import read_digests
+from pdem.output.checkpoints.content_digest import read_digests
 from pdem.run.simulation import Simulation
 
 pytestmark = pytest.mark.compiles

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pdem.verification.study import Finding, Notebook, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Notebook, at_most
 from validation.parts import KEPT_PARTS, in_parts
 
 if TYPE_CHECKING:
@@ -22,23 +22,23 @@ class Parts:
         self.calls: list[str] = []
         self.stops = True
 
-    def first(self, notebook: Notebook) -> Table:
+    def first(self, notebook: Notebook) -> FindingTable:
         self.calls.append("first")
         with notebook.plot("line") as axes:
             axes.plot([0, 1], [0, 1])
         notebook.earlier += 5.0
-        return Table(
+        return FindingTable(
             "one", "exact", [Finding("a", 1.0, 1.01, 0.02, margin=0.1), at_most("b", 2.0, 3.0)], "so", 3
         )
 
-    def second(self, notebook: Notebook) -> Iterator[Table]:
+    def second(self, notebook: Notebook) -> Iterator[FindingTable]:
         self.calls.append("second")
-        yield Table("two", "", [Finding("c", 4.0)])
+        yield FindingTable("two", "", [Finding("c", 4.0)])
         if self.stops:
             raise KeyboardInterrupt
-        yield Table("three", "", [Finding("d", 5.0)])
+        yield FindingTable("three", "", [Finding("d", 5.0)])
 
-    def run(self, notebook: Notebook) -> list[Table]:
+    def run(self, notebook: Notebook) -> list[FindingTable]:
         return list(in_parts(notebook, (self.first, self.second)))
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pdem.foundation.errors import InputError
 from pdem.verification import summary
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation import studies
 
 command = import_module("pdem.cli.verify")  # the package has the command of this name
@@ -28,7 +28,7 @@ FINDINGS = [
 def kept(findings=FINDINGS, name="one"):
     study = Study(name, "A study", lambda _: iter(()), "group", "somebody", {"radius": "1 | 2 mm"})
     found = summary.Kept.of(study, False, 2)
-    found.add(Table("First", "theory", list(findings), "A remark."))
+    found.add(FindingTable("First", "theory", list(findings), "A remark."))
     found.seconds = 75.0
     return found
 
@@ -111,14 +111,14 @@ def test_a_broken_summary_is_refused_with_its_name(text, tmp_path):
 
 
 def failing(_):
-    yield Table("Before", "theory", [Finding("x", 1.0, 1.0, 0.1)])
+    yield FindingTable("Before", "theory", [Finding("x", 1.0, 1.0, 0.1)])
     raise InputError("the moon is missing; bring it")
 
 
 def fine(notebook):
     with notebook.plot("line") as axes:
         axes.plot([0.0, 1.0])
-    yield Table("Fine", "theory", [Finding("y", math.pi, 3.0, 0.1)])
+    yield FindingTable("Fine", "theory", [Finding("y", math.pi, 3.0, 0.1)])
 
 
 @pytest.fixture

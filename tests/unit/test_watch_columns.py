@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pdem.case.box_columns import box_columns
+from pdem.case.columns import box_columns, stress_columns
 from pdem.case.model import Case
-from pdem.case.stress_columns import stress_columns
 from pdem.features.registry import TERMS
 from pdem.features.sensors.columns import columns_of_sensor
 from pdem.features.wall_loads.columns import columns_of_wall

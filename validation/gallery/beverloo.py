@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.bulk_runs import begin_of_stage, case_run, steady_rate
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ fields_every = 1.0
 """
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the constants of Beverloo's law that fit the rates through all slots."""
     rates, packed, kind = [], [], "large_slot" if notebook.full else "slot"
     with notebook.plot("rates", 2) as (left, right):
@@ -145,7 +145,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
             for slot, rate, wanted in zip(SLOTS, rates, known, strict=True)
         ),
     ]
-    yield Table("W = C rho_b sqrt(g) L (D - k d)^1.5", "C 1.05, k 1.4", findings, _REMARK)
+    yield FindingTable("W = C rho_b sqrt(g) L (D - k d)^1.5", "C 1.05, k 1.4", findings, _REMARK)
 
 
 _REMARK = (

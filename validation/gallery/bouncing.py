@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.law.restitution import damping_factor
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.few import GRAVITY, Ball, Material, mass_of, record, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-    from validation.gallery.few import Floats
 
 _DOWN = (0.0, 0.0, -GRAVITY)
 
@@ -33,7 +33,7 @@ SMALL, LOWER, UPPER, CEILING, SPRING = 0.0005, 2e4, 1e4, 0.0018, 1e3
 _STEPS = 100
 
 
-def bounces(notebook: Notebook) -> Iterator[Table]:
+def bounces(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the heights of two bounces for all restitutions and stiffnesses, beside those of a hard sphere."""
     findings = []
     with notebook.plot("heights", len(STIFFNESSES)) as panels:
@@ -58,7 +58,7 @@ def bounces(notebook: Notebook) -> Iterator[Table]:
     remark = (
         "Soft spheres are in contact for a part of the time, where gravity acts too: stiff ones differ less."
     )
-    yield Table("Heights of bounces", "hard sphere", findings, remark)
+    yield FindingTable("Heights of bounces", "hard sphere", findings, remark)
 
 
 def heights(stiffness: float) -> tuple[Floats, Floats]:
@@ -84,7 +84,7 @@ def tops(height: Floats) -> Floats:
     return height[1:-1][rising[:-1] & ~rising[1:]]
 
 
-def stacked(notebook: Notebook) -> Iterator[Table]:
+def stacked(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield how two squeezed spheres move, beside the solution of their equations."""
     findings = []
     with notebook.plot("heights", 2) as panels:
@@ -119,7 +119,7 @@ def stacked(notebook: Notebook) -> Iterator[Table]:
                 )
             )
         panels[0].legend()
-    yield Table("Two spheres between floor and ceiling", "equations", findings)
+    yield FindingTable("Two spheres between floor and ceiling", "equations", findings)
 
 
 def _law(restitution: float) -> dict[str, float | str]:

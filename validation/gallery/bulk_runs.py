@@ -24,11 +24,8 @@ from pdem.run.simulation import Simulation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 _FINISHED = "finished"
 _SECONDS = "seconds"

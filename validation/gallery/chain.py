@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 from validation.gallery.few import Ball, Material, mass_of, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 SPHERES, FIRST, LAST = 100, 30, 80
 """Spheres of the chain, and those between which the wave is measured."""
@@ -49,7 +46,7 @@ def stiffness() -> float:
     return STEEL.modulus * math.sqrt(2.0 * RADIUS) / (3.0 * (1.0 - STEEL.poisson**2))
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield speeds of waves of several heights, and how they depend on the force."""
     mass, k = mass_of(STEEL.density, RADIUS), stiffness()
     waves = [simulated(speed) for speed in SPEEDS]
@@ -72,7 +69,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         findings.append(Finding(f"{name}: speed, beside the discrete chain", one, exact.speed, 1e-3))
         findings.append(Finding(f"{name}: speed, beside long waves", one, CONTINUUM, 0.02))
         findings.append(Finding(f"{name}: width [grains]", wave.width, exact.width, 0.01))
-    yield Table("Solitary wave in a chain of 100 spheres", "theory", findings, _REMARK)
+    yield FindingTable("Solitary wave in a chain of 100 spheres", "theory", findings, _REMARK)
 
 
 _REMARK = (

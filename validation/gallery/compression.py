@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.case.model import Case
 from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ fill = {{arrangement = "packed", count = {count}, seed = 2}}
 """
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield volume fraction and contacts of packings under pressure."""
     count, right, findings = *((FULL, 0.02) if notebook.full else (QUICK, 0.05)), []
     expected = {0.0: (0.64, 0.012, 6.0, 0.35), 0.5: (0.585, 0.025, 4.5, 0.5)}
@@ -66,7 +66,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
             ]
         axes.set(xlabel="volume fraction", ylabel="pressure [Pa]")
         axes.legend()
-    yield Table(f"Isotropic compression of {count:,} spheres", "literature", findings, _REMARK)
+    yield FindingTable(f"Isotropic compression of {count:,} spheres", "literature", findings, _REMARK)
 
 
 _REMARK = (

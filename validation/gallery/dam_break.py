@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 from validation.gallery.bulk_runs import case_run, surface
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ fields_every = 0.25
 """
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the height of the bed at the end, beside that of Lethe."""
     case = case_of(full=notebook.full)
     results = case_run(notebook, "wide" if notebook.full else "narrow", case)
@@ -90,7 +90,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         )
     ]
     findings.append(Finding("grains that have run out of the reservoir", float((end[:, 0] > 0.6).mean())))
-    yield Table("Bed at the end, after 2 s", "Lethe", findings)
+    yield FindingTable("Bed at the end, after 2 s", "Lethe", findings)
 
 
 def case_of(*, full: bool) -> Case:

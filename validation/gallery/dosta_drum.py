@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.bulk_runs import begin_of_stage, example_run
 from validation.gallery.dosta import MATERIALS, SOFT, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.run.reading.results import Results
     from pdem.verification.study import Notebook
 
-    Floats = NDArray[np.float64]
 
-
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield numbers in two quarters of the drum and centres of mass over time."""
     results = example_run(notebook, "drum", "dosta_drum", SOFT)
     begin = begin_of_stage(results, 1)
@@ -42,7 +39,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         axes[0].set(ylabel="grains in a quarter")
         axes[1].set(ylabel="grains in a quarter")
         axes[2].set(ylabel="centre of mass [m]")
-    yield Table("Drum", "codes", list(findings_of(times, found, wanted)), _REMARK)
+    yield FindingTable("Drum", "codes", list(findings_of(times, found, wanted)), _REMARK)
 
 
 _LABELS = {

@@ -8,19 +8,16 @@ import numpy as np
 
 from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 from validation.gallery.bulk_runs import begin_of_stage, case_run, example_run, own_folder
 from validation.gallery.dosta import MATERIALS, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.run.reading.results import Results
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 DEEPEST, DEEPEST_TIME = -0.0784, 0.031
 """Least height of the ball [m], and when [s]."""
@@ -44,7 +41,7 @@ LAST_REST = 0.025
 """Time for the bed to come to rest with the published modulus [s]."""
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield how deep the ball goes, when, and where it is afterwards: means over packings that pdem has made."""
     heights = []
     times = np.arange(0.0, 0.1, 2.5e-4)
@@ -68,7 +65,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         right.set(xlabel="number of the packing or code", ylabel="lowest height of the ball [mm]")
         right.margins(0.15, 0.25)  # room for the names
         right.legend(loc="upper right")
-    yield Table(
+    yield FindingTable(
         f"Impact on a bed, packings: {len(heights)}",
         "codes",
         findings_of(times, np.array(heights), deepest),

@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 from validation.gallery.bulk_runs import begin_of_stage, example_run, steady_rate
 from validation.gallery.dosta import MATERIALS, SOFT, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.run.reading.results import Results
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 SMALL_ORIFICE = (
     "walls.1.radii=[0.02, 0.1]", "walls.1.length=0.08", "walls.1.centre=[0.0, 0.0, -0.0193008]",
@@ -53,7 +50,7 @@ LIGGGHTS_SILO = {
 """Grains left in the silo by time [s], large orifice, M1."""
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield rates of both orifices and materials, their ratios, and what is left in the silo over time."""
     rates, findings = {}, []
     with notebook.plot("silo") as axes:
@@ -77,7 +74,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
             Finding(f"{material.upper()}: large over small orifice", ratio, PUBLISHED_RATIO, 0.0, margin=0.15)
         )
         findings.append(Finding(f"{material.upper()}, large orifice: rate [1/s]", rates[material, "large"]))
-    yield Table("Silo", "codes", findings, _REMARK)
+    yield FindingTable("Silo", "codes", findings, _REMARK)
 
 
 _REMARK = (

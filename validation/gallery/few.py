@@ -14,9 +14,7 @@ from pdem.run.simulation import Simulation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 GRAVITY = 9.81
 _HERTZ_TIME = 2.94328

@@ -10,16 +10,13 @@ import numpy as np
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 DIAMETER, DENSITY, TEMPERATURE = 2e-3, 2500.0, 1.0
 """Of the spheres [m], [kg/m^3]; mean square of a component of their velocity at first [m^2/s^2]."""
@@ -65,7 +62,7 @@ energies = false
 """
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield how fast gases of several densities and restitutions cool."""
     findings, right = [], 0.05 if notebook.full else 0.08  # 1,000 spheres have a temperature to some percent
     with notebook.plot("temperature") as axes:
@@ -87,7 +84,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         axes.loglog(1.0 + line, 1.0 / (1.0 + line) ** 2, "k", label="Haff's law")
         axes.set(xlabel="1 + t / tau", ylabel="temperature over that at first")
         axes.legend()
-    yield Table("Free cooling", "kinetic theory", findings, _REMARK)
+    yield FindingTable("Free cooling", "kinetic theory", findings, _REMARK)
 
 
 _REMARK = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.bulk_runs import case_run
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ region = {{lower = [-0.03, -0.03, {low}], upper = [0.03, 0.03, {high}]}}
 """
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield how the vertical stress grows with depth, and who carries the weight."""
     sensors = "".join(_SENSOR.format(k=k, low=k * LAYER, high=(k + 1) * LAYER) for k in range(LAYERS))
     results = case_run(notebook, "silo", Case.from_text(_CASE + sensors))
@@ -115,7 +115,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         at_most("mean distance from Janssen's law, over the largest", off, 0.08),
         Finding("force on the bottom [N]", bottom, float(carried), 0.15),
     ]  # fmt: skip
-    yield Table("Vertical stress in a silo", "Janssen", findings, _REMARK)
+    yield FindingTable("Vertical stress in a silo", "Janssen", findings, _REMARK)
 
 
 _REMARK = (

@@ -11,16 +11,13 @@ import tomli_w
 from pdem.case.model import Case
 from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 RADIUS, DENSITY = 0.005, 2500.0
 STIFFNESS = 1e5
@@ -150,7 +147,7 @@ def hertzian(overlap: float) -> Springs:
     )
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield moduli of lattices of linear and of Hertzian springs."""
     overlap = 2.0 * RADIUS * SQUEEZED
     springs = {
@@ -163,7 +160,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
     findings = [
         one for (name, word), got in found.items() for one in _findings(f"{name}, {word}", name, springs[word], got)
     ]  # fmt: skip
-    yield Table("Linear springs", "closed form", findings, _REMARK)
+    yield FindingTable("Linear springs", "closed form", findings, _REMARK)
     squeezed = [SQUEEZED * factor for factor in (0.25, 1.0, 4.0)]
     rows = [(one, hertzian(2.0 * RADIUS * one)) for one in squeezed]
     got = [measured("face-centred cubic", law, one) for one, law in rows]
@@ -173,7 +170,9 @@ def run(notebook: Notebook) -> Iterator[Table]:
                 for key, power in zip(("C11", "C12", "C44"), powers, strict=True)]  # fmt: skip
     findings += [one for (_, law), here, load in zip(rows, got, pressures.tolist(), strict=True)
                  for one in _findings(f"{load:.3g} Pa", "face-centred cubic", law, here)]  # fmt: skip
-    yield Table("Spheres by Hertz and Mindlin, face-centred cubic", "closed form", findings, _HERTZ_REMARK)
+    yield FindingTable(
+        "Spheres by Hertz and Mindlin, face-centred cubic", "closed form", findings, _HERTZ_REMARK
+    )
     with notebook.plot("moduli", 2) as axes:
         _draw_linear(axes[0], found)
         _draw_hertz(axes[1], pressures, got)

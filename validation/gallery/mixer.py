@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.features.sensors.report import lacey_index
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.bulk_runs import example_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.run.reading.results import Results, SeriesTable
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 START, RATE = 0.5, 18.85
 """When the rotor begins [s], and its angular velocity [rad/s]."""
@@ -30,7 +27,7 @@ LEAST = 10
 _HALF = np.array([0.175, 0.13, 0.13])
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield torque and power of the rotor, the balance of energies, and indices of mixing of halves of the bed."""
     settings = ["output.fields_every=0.1", "output.series_every=0.005", "output.checkpoint_every=0.1"]
     results = example_run(notebook, "mixer", "h2_mixer", settings)
@@ -62,10 +59,10 @@ def run(notebook: Notebook) -> Iterator[Table]:
         half = np.flatnonzero(values[1] > 0.5)
         if len(half):
             findings.append(Finding(f"{name}: above 0.5 after [s]", float(values[0, half[0]] - START)))
-    yield Table(f"The mixer to {time[-1]:.1f} s", "exact", findings)
+    yield FindingTable(f"The mixer to {time[-1]:.1f} s", "exact", findings)
 
 
-def _work_over_power(series: SeriesTable, turning: NDArray[np.bool_]) -> float:
+def _work_over_power(series: SeriesTable, turning: Booleans) -> float:
     """Return the work of walls over the integral of the sampled power of the rotor."""
     time, work, power = (series[name][turning] for name in ("time", "wall_work", "h2_rotor_power"))
     return float((work[-1] - work[0]) / np.trapezoid(power, time))
@@ -88,7 +85,7 @@ def mixing(results: Results) -> dict[str, Floats]:
     return {name: np.array([times, values]) for name, values in found.items()}
 
 
-def cells_of(position: Floats) -> NDArray[np.int64]:
+def cells_of(position: Floats) -> Integers:
     """Return the number of the cell of each particle."""
     place = (position + _HALF) / (2.0 * _HALF) * CELLS
     cell = np.clip(place.astype(np.int64), 0, np.array(CELLS) - 1)

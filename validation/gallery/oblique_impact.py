@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.few import Ball, Material, after, curve_distance, hertz, simulate
 from validation.gallery.points import points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-    from validation.gallery.few import Floats
 
 RADIUS, SPEED = 0.0025, 3.9
 """Of the sphere [m, m/s]."""
@@ -42,7 +42,7 @@ class Rebound(NamedTuple):
     angle: Floats
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield rebounds beside gross sliding of a rigid sphere, the points of the paper, and the experiments."""
     findings, distances = [], []
     with notebook.plot("rebound", 3) as panels:
@@ -59,12 +59,14 @@ def run(notebook: Notebook) -> Iterator[Table]:
             )
             axes.set(xlabel="angle of impact [deg]", ylabel=label)
         panels[0].legend()
-    yield Table("Gross sliding", "rigid body", findings, "At walls the lever arm of friction is the radius.")
+    yield FindingTable(
+        "Gross sliding", "rigid body", findings, "At walls the lever arm of friction is the radius."
+    )
     remark = (
         "Below 25 degrees the curves of the paper are those of codes with other tangential laws, and differ from each "
         "other by 2 to 5 per cent. The experiments scatter by as much."
     )
-    yield Table("Mean distances from points of figures", "at most", distances, remark)
+    yield FindingTable("Mean distances from points of figures", "at most", distances, remark)
 
 
 _LABELS = ("tangential restitution", "spin [rad/s]", "rebound angle of the contact [deg]")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.few import Ball, Material, after, hertz, simulate
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ SPINS = SPEED / RADIUS * np.tan(np.radians(np.arange(5.0, 86.0, 5.0)))
 _STEPS = 400
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield what is left of the spins, and what comes aside."""
     findings = []
     with notebook.plot("spins") as axes:
@@ -52,7 +52,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
             ]  # fmt: skip
         axes.set(xlabel="spin before [rad/s]", ylabel="spin afterwards [rad/s]", xscale="log", yscale="log")
         axes.legend()
-    yield Table("Spins are kept to rounding", "exact", findings)
+    yield FindingTable("Spins are kept to rounding", "exact", findings)
 
 
 STUDY = Study(

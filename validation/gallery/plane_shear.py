@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 from validation.gallery.bulk_runs import begin_of_stage, case_run
 
 if TYPE_CHECKING:
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 DIAMETER, DENSITY = 0.01, 2500.0
 """Mean of grains that are up to a fifth larger and smaller [m]; [kg/m^3]."""
@@ -108,7 +107,7 @@ def jop_fraction(inertial: Floats) -> Floats:
     return 0.6 - 0.2 * inertial
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield friction and volume fraction of discs, then of spheres."""
     discs, spheres = FULL if notebook.full else QUICK
     flows = {name: sheared(notebook, name, flow) for name, flow in (("discs", discs), ("spheres", spheres))}
@@ -129,13 +128,13 @@ def run(notebook: Notebook) -> Iterator[Table]:
         axes[1].set(xlabel="inertial number", ylabel="volume fraction")
         axes[0].legend()
     within = _FITTED[notebook.full]
-    yield Table(
+    yield FindingTable(
         f"Plane shear of {discs.grains:,} discs",
         "da Cruz et al.",
         _disc_findings(flows["discs"], within),
         _DISCS,
     )
-    yield Table(
+    yield FindingTable(
         f"Plane shear of {spheres.grains:,} spheres",
         "Jop et al.",
         _sphere_findings(flows["spheres"]),

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 
-def points(name: str) -> NDArray[np.float64]:
+def points(name: str) -> Floats:
     """Return abscissae and ordinates (2, n) of a curve of this module."""
     return np.array([pair.split(":") for pair in _CURVES[name].split()], np.float64).T
 

@@ -14,16 +14,14 @@ from pdem.case.model import Case
 from pdem.containers.meshes.mesh import Mesh
 from pdem.numerics.random import keyed_vectors
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Study, Table, at_most
+from pdem.verification.study import FindingTable, Study, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
 
-    Floats = NDArray[np.float64]
     Surface = tuple[list[list[float]], list[list[int]]]
 
 RADIUS = 0.01
@@ -40,7 +38,7 @@ _GRAIN = {"density": 2500.0, "youngs_modulus": 1e7, "poisson_ratio": 0.25}
 _GAS_RADIUS, _GAS = 0.002, 400
 
 
-def walls(notebook: Notebook) -> Iterator[Table]:
+def walls(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield how far spheres on other meshes of a floor and a corner are from those on the plainest ones."""
     findings = []
     with notebook.plot("mesh") as axes:
@@ -55,7 +53,7 @@ def walls(notebook: Notebook) -> Iterator[Table]:
         path = _paths((vertices, facets))
         axes.plot(path[:, 0, :3], path[:, 0, 3:6])
         axes.set(xlabel="x [m]", ylabel="y [m]", title="paths over 600 triangles", aspect="equal")
-    yield Table("Largest differences between meshes of one surface", "at most", findings, _WALLS)
+    yield FindingTable("Largest differences between meshes of one surface", "at most", findings, _WALLS)
 
 
 _KINDS = ("place, in radii", "velocity, in m/s", "spin, in m/s over radius")
@@ -150,7 +148,7 @@ def _simulation(
     return Simulation(Case.from_text(tomli_w.dumps(document)), threads=1, meshes=list(meshes))
 
 
-def energies(notebook: Notebook) -> Iterator[Table]:
+def energies(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield how much energy a gas without loss gains or loses, and what the ledger of one with friction leaves over."""
     findings = []
     with notebook.plot("energies", 2) as (left, right):
@@ -179,7 +177,7 @@ def energies(notebook: Notebook) -> Iterator[Table]:
         right.legend()
     fall = residuals[100] / residuals[25]
     findings.append(at_most("residual at 100 over that at 25 steps", fall, 0.3))
-    yield Table("A gas of 400 spheres in a box", "at most", findings, _ENERGIES)
+    yield FindingTable("A gas of 400 spheres in a box", "at most", findings, _ENERGIES)
 
 
 _ENERGIES = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.particles.heaps import flank_of
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.bulk_runs import example_run
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ ROLLING_FRICTIONS = (0.0, 0.1, 0.3)
 MORE_ROLLING_FRICTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield slopes of heaps by rolling friction, and how much they change in the last tenth of a second."""
     slopes, changes = [], []
     frictions = MORE_ROLLING_FRICTIONS if notebook.full else ROLLING_FRICTIONS
@@ -53,7 +53,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         Finding("slope at the largest rolling friction [deg]", slopes[-1], 25.0, 0.0, margin=10.0),
         at_most("largest change in the last 0.1 s [deg]", max(changes), 1.0),
     ]
-    yield Table("Heaps of 1,600 grains, sliding friction 0.5", "range", found, _REMARK)
+    yield FindingTable("Heaps of 1,600 grains, sliding friction 0.5", "range", found, _REMARK)
     if notebook.full:
         yield _long_rest(notebook)
 
@@ -65,7 +65,7 @@ def _slope(snapshot: Snapshot) -> float:
     return 0.0 if math.isnan(angle) else angle
 
 
-def _long_rest(notebook: Notebook) -> Table:
+def _long_rest(notebook: Notebook) -> FindingTable:
     """Return how much a heap of many small grains moves while it rests for two seconds."""
     results = example_run(
         notebook, "many", "repose",
@@ -91,7 +91,7 @@ def _long_rest(notebook: Notebook) -> Table:
         ), 5.0),
         at_most("median displacement from 2 to 4 s, over the radius", float(np.median(moved) / 0.00205), 1e-4),
     ]  # fmt: skip
-    return Table("A heap of 5,000 grains at rest, rolling friction 0.3", "range", found)
+    return FindingTable("A heap of 5,000 grains at rest, rolling friction 0.3", "range", found)
 
 
 _REMARK = (

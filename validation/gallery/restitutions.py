@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 from validation.gallery.few import Ball, Material, after, hertz, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-    from validation.gallery.few import Floats
 
 RADIUS, SPEED = 0.0025, 3.9
 """Of spheres on a plane [m, m/s]."""
@@ -29,7 +29,7 @@ LIMESTONE = Material(2.0e10, 0.25, 2500.0)
 _STEPS = 750
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield rebound over impact speed for all restitutions."""
     findings = []
     with notebook.plot("restitution") as axes:
@@ -48,7 +48,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         "comes out although contacts never pull; codes that cut off the pull of the usual formula rebound with 0.25 at "
         "0.1."
     )
-    yield Table("Restitution that comes out", "in the case", findings, remark)
+    yield FindingTable("Restitution that comes out", "in the case", findings, remark)
 
 
 def _laws() -> dict[str, dict[str, float]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 from validation.gallery.few import GRAVITY, Ball, Material, after, mass_of, record, simulate
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ SLOPES = (10.0, 20.0, 30.0, 40.0, 50.0, 60.0)
 """[degrees]"""
 
 
-def decay(notebook: Notebook) -> Iterator[Table]:
+def decay(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the spin of a sphere that rolls out against a constant torque."""
     law = {
         "friction": WENSRICH_FRICTION,
@@ -66,7 +66,7 @@ def decay(notebook: Notebook) -> Iterator[Table]:
         ),
         Finding("spin is largest after [s]", float(time[spin.argmax()]), slides, 0.02),
     ]
-    yield Table("Rolling decay", "theory", findings, _SLIDES)
+    yield FindingTable("Rolling decay", "theory", findings, _SLIDES)
 
 
 _SLIDES = (
@@ -75,7 +75,7 @@ _SLIDES = (
 )
 
 
-def slip(notebook: Notebook) -> Iterator[Table]:
+def slip(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield when a sliding sphere begins to roll, and how fast."""
     law = {"law": "linear", "normal_stiffness": STIFFNESS, "friction": FRICTION, "restitution": 0.5}
     sinks = mass_of(DENSITY, RADIUS) * GRAVITY / STIFFNESS
@@ -96,14 +96,14 @@ def slip(notebook: Notebook) -> Iterator[Table]:
     sliding = time < 0.8 * begins
     rates = [np.polyfit(time[sliding], one[sliding], 1)[0] for one in (speed, turning)]
     meets = SPEED / (rates[1] - rates[0])
-    yield Table("From sliding to rolling", "exact", [
+    yield FindingTable("From sliding to rolling", "exact", [
         Finding("time at which it rolls [s]", float(meets), begins, 1e-3),
         Finding("velocity then [m/s]", float(speed[-1]), 5.0 / 7.0 * SPEED, 1e-3),
         Finding("spin times radius [m/s]", float(turning[-1]), 5.0 / 7.0 * SPEED, 1e-3),
     ])  # fmt: skip
 
 
-def slopes(notebook: Notebook) -> Iterator[Table]:
+def slopes(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the acceleration of a sphere down slopes, on which it rolls or slides."""
     law = {"law": "linear", "normal_stiffness": STIFFNESS, "friction": 0.3, "restitution": 0.5}
     findings, found = [], []
@@ -131,7 +131,7 @@ def slopes(notebook: Notebook) -> Iterator[Table]:
         axes.plot(SLOPES, found, "o", label="pdem")
         axes.set(xlabel="slope [deg]", ylabel="acceleration [m/s2]")
         axes.legend()
-    yield Table(
+    yield FindingTable(
         "Down slopes, friction 0.3", "exact", findings, "One that slides sticks until its spring is loaded."
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.containers.meshes.mesh import Mesh
-from pdem.verification.study import Finding, Study, Table
+from pdem.verification.study import Finding, FindingTable, Study
 from validation.gallery.bulk_runs import case_run, own_folder
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ checkpoint_every = 1.0
 """
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield heights of heaps with both models of rolling resistance."""
     findings = []
     with notebook.plot("heights", 2) as (left, right):
@@ -116,7 +116,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         left.set(xlabel="time [s]", ylabel="height of the heap [m]")
         right.set(xlabel="x [m]", ylabel="height [m]", aspect="equal", title="with rolling springs")
         left.legend()
-    yield Table("Height of the heap", "Ai et al., Lethe", findings, _REMARK)
+    yield FindingTable("Height of the heap", "Ai et al., Lethe", findings, _REMARK)
 
 
 _REMARK = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.few import (
     Ball,
     Material,
@@ -31,7 +31,7 @@ LAW = {"friction": 0.3, "restitution": 1.0}
 _STEPS = 400
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield what both alloys do, beside Hertz's theory and the points of the paper's figure."""
     findings = []
     with notebook.plot("force") as axes:
@@ -57,7 +57,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         axes.plot(*points("aluminium_force_time"), "k+", label="aluminium alloy, Chung and Ooi")
         axes.set(xlabel="time [us]", ylabel="force [kN]")
         axes.legend()
-    yield Table("A sphere on a rigid plane, elastic", "Hertz", findings)
+    yield FindingTable("A sphere on a rigid plane, elastic", "Hertz", findings)
 
 
 STUDY = Study(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.few import (
     Ball,
     Material,
@@ -32,7 +32,7 @@ _STEPS = 400
 """In an impact."""
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield what both materials do, beside Hertz's theory and the points of the paper's figures."""
     findings = []
     with notebook.plot("force", 2) as (left, right):
@@ -43,7 +43,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         left.set(xlabel="time [us]", ylabel="force [kN]")
         right.set(xlabel="overlap [um]", ylabel="force [kN]")
         left.legend()
-    yield Table("Two equal spheres, elastic", "Hertz", findings)
+    yield FindingTable("Two equal spheres, elastic", "Hertz", findings)
 
 
 def _collide(name: str, material: Material, left: Any, right: Any) -> list[Finding]:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.few import Ball, Material, after, curve_distance, hertz, simulate
 from validation.gallery.points import points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-    from validation.gallery.few import Floats
 
 RADIUS, SPEED = 0.1, 0.2
 """Of the sphere [m, m/s]."""
@@ -34,7 +34,7 @@ SHARE = 3.5 * FRICTION * (1.0 + RESTITUTION) / TANGENTS
 _STEPS = 400
 
 
-def run_on_plane(notebook: Notebook) -> Iterator[Table]:
+def run_on_plane(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the velocity of the contact after impacts on a plane, over that before."""
     exact, distances = [], []
     with notebook.plot("rebound", 2) as (left, right):
@@ -58,11 +58,11 @@ def run_on_plane(notebook: Notebook) -> Iterator[Table]:
         )
         right.set(xlabel="tangent of the angle of impact", ylabel="tangent of the angle of recoil")
         left.legend()
-    yield Table("Gross sliding", "rigid body", exact)
-    yield Table("Mean distances from points of figures", "at most", distances, _REMARK)
+    yield FindingTable("Gross sliding", "rigid body", exact)
+    yield FindingTable("Mean distances from points of figures", "at most", distances, _REMARK)
 
 
-def run_on_sphere(notebook: Notebook) -> Iterator[Table]:
+def run_on_sphere(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield the velocity of the contact after impacts on a large and heavy sphere, over that before."""
     ratio = rebounds(MATERIALS["aluminium"], large=True)
     plane = rebounds(MATERIALS["aluminium"], large=False)
@@ -75,7 +75,7 @@ def run_on_sphere(notebook: Notebook) -> Iterator[Table]:
             ylabel="turned back, over velocity before",
         )
         axes.legend()
-    yield Table("Gross sliding", "rigid body", sliding_findings("aluminium", ratio))
+    yield FindingTable("Gross sliding", "rigid body", sliding_findings("aluminium", ratio))
     given = points("two_sizes")
     rising = SHARE[::-1], ratio[::-1]
     sliding, sticking = (
@@ -86,7 +86,7 @@ def run_on_sphere(notebook: Notebook) -> Iterator[Table]:
         Finding("from the paper, sticking", sticking),
         at_most("largest distance from impacts on a plane", float(np.abs(ratio - plane).max()), 0.05),
     ]
-    yield Table("Distances", "at most", found, _REMARK)
+    yield FindingTable("Distances", "at most", found, _REMARK)
 
 
 _REMARK = (

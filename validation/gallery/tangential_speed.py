@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.few import Ball, Material, after, curve_distance, hertz, simulate
 from validation.gallery.points import points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-    from validation.gallery.few import Floats
 
 RADIUS, SPEED, FRICTION = 1e-5, 5.0, 0.3
 """Of the sphere [m]; normal speed [m/s]; friction."""
@@ -27,7 +27,7 @@ SLIDING_FROM = 7.0
 _STEPS = 400
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield velocities of the contact and spins after the impact, beside sliding, Mindlin's law and the paper."""
     exact, law, paper = [], [], []
     with notebook.plot("rebound", 2) as (left, right):
@@ -55,9 +55,9 @@ def run(notebook: Notebook) -> Iterator[Table]:
         left.set(xlabel=_IMPACT, ylabel=r"velocity of the contact afterwards / $\mu v_n$")
         right.set(xlabel=_IMPACT, ylabel=r"spin times radius afterwards / $\mu v_n$")
         left.legend(fontsize="small")
-    yield Table("Gross sliding", "rigid body", exact, _UNITS)
-    yield Table("Mindlin's law, integrated apart from pdem", "at most", law)
-    yield Table("Mean distances from the points of the paper", "at most", paper, _REASON)
+    yield FindingTable("Gross sliding", "rigid body", exact, _UNITS)
+    yield FindingTable("Mindlin's law, integrated apart from pdem", "at most", law)
+    yield FindingTable("Mean distances from the points of the paper", "at most", paper, _REASON)
 
 
 _IMPACT = r"tangential velocity before / $\mu v_n$"

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 from validation.gallery.few import Ball, Material, after, curve_distance, hertz, mass_of, simulate
 from validation.gallery.points import points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-    from validation.gallery.few import Floats
 
 RADIUS, SPEED, FRICTION = 0.025, 5.0, 0.1
 """Of the sphere [m]; normal speed [m/s]; friction."""
@@ -31,7 +31,7 @@ _UNIT = r"$\frac{1}{2}\mu (1 + e) v_n$"
 _STEPS = 400
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield velocities of the contact after impacts with loss, beside gross sliding and points of other codes."""
     spring = _linear_stiffness()
     linear = {"law": "linear", "normal_stiffness": spring, "tangential_ratio": STIFFNESS}
@@ -54,9 +54,9 @@ def run(notebook: Notebook) -> Iterator[Table]:
             axes.set(ylabel=f"velocity of the contact afterwards / {_UNIT}")
             axes.legend()
     remark = "Velocities over mu (1 + e) / 2 times the normal one; sliding takes 7 of these away."
-    yield Table("Gross sliding", "at most", exact, remark)
-    yield Table("Mean distances from points", "at most", distances)
-    yield Table("Where sliding begins that lasts", "Maw", list(_onsets()), _MAW)
+    yield FindingTable("Gross sliding", "at most", exact, remark)
+    yield FindingTable("Mean distances from points", "at most", distances)
+    yield FindingTable("Where sliding begins that lasts", "Maw", list(_onsets()), _MAW)
 
 
 _MAW = (

@@ -10,16 +10,13 @@ import numpy as np
 from pdem.case.model import Case
 from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, Study, Table, at_most
+from pdem.verification.study import Finding, FindingTable, Study, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.verification.study import Notebook
-
-    Floats = NDArray[np.float64]
 
 DIAMETER, DENSITY, MODULUS, PRESSURE, FRICTION = 2e-3, 2500.0, 1e7, 2e3, 0.5
 """Mean diameter of the grains [m], their density and modulus, and the pressure at the sides [Pa]."""
@@ -83,7 +80,7 @@ class Path(NamedTuple):
         return float(values[self.strain > CRITICAL].mean())
 
 
-def run(notebook: Notebook) -> Iterator[Table]:
+def run(notebook: Notebook) -> Iterator[FindingTable]:
     """Yield how a loose and a dense sample begin, and where both end."""
     count = FULL if notebook.full else QUICK
     paths = {name: compressed(friction, count, notebook.threads) for name, friction in PACKED_WITH.items()}
@@ -94,7 +91,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
         axes[0].set(xlabel="axial strain", ylabel="sine of the friction angle")
         axes[1].set(xlabel="axial strain", ylabel="void ratio")
         axes[0].legend()
-    yield Table(f"Triaxial compression of {count:,} grains", "expected", _findings(paths), _REMARK)
+    yield FindingTable(f"Triaxial compression of {count:,} grains", "expected", _findings(paths), _REMARK)
 
 
 _REMARK = (

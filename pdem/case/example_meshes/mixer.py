@@ -18,9 +18,8 @@ import numpy as np
 from pdem.containers.meshes.mesh import Mesh
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
-    Floats = NDArray[np.float64]
     Part = tuple[Floats, Floats]
 
 LENGTH = 0.35

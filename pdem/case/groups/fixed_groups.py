@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.case.balance_columns import LEFT
-from pdem.case.column_names import column_name_problems
+from pdem.case.columns import LEFT, column_name_problems
 from pdem.case.deformation import deforms
 from pdem.case.messages import Problem
 

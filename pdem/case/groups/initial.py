@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pdem.containers.clusters import ParticleTable
     from pdem.containers.exchange import Exchange
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats, Integers
 
     Table = dict[str, NDArray[Any]]
 
@@ -194,7 +195,7 @@ def _request(case: Case, index: int) -> FillRequest:
     if group.shape is None:
         return FillRequest(where, sizes, group.fill, density, forces=forces)
 
-    def turned(ids: NDArray[np.int64], attempts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def turned(ids: Integers, attempts: Integers) -> Floats:
         assert group.fill is not None
         return orientations(group, group.fill.seed, ids, attempts, case.domain.dimension)
 

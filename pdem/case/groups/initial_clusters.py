@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pdem.case.sections.particles import ParticleGroup
     from pdem.containers.exchange import Exchange
     from pdem.features.insertions.section import Insertion
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.particles.filling import PlacedGroup
 
     Table = dict[str, NDArray[Any]]
-    Integers = NDArray[np.int64]
 
 
-def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) -> list[NDArray[np.int64]]:
+def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) -> list[Integers]:
     """Return the ids of the particles of each group, of clusters those of their first members. Collective.
 
     Groups have been placed with one id for each cluster, in the same order.
@@ -64,7 +64,7 @@ def orientations_of(case: Case, groups: Sequence[PlacedGroup]) -> Table:
 
 def orientations(
     group: ParticleGroup | Insertion, seed: int, keys: Integers, attempts: Integers | int, dimension: int
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return unit quaternions (n, 4), w first, by which particles of a group are turned from how they are drawn.
 
     Those of random ones are keyed by particles and attempts, (n,) each.

@@ -21,10 +21,9 @@ from pdem.particles.inlets import FaceInlet, RegionInlet
 from pdem.particles.rates import Rate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.case.sections.schema import CaseData
     from pdem.features.insertions.section import Insertion
+    from pdem.foundation.array_types import Floats
     from pdem.particles.inlets import Inlet
 
 LAYER_DEPTH = 4.0
@@ -118,7 +117,7 @@ def rate_of(case: CaseData, insertion: Insertion) -> Rate | None:
     return Rate(times, values)
 
 
-def mean_velocity(insertion: Insertion, face: Face | None) -> NDArray[np.float64]:
+def mean_velocity(insertion: Insertion, face: Face | None) -> Floats:
     """Return the mean velocity (3,) of the particles of an insertion [m/s]."""
     mean = insertion.mean
     if isinstance(mean, tuple):

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
+    from pdem.foundation.array_types import Floats
 
-    Columns = dict[str, NDArray[np.float64]]
+    Columns = dict[str, Floats]
 
 _SHAPES = {"position": (3,), "radius": (), "velocity": (3,), "angular_velocity": (3,)}
 _OPTIONAL = ("velocity", "angular_velocity")
@@ -32,9 +33,7 @@ _CHECKPOINT = b"pdem checkpoint"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
-def read_particle_file(
-    case: CaseData, index: int, part: int = 0, parts: int = 1
-) -> dict[str, NDArray[np.float64]]:
+def read_particle_file(case: CaseData, index: int, part: int = 0, parts: int = 1) -> dict[str, Floats]:
     """Read the file of one group of particles, or a part of its rows.
 
     Parameters

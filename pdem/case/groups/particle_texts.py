@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
-    Columns = dict[str, NDArray[np.float64]]
+    Columns = dict[str, Floats]
 
 _PIECE = 1 << 24
 _VECTORS = {"position": "", "velocity": "v", "angular_velocity": "w"}
@@ -221,7 +221,7 @@ def _require_radii(row: Row, meanings: Sequence[str]) -> None:
         )
 
 
-def _table(data: bytes, first_line: int, layout: _Layout) -> NDArray[np.float64]:
+def _table(data: bytes, first_line: int, layout: _Layout) -> Floats:
     """Return the numbers of some lines, shape (n, width), after all checks."""
     width = len(layout.columns)
     widths = _WIDTHS if layout.begin == 0 else (width,)
@@ -245,7 +245,7 @@ def _wrong_width(found: int, layout: _Layout) -> str:
     return f"{counted(found, 'column')}; allowed: 4 (x y z radius) or 7 (x y z radius vx vy vz){same}"
 
 
-def _numbers(rows: list[Row]) -> NDArray[np.float64]:
+def _numbers(rows: list[Row]) -> Floats:
     try:
         return numbers_of([field for row in rows for field in row.fields])
     except TextError:

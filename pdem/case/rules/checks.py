@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,15 @@ from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.rules.deformation_rules import deformation_problems
 from pdem.case.rules.driven_wall_rules import driven_problems
 from pdem.case.rules.magnitude_rules import magnitude_problems
-from pdem.case.rules.path_rules import path_problems
-from pdem.case.rules.placement_rules import placement_problems
 from pdem.case.rules.region_rules import region_problems
 from pdem.case.rules.shape_rules import shape_problems, shape_use_problems
 from pdem.case.rules.stage_rules import stage_problems
 from pdem.case.rules.value_rules import direction_problems, table_problems
+from pdem.case.sections.base import Section
 from pdem.case.sections.materials import split_pair
 from pdem.case.sections.motions import RotationKind
 from pdem.case.sections.particles import FillKeys, ParticleGroup
+from pdem.case.sections.placed_meshes import PlacedMesh
 from pdem.case.sections.sizes import sizes_of
 from pdem.case.sections.surfaces import surface_problems
 from pdem.case.sections.wall_shapes import ShapeWall
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[^\s.\"'\[\]=#/\\]+\Z")
 AXES = "xyz"
+_FILES = ("mesh", "file", "folder")
 
 
 def problems_of_case(case: CaseData) -> list[Problem]:
@@ -49,12 +51,12 @@ def problems_of_case(case: CaseData) -> list[Problem]:
     rules = (
         magnitude_problems,
         _domain,
-        path_problems,
+        _paths,
         _material_names,
         _interaction_keys,
         _particles,
         _walls,
-        placement_problems,
+        _placements,
         _insertions,
         *RULES,
         fixed_problems,
@@ -323,3 +325,41 @@ def periodic_width_problems(case: CaseData, largest_radius: float) -> Iterator[P
                 f"less than two of the largest diameters ({4.0 * largest_radius:g} m): widen it"
             )
             yield Problem(("domain", "upper", axis), text)
+
+
+def _paths(case: CaseData) -> Iterator[Problem]:
+    """Refuse names of files with letters that nobody types: a backslash in quotes has become one."""
+    for where, text in _file_names(case, ()):
+        if not text.isprintable():
+            meant = json.dumps(text, ensure_ascii=False)[1:-1].replace("\\", "/")
+            yield Problem(
+                where, f"has a control letter: in quotes a backslash begins a code; write slashes: {meant!r}"
+            )
+
+
+def _file_names(section: Section, where: Location) -> Iterator[tuple[Location, str]]:
+    """Yield the location of each name of a file in a section, and the name."""
+    for key, value in section:
+        if key in _FILES and isinstance(value, str):
+            yield (*where, key), value
+        if isinstance(value, Section):
+            yield from _file_names(value, (*where, key))
+        many = (
+            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
+        )
+        for part, one in many:
+            if isinstance(one, Section):
+                yield from _file_names(one, (*where, key, part))
+
+
+def _placements(case: CaseData) -> Iterator[Problem]:
+    """Yield a problem for each axis of a rotation that has no direction, of walls and of faces."""
+    placed = {("walls", index): wall for index, wall in enumerate(case.walls)}
+    faces = {("insertions", index, "face"): one.face for index, one in enumerate(case.insertions)}
+    faces |= {("sensors", index, "face"): one.face for index, one in enumerate(case.sensors)}
+    for where, mesh in (*placed.items(), *faces.items()):
+        if isinstance(mesh, PlacedMesh):
+            several = isinstance(mesh.rotate, tuple)
+            for number, one in enumerate(mesh.rotate if isinstance(mesh.rotate, tuple) else (mesh.rotate,)):
+                place = (*where, "rotate", number) if several else (*where, "rotate")
+                yield from direction_problems(one.axis, (*place, "axis"))

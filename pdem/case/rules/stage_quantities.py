@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pdem.case.balance_columns import balance_columns
-from pdem.case.box_columns import box_columns
+from pdem.case.columns import balance_columns, box_columns, stress_columns, writes_stress
 from pdem.case.groups.fixed_groups import fixed_columns
-from pdem.case.stress_columns import stress_columns, writes_stress
 from pdem.features.sensors.columns import AXES, columns_of_sensor
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tomli_w
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
-from pdem.case.sections.base import Section, entry
+from pdem.case.sections.base import BRANCH, Section, entry
+from pdem.case.sections.flat_walls import BladeWall, BoxWall, ChuteWall, PlaneWall
 from pdem.case.sections.general import (
     OUTPUT_SHARES,
     Decomposition,
@@ -19,20 +20,42 @@ from pdem.case.sections.general import (
     Perturbation,
     Time,
 )
-from pdem.case.sections.given_walls import GivenWall
 from pdem.case.sections.materials import Interaction, Material, split_pair
 from pdem.case.sections.mixing import with_all_pairs
 from pdem.case.sections.motions import MovingFrame
 from pdem.case.sections.particles import ParticleGroup, with_domain
+from pdem.case.sections.round_walls import ConeWall, CylinderWall, ScrewWall, SphereWall, TubeWall
 from pdem.case.sections.shapes import Shape
 from pdem.case.sections.stages import Stage
 from pdem.features.external_forces.section import Force
+from pdem.case.sections.walls import MeshWall
 from pdem.features.fields.section import GridFields, with_defaults
 from pdem.features.insertions.section import Insertion
 from pdem.features.sensors.section import Sensor
 
 TEXT_SOURCE = "case"
 """Name in messages of a case without a file."""
+
+
+def _branch(value: Any) -> str:
+    if isinstance(value, Section):
+        return value.branch
+    return f"{BRANCH}{value.get('shape', 'mesh')}" if isinstance(value, dict) else MeshWall.branch
+
+
+GivenWall = Annotated[
+    Annotated[MeshWall, Tag(MeshWall.branch)]
+    | Annotated[PlaneWall, Tag(PlaneWall.branch)]
+    | Annotated[BoxWall, Tag(BoxWall.branch)]
+    | Annotated[CylinderWall, Tag(CylinderWall.branch)]
+    | Annotated[ConeWall, Tag(ConeWall.branch)]
+    | Annotated[TubeWall, Tag(TubeWall.branch)]
+    | Annotated[SphereWall, Tag(SphereWall.branch)]
+    | Annotated[ScrewWall, Tag(ScrewWall.branch)]
+    | Annotated[BladeWall, Tag(BladeWall.branch)]
+    | Annotated[ChuteWall, Tag(ChuteWall.branch)],
+    Discriminator(_branch),
+]
 
 
 class CaseData(Section):

@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.case.sections.general import Domain
+    from pdem.foundation.array_types import Floats
 
-    Parts: TypeAlias = list[NDArray[np.float64]]
+    Parts: TypeAlias = list[Floats]
     Location: TypeAlias = tuple[str | int, ...]
 
 DEFAULT_SHARE = 1.0 / 400.0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.case.stress_columns import COMPONENTS
+from pdem.case.columns import COMPONENTS
 from pdem.engine.views.acting_contacts import acting_contacts
 from pdem.engine.views.bodies import bodies_of
 from pdem.engine.views.contact_numbers import contact_numbers, rows_of_bodies, without_rattlers
@@ -81,7 +81,7 @@ class Stress(NamedTuple):
 
     @property
     def columns(self) -> list[float]:
-        """Values of the columns `pdem.case.stress_columns.stress_columns`: of tensors the symmetric part."""
+        """Values of the columns `pdem.case.columns.stress_columns`: of tensors the symmetric part."""
         tensors = [self.contact, self.kinetic, self.total]
         values = [0.5 * (one[a, b] + one[b, a]) for one in tensors for a, b in _HALF]
         return [
@@ -141,7 +141,7 @@ def _of_contacts(system: System, contacts: ActingContacts, region: Region | None
 
 
 def symmetric(components: Floats) -> Floats:
-    """Return the tensor (3, 3) of the six components of `pdem.case.stress_columns.COMPONENTS`."""
+    """Return the tensor (3, 3) of the six components of `pdem.case.columns.COMPONENTS`."""
     tensor = np.empty((3, 3))
     for value, (a, b) in zip(components, _HALF, strict=True):
         tensor[a, b] = tensor[b, a] = value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from pdem.contact.collisions import LOSSES
 from pdem.foundation.errors import CheckpointError, InputError, name_hint
 from pdem.foundation.files import write_file
 from pdem.output.saving import writing
+from pdem.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,20 +145,16 @@ def write_collisions(path: Path, found: CollisionEnergies) -> None:
     CheckpointError
         If it cannot be written.
     """
-    text = io.StringIO(newline="")
-    text.write(f"# collisions until {found.time!r} s\n")
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(_HEAD)
-    for group, loss, column in np.argwhere(found.counts > 0).tolist():
-        table.writerow(
-            (
-                found.groups[group], LOSSES[loss], repr(float(found.edges[column])),
-                repr(float(found.edges[column + 1])), int(found.counts[group, loss, column]),
-                repr(float(found.energies[group, loss, column])),
-            )
-        )  # fmt: skip
+    rows = [
+        (
+            found.groups[group], LOSSES[loss], repr(float(found.edges[column])),
+            repr(float(found.edges[column + 1])), int(found.counts[group, loss, column]),
+            repr(float(found.energies[group, loss, column])),
+        )
+        for group, loss, column in np.argwhere(found.counts > 0).tolist()
+    ]  # fmt: skip
     with writing(path, _REMEDY):
-        write_file(path, text.getvalue())
+        write_file(path, f"# collisions until {found.time!r} s\n{Table(_HEAD, rows).csv()}")
 
 
 def read_collisions(path: Path, edges: Floats) -> CollisionEnergies:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from pdem.case.box_columns import box_columns
+from pdem.case.columns import box_columns
 from pdem.case.deformation import deforms
 from pdem.engine.energy_terms import EnergyTerm, Role
 from pdem.engine.feature import Feature

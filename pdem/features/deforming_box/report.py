@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.box_columns import box_columns
+from pdem.case.columns import box_columns
 from pdem.engine.views.bodies import bodies_of, sizes_of
 from pdem.engine.views.stress import added
 from pdem.foundation.fields import Field

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from pdem.case.balance_columns import LEFT, balance_columns
+from pdem.case.columns import LEFT, balance_columns
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import StateTable, Turn
 from pdem.engine.named_events import NEVER

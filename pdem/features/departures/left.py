@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.balance_columns import LEFT, SIDES
+from pdem.case.columns import LEFT, SIDES
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Left:
     Attributes
     ----------
     count : (6,) int64 array
-        How many, in the order of `pdem.case.balance_columns.SIDES`.
+        How many, in the order of `pdem.case.columns.SIDES`.
     mass : ExactSums
         Their mass by side [kg].
     """

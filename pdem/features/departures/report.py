@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.balance_columns import LEFT, SIDES, balance_columns
+from pdem.case.columns import LEFT, SIDES, balance_columns
 from pdem.engine.views.bodies import bodies_of
 from pdem.numerics.sums import ExactSums
 from pdem.output.summary import counted
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def balance_values(system: System, gone: Left) -> dict[str, float]:
-    """Return the values of the columns of `pdem.case.balance_columns`, the same on every rank. Collective."""
+    """Return the values of the columns of `pdem.case.columns`, the same on every rank. Collective."""
     inside = ExactSums(("mass",))
     inside.add("mass", bodies_of(system).mass)
     inside.normalise()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.balance_columns import LEFT
-from pdem.case.column_names import column_name_problems
+from pdem.case.columns import LEFT, column_name_problems
 from pdem.case.groups.group_sizes import sphere_limits
 from pdem.case.groups.inlets import face_of, interval_of, mean_velocity
 from pdem.case.groups.shapes import is_in_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pdem.case.stress_columns import stress_columns
+from pdem.case.columns import stress_columns
 from pdem.features.sensors.section import SizeClasses
 
 if TYPE_CHECKING:

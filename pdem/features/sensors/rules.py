@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.balance_columns import LEFT
-from pdem.case.column_names import column_name_problems
+from pdem.case.columns import LEFT, RESERVED, column_name_problems, writes_stress
 from pdem.case.groups.inlets import face_given
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.rules.region_rules import region_problems
 from pdem.case.rules.value_rules import direction_problems
 from pdem.case.sections.faces import DiscFace, MeshFace, WallFace
-from pdem.case.stress_columns import RESERVED, writes_stress
 from pdem.features.sensors.section import SizeClasses
 from pdem.foundation.errors import InputError
 from pdem.particles import regions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from pdem.case.stress_columns import stress_columns, writes_stress
+from pdem.case.columns import stress_columns, writes_stress
 from pdem.engine.feature import Feature
 from pdem.engine.feature_set import Turn
 from pdem.engine.views.stress import stress_of

@@ -1,12 +1,15 @@
-"""The digest of a state, independent of its file: names, types, shapes, values and attributes."""
+"""The digest of a state, independent of its file, and the file with the digests of all states of a run."""
 
 from __future__ import annotations
 
 import hashlib
 import struct
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from pdem.foundation.files import write_file
 from pdem.output.hdf5.parallel_hdf5 import block_checksums, bytes_of, tables_of_groups
+from pdem.output.saving import writing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +22,13 @@ if TYPE_CHECKING:
 
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
 
-
 DIGEST_BYTES = 32
+
+
+DIGESTS_FILE = "digests.csv"
+"""Name of the file in an output folder: a line with step and digest for each checkpoint that was ever written."""
+
+_HEAD = "step,state"
 
 
 class Layout(NamedTuple):
@@ -105,3 +113,27 @@ def _add_texts(found: Hash, *texts: str) -> None:
         encoded = text.encode()
         found.update(struct.pack("<q", len(encoded)))
         found.update(encoded)
+
+
+def read_digests(folder: Path | str) -> dict[int, str]:
+    """Return the digests of a folder by step, none if it has no such file; lines that are torn are left out."""
+    try:
+        lines = (Path(folder) / DIGESTS_FILE).read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    rows = (line.split(",") for line in lines if line != _HEAD)
+    return {int(row[0]): row[1] for row in rows if len(row) == 2 and row[0].isdecimal() and row[1]}
+
+
+def record_digest(folder: Path | str, step: int, digest: str) -> None:
+    """Add the digest of a step to the file of a folder; what the file has of this and later steps goes.
+
+    Raises
+    ------
+    CheckpointError
+        If the file cannot be written.
+    """
+    path = Path(folder) / DIGESTS_FILE
+    found = {one: text for one, text in read_digests(folder).items() if one < step} | {step: digest}
+    with writing(path, "make room, then restart"):
+        write_file(path, "\n".join([_HEAD, *(f"{one},{text}" for one, text in found.items())]) + "\n")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
+
 _AXES = "xyz"
 _NAMES_OF_OLD_HISTORY = (
     "tangential_force_x", "tangential_force_y", "tangential_force_z", "normal_force", "velocity_x", "velocity_y",
@@ -33,7 +35,7 @@ def _numbers_by_column(names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
             yield base, [number, number + 1, number + 2]
 
 
-def columns_of(names: Sequence[str], history: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def columns_of(names: Sequence[str], history: Floats) -> dict[str, Floats]:
     """Return histories (len(names), n) as columns by name: (n,), or (n, 3) of ``name_x``, ``name_y``, ``name_z``."""
     return {
         name: history[numbers].T.copy() if len(numbers) > 1 else history[numbers[0]].copy()
@@ -41,7 +43,7 @@ def columns_of(names: Sequence[str], history: NDArray[np.float64]) -> dict[str, 
     }
 
 
-def history_of(names: Sequence[str], columns: Mapping[str, NDArray[Any]], where: str) -> NDArray[np.float64]:
+def history_of(names: Sequence[str], columns: Mapping[str, NDArray[Any]], where: str) -> Floats:
     """Return histories (len(names), n) from columns by name.
 
     If the contact law has changed since the file was written, columns that the file lacks are 0, as in a new contact,

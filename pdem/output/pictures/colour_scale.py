@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
+
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 """Prefixes of units by powers of ten."""
 
@@ -58,7 +60,7 @@ class Scale(NamedTuple):
     ticks: tuple[float, ...]
     names: tuple[str, ...] = ()
 
-    def colours(self, values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    def colours(self, values: Floats) -> NDArray[np.uint8]:
         """Return the colours (n, 3) of values (n,)."""
         from matplotlib import colormaps
         from matplotlib.colors import to_rgba_array

@@ -12,8 +12,7 @@ from pdem.output.pictures.colour_scale import Scale, class_scale, scale_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.output.pictures.scene import Frame, Scene
 
     Limits = tuple[float, float] | None
@@ -125,9 +124,7 @@ def _sampled(scene: Scene, indices: Sequence[int]) -> Iterator[Frame]:
     return (scene.frame(index) for index in chosen[:: max(1, len(chosen) // _FRAMES_FOR_LIMITS)])
 
 
-def _limits(
-    columns: Sequence[NDArray[np.float64]], percentile: float, from_zero: bool
-) -> tuple[float, float]:
+def _limits(columns: Sequence[Floats], percentile: float, from_zero: bool) -> tuple[float, float]:
     """Return the range of the finite values, up to a percentile of each column."""
     finite = [one for values in columns if len(one := values[np.isfinite(values)])]
     low = min((float(one.min()) for one in finite), default=0.0)

@@ -6,8 +6,7 @@ import io
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from pdem.foundation.errors import InputError
-from pdem.foundation.extras import how_to_install
+from pdem.foundation.errors import InputError, how_to_install
 from pdem.output.saving import save_file
 
 if TYPE_CHECKING:
@@ -53,9 +52,14 @@ def save_figure(figure: Figure, path: Path, dots: int = 150) -> None:
     InputError
         If there is no such format, or the file cannot be written.
     """
-    content = io.BytesIO()
     kind = path.suffix[1:].lower()
     if kind not in figure.canvas.get_supported_filetypes():
         raise InputError(f"{path}: no such picture format; give -o FILE.png, .pdf or .svg")
+    save_file(path, png_of(figure, dots, kind))
+
+
+def png_of(figure: Figure, dots: int, kind: str = "png") -> bytes:
+    """Return a figure at so many dots per inch as PNG, or as a picture of another kind."""
+    content = io.BytesIO()
     figure.savefig(content, format=kind, dpi=dots)
-    save_file(path, content.getvalue())
+    return content.getvalue()

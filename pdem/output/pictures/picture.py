@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.errors import PdemError
-from pdem.foundation.extras import how_to_install
+from pdem.foundation.errors import PdemError, how_to_install
 from pdem.output.pictures.colour_scale import add_bars
 from pdem.output.summary import body_count, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
     from pdem.output.pictures.colour_scale import Scale
     from pdem.output.pictures.colours import Coloured
     from pdem.output.pictures.scene import Frame, Walls
@@ -54,26 +54,26 @@ class Camera:
         Points to fit into the picture (m).
     """
 
-    direction: NDArray[np.float64]
-    outline: NDArray[np.float64]
+    direction: Floats
+    outline: Floats
 
     @property
-    def lower(self) -> NDArray[np.float64]:
+    def lower(self) -> Floats:
         """Lower corner of the box around the outline (m)."""
         return self.outline.min(axis=0)
 
     @property
-    def upper(self) -> NDArray[np.float64]:
+    def upper(self) -> Floats:
         """Upper corner of the box around the outline (m)."""
         return self.outline.max(axis=0)
 
     @property
-    def centre(self) -> NDArray[np.float64]:
+    def centre(self) -> Floats:
         """Centre of the box (m), the origin of the picture."""
         return (self.lower + self.upper) / 2
 
     @property
-    def up(self) -> NDArray[np.float64]:
+    def up(self) -> Floats:
         """Direction that is up in the picture: z, but y in a view along z."""
         along_z = abs(self.direction[2]) > np.cos(np.radians(8))
         return np.array([0.0, 1.0, 0.0]) if along_z else np.array([0.0, 0.0, 1.0])

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from tqdm import tqdm
 
-from pdem.foundation.errors import InputError, PdemError
-from pdem.foundation.extras import how_to_install
+from pdem.foundation.errors import InputError, PdemError, how_to_install
 from pdem.foundation.files import whole_file
 from pdem.foundation.terminal import ERRORS
 from pdem.output.pictures.colours import Choice, assigned, coloured_particles, coloured_walls

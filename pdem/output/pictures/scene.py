@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
+
 _SPEED = "speed"
 _POLYGONS = "Polygons"
 _TITLE = "title"
@@ -49,14 +51,14 @@ class Walls:
         Their SI units.
     """
 
-    vertices: NDArray[np.float64]
-    facet_start: NDArray[np.int64]
-    facet_vertices: NDArray[np.int64]
-    facet_wall: NDArray[np.int32]
+    vertices: Floats
+    facet_start: Integers
+    facet_vertices: Integers
+    facet_wall: Int32s
     fields: dict[str, NDArray[Any]] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
 
-    def only(self, facets: NDArray[np.bool_]) -> Walls:
+    def only(self, facets: Booleans) -> Walls:
         """Return the surface of some of the facets; vertices stay."""
         sides = np.diff(self.facet_start)
         loops = self.facet_vertices[np.repeat(facets, sides)]
@@ -64,7 +66,7 @@ class Walls:
         fields = {name: column[facets] for name, column in self.fields.items()}
         return Walls(self.vertices, start, loops, self.facet_wall[facets], fields, self.units)
 
-    def values(self, name: str) -> NDArray[np.float64]:
+    def values(self, name: str) -> Floats:
         """Return a number per facet (f,): a field, or the length of a vector field.
 
         Raises
@@ -122,7 +124,7 @@ class Frame:
         name = _field_of(name)
         return self.units.get(name, FIELDS[name].unit if name in FIELDS else "1")
 
-    def values(self, name: str) -> NDArray[np.float64]:
+    def values(self, name: str) -> Floats:
         """Return a number per particle, or per contact if these are drawn (n,).
 
         It is a field, the length of a vector field, or ``speed``. A cluster is one body and has one number.
@@ -144,7 +146,7 @@ class Frame:
             column = _of_bodies(column, columns["cluster"])
         return _lengths(column)
 
-    def outline(self, *, particles: bool = True) -> NDArray[np.float64]:
+    def outline(self, *, particles: bool = True) -> Floats:
         """Return points (k, 3) whose hull holds the frame (m): vertices of walls, corners of a box, or both.
 
         Without `particles` the frame is that of the walls, if there are any.
@@ -174,13 +176,13 @@ def _field_of(name: str) -> str:
     return "velocity" if name == _SPEED else name
 
 
-def _lengths(column: NDArray[Any]) -> NDArray[np.float64]:
+def _lengths(column: NDArray[Any]) -> Floats:
     """Return a column (n,) as numbers, the lengths of one of vectors (n, k)."""
     column = np.asarray(column, np.float64)
     return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
 
 
-def _of_bodies(column: NDArray[Any], cluster: NDArray[np.int64]) -> NDArray[Any]:
+def _of_bodies(column: NDArray[Any], cluster: Integers) -> NDArray[Any]:
     """Return a column (n,) or (n, k) with the mean over its members for a whole cluster; of whole numbers the least."""
     members = np.flatnonzero(cluster > 0)
     _, body = np.unique(cluster[members], return_inverse=True)
@@ -198,7 +200,7 @@ def _of_bodies(column: NDArray[Any], cluster: NDArray[np.int64]) -> NDArray[Any]
     return whole
 
 
-def _bounding_box(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bounding_box(points: Floats) -> Floats:
     """Return lower and upper corner of the finite ones of `points`, a box of 2 m when there are none."""
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
@@ -206,7 +208,7 @@ def _bounding_box(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def _corners(box: NDArray[np.float64]) -> NDArray[np.float64]:
+def _corners(box: Floats) -> Floats:
     return np.array([[box[i, 0], box[j, 1], box[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 
 

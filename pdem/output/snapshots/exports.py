@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.foundation.fields import Field
+    from pdem.foundation.array_types import Floats
 
     Columns = Mapping[str, NDArray[Any]]
 
@@ -45,8 +46,8 @@ def _rows(columns: Columns) -> list[str]:
 class Box(NamedTuple):
     """A box: its lowest corner (3,), its period vectors, one in each row (3, 3) [m], and which axes are periodic."""
 
-    corner: NDArray[np.float64]
-    vectors: NDArray[np.float64]
+    corner: Floats
+    vectors: Floats
     periodic: tuple[bool, ...]
 
     @property

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from pdem.containers.global_order import Rows
+    from pdem.foundation.array_types import Floats
 
     Columns = Mapping[str, NDArray[Any]]
 
@@ -86,7 +86,7 @@ class WallWriter(SnapshotFile, Protocol):
         self,
         time: float,
         step: int,
-        vertices: NDArray[np.float64],
+        vertices: Floats,
         loads: Columns,
         vertex_columns: Columns | None = None,
         facet_columns: Columns | None = None,

@@ -26,8 +26,7 @@ from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, set_asi
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.foundation.fields import Field
     from pdem.output.storage import Attribute
 
@@ -118,7 +117,7 @@ class ImageSeries:
         """Do nothing: the file is closed after each write."""
 
     def write(
-        self, time: float, step: int, columns: Mapping[str, NDArray[np.float64]], samples: int = 1,
+        self, time: float, step: int, columns: Mapping[str, Floats], samples: int = 1,
         lattice: Lattice | None = None,
     ) -> None:  # fmt: skip
         """Append the fields at `time` (s); those of this or a later step are replaced.
@@ -158,9 +157,7 @@ class ImageSeries:
                 numbers = {"Values": time, "StepNumbers": step, "Samples": samples}
                 self._append(file[ROOT], numbers | {"Lower": now.lower, "Size": now.size}, columns)
 
-    def _append(
-        self, root: h5py.Group, numbers: Mapping[str, Any], columns: Mapping[str, NDArray[np.float64]]
-    ) -> None:
+    def _append(self, root: h5py.Group, numbers: Mapping[str, Any], columns: Mapping[str, Floats]) -> None:
         steps = root["Steps"]
         row = int(steps.attrs["NSteps"])
         for field in self.fields:
@@ -223,7 +220,7 @@ def _cut(root: h5py.Group, step: int) -> None:
         )
 
 
-def _in_file(column: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_file(column: Floats) -> Floats:
     """Return a field (nx, ny, nz, ...) as a row of its dataset: z first, components together."""
     turned = column.transpose(2, 1, 0, *range(3, column.ndim))
     return turned.reshape(*turned.shape[:3], -1) if column.ndim > 3 else turned
@@ -248,11 +245,11 @@ class Image(NamedTuple):
     step: int
     samples: int
     lattice: Lattice
-    columns: dict[str, NDArray[np.float64]]
+    columns: dict[str, Floats]
     attributes: dict[str, Attribute]
 
 
-def read_image_times(path: Path) -> NDArray[np.float64]:
+def read_image_times(path: Path) -> Floats:
     """Return the times [s] of all steps of a file of `ImageSeries`.
 
     Raises
@@ -263,7 +260,7 @@ def read_image_times(path: Path) -> NDArray[np.float64]:
     try:
         with open_hdf5(path, "r") as file:
             steps = file[ROOT]["Steps"]
-            times: NDArray[np.float64] = steps["Values"][: int(steps.attrs["NSteps"])]
+            times: Floats = steps["Values"][: int(steps.attrs["NSteps"])]
     except HDF5_ERRORS as error:
         raise _unreadable(path, error) from error
     return times

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
+
 
 def write_image(
     path: str | Path,
-    lower: NDArray[np.float64],
-    size: NDArray[np.float64],
+    lower: Floats,
+    size: Floats,
     columns: Mapping[str, NDArray[Any]],
 ) -> None:
     """Write fields of cells into a file.
@@ -56,7 +58,7 @@ def write_image(
     save_file(path, "\n".join(lines))
 
 
-def _numbers(values: NDArray[np.float64]) -> str:
+def _numbers(values: Floats) -> str:
     return " ".join(map(repr, values.tolist()))
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.global_order import Rows
+    from pdem.foundation.array_types import Floats
     from pdem.output.hdf5.growing_datasets import Extent, GrowingDataset
     from pdem.output.hdf5.parallel_hdf5 import Ranks
     from pdem.output.storage import Attribute
@@ -220,7 +221,7 @@ class WallSnapshots(GrowingSnapshots):
         self,
         time: float,
         step: int,
-        vertices: NDArray[np.float64],
+        vertices: Floats,
         loads: Mapping[str, NDArray[Any]],
         vertex_columns: Mapping[str, NDArray[Any]] | None = None,
         facet_columns: Mapping[str, NDArray[Any]] | None = None,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.foundation.fields import Field
     from pdem.output.storage import Attribute
 
@@ -52,8 +53,8 @@ class Cells:
     """The cells of one part: ``offsets (m + 1,)`` into ``connectivity``; `kind` is one of TOPOLOGIES."""
 
     kind: str
-    offsets: NDArray[np.int64]
-    connectivity: NDArray[np.int64]
+    offsets: Integers
+    connectivity: Integers
 
     @property
     def count(self) -> int:
@@ -116,7 +117,7 @@ class Step:
 
     time: float
     step: int
-    points: NDArray[np.float64]
+    points: Floats
     point_data: dict[str, NDArray[Any]]
     cell_data: dict[str, NDArray[Any]] = field(default_factory=dict)
     step_data: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -221,7 +222,7 @@ def truncate_before(root: h5py.Group, step: int) -> None:
     steps.visititems(lambda _, node: node.resize(kept, axis=0) if isinstance(node, h5py.Dataset) else None)
 
 
-def _cut_parts(root: h5py.Group, parts: int, part_of_step: NDArray[np.int64]) -> None:
+def _cut_parts(root: h5py.Group, parts: int, part_of_step: Integers) -> None:
     root["NumberOfPoints"].resize(parts, axis=0)
     for kind in TOPOLOGIES:
         group = root[kind]
@@ -235,7 +236,7 @@ def _cut_parts(root: h5py.Group, parts: int, part_of_step: NDArray[np.int64]) ->
         dataset.resize(int((cells[part_of_step] if dataset.attrs[EACH_STEP] else cells).sum()), axis=0)
 
 
-def _cell_counts(root: h5py.Group) -> NDArray[np.int64]:
+def _cell_counts(root: h5py.Group) -> Integers:
     """Return the number of cells of each part."""
     return np.sum([root[kind]["NumberOfCells"][:] for kind in TOPOLOGIES], axis=0, dtype=np.int64)
 
@@ -250,7 +251,7 @@ def fits(root: h5py.Group, layout: Layout) -> bool:
     return all({row.name for row in fields} == set(root[group]) for group, fields in expected)
 
 
-def read_times(path: Path) -> NDArray[np.float64]:
+def read_times(path: Path) -> Floats:
     """Return the simulated times (s) of all steps in a file.
 
     Raises
@@ -261,7 +262,7 @@ def read_times(path: Path) -> NDArray[np.float64]:
     with _reading(path) as file:
         try:
             steps = file[ROOT]["Steps"]
-            times: NDArray[np.float64] = steps["Values"][: int(steps.attrs["NSteps"])]
+            times: Floats = steps["Values"][: int(steps.attrs["NSteps"])]
         except HDF5_ERRORS as error:
             raise _unreadable(path, error) from error
     return times

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
     from pdem.particles.clusters.shapes import ClusterShape
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Table = dict[str, NDArray[Any]]
 
 

@@ -14,11 +14,8 @@ from pdem.numerics.components import components
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from pdem.containers.sphere_lists import SphereList
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 MANY = 100
 """Spheres of a shape above which contacts cost more than the shape is worth."""
@@ -62,7 +59,7 @@ def pieces_of(centre: Floats, radius: Floats) -> int:
     return int(components(first, second, len(radius)).max(initial=-1)) + 1
 
 
-def hidden_in(centre: Floats, radius: Floats) -> NDArray[np.int64]:
+def hidden_in(centre: Floats, radius: Floats) -> Integers:
     """Return which spheres are wholly inside another one: of some that are the same all but the first."""
     apart = np.linalg.norm(centre[:, None] - centre, axis=2)
     inside = apart + radius[:, None] <= radius * (1.0 + 1e-12)

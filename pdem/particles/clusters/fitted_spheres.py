@@ -25,11 +25,8 @@ from pdem.numerics.kernels import kernel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.mesh import Mesh
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 _POINTS = 20_000
 """Of the grid inside the mesh, about."""
@@ -114,7 +111,7 @@ class _Inside(NamedTuple):
     solid: Solid
     samples: Floats
     step: float
-    cells: NDArray[np.int64]
+    cells: Integers
     centre: Floats
     room: Floats
 
@@ -175,7 +172,7 @@ def _by_gain(inside: _Inside) -> Iterator[int]:
 
 
 @kernel
-def _count(free: NDArray[np.int64], cell: NDArray[np.int64], reach: float, clear: bool) -> int:
+def _count(free: Integers, cell: Integers, reach: float, clear: bool) -> int:
     """Return how many marked cells are within reach of one, in steps of the grid; with `clear` unmark them."""
     found = 0
     width = int(reach)

@@ -16,12 +16,8 @@ from pdem.numerics.random import keyed_vectors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.solid import Solid
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 _ORIENTATION_STREAM = 1 << 60
 _POINTS = 200

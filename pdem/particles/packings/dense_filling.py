@@ -22,9 +22,9 @@ from pdem.containers.global_order import part_of
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import CaseError
 from pdem.foundation.terminal import ERRORS
+from pdem.particles.clearance import overlapping_pairs
 from pdem.particles.filling import PlacedGroup
 from pdem.particles.packings import soft_spheres
-from pdem.particles.packings.packing_report import packing_report
 from pdem.particles.packings.packing_task import Task
 from pdem.particles.packings.pressing import pressed, require_reasonable
 from pdem.particles.random_filling import PROGRESS_AFTER
@@ -32,13 +32,10 @@ from pdem.particles.random_filling import PROGRESS_AFTER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.exchange import Exchange
+    from pdem.foundation.array_types import Floats
     from pdem.particles.filling import FillGroup, FillRequest, Surroundings
     from pdem.particles.packings.packing_task import Packing, Places
-
-    Floats = NDArray[np.float64]
 
 GROWTH = (0.6, 0.7, 0.8, 0.9)
 """Shares of their size at which particles are relaxed for a while first, so that none is pushed through a wall."""
@@ -59,6 +56,10 @@ MOST_ROUNDS = 60
 
 RETURNS = 8
 """How often particles that were pushed out of a container are put back."""
+
+
+TOUCHING = 1e-3
+"""Gap over the radius up to which particles that bear nothing count as touching."""
 
 
 def pack(task: Task, counts: Sequence[int | None], bar: Any) -> tuple[list[Floats], Packing, float]:
@@ -260,4 +261,35 @@ def _require_room(task: Task, reach: Sequence[Floats], found: Packing) -> None:
         f"{task.requests[0].where}: {number} particles fill {fraction:.4g} of the region, and they jam at about "
         f"{fits:.3g}; ask for fewer, enlarge the region, or leave count, volume_fraction and mass out: then it is "
         "filled until it jams"
+    )
+
+
+def packing_report(task: Task, reach: Sequence[Floats], found: Packing, factor: float) -> str:
+    """Return number, volume fraction and contacts of a packing, and of a pressed one overlaps and how it has grown."""
+    number, fraction = sum(map(len, reach)), task.fraction(reach)
+    text = f"packed {number:,} particles to a volume fraction of {fraction:.4f}"
+    if not number:
+        return text
+    bears = found.reason != soft_spheres.DONE
+    contacts, few, largest = _contacts(task, reach, found, 0.0 if bears else TOUCHING)
+    text += f", {contacts:.2f} contacts of each {'' if bears else 'within a gap of 0.1 % of the radius '}"
+    text += f"with others, {few:,} with fewer than {task.domain.dimension + 1}"
+    if task.requests[0].forces is not None:
+        text += f", largest overlap {100.0 * largest:.2g} % of the diameter, radii times {factor:.6g}"
+    return text
+
+
+def _contacts(task: Task, reach: Sequence[Floats], found: Packing, gap: float) -> tuple[float, int, float]:
+    """Return the mean number of contacts, how many particles have too few to be held, and the largest overlap."""
+    spheres = task.all_spheres(reach, found.places)
+    owner = np.repeat(np.arange(len(spheres.begin) - 1), np.diff(spheres.begin))
+    pairs, overlap = overlapping_pairs(spheres.centre, spheres.radius * (1.0 + gap), task.domain)
+    apart = owner[pairs[:, 0]] != owner[pairs[:, 1]]
+    pairs, overlap = pairs[apart], overlap[apart]
+    counts = np.bincount(owner[pairs].reshape(-1), minlength=int(owner[-1]) + 1)
+    strain = overlap / spheres.radius[pairs].sum(axis=1)
+    return (
+        float(counts.mean()),
+        int(np.count_nonzero(counts <= task.domain.dimension)),
+        float(strain.max(initial=0.0)),
     )

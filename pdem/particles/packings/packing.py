@@ -15,9 +15,7 @@ from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 RADIUS_MARGIN = 0.02
 """Enlargement of radii during relaxation, over the radius."""
@@ -77,7 +75,7 @@ def _cell_sizes(radii: Floats) -> Floats:
 
 def _near(
     positions: Floats, radii: Floats, sizes: Floats, width: Floats
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+) -> tuple[Integers, Integers, Floats, Floats]:
     """Return both spheres of each overlapping pair, the vector from the first to the second, and its length [m]."""
     found = find_pairs(
         positions, radii, cell_sizes=sizes, lower=np.zeros(3), upper=width, periodic=(True, True, True)

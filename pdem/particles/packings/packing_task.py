@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.particles.filling import FillRequest, Surroundings
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
 
 MARGIN = 3e-6
 """By which share radii are larger while spheres are pushed apart, so that they do not overlap in the end."""
@@ -238,7 +236,7 @@ class Task:
             columns["shape"], columns["orientation"] = np.repeat(self._shape, counts), places.turn
         return self._shapes.spheres(columns)
 
-    def outside(self, reach: Sequence[Floats], places: Places) -> Indices:
+    def outside(self, reach: Sequence[Floats], places: Places) -> Integers:
         """Return which particles are not in the container that they should be in."""
         ends, found = np.cumsum([0, *map(len, reach)]), [np.zeros(0, np.int64)]
         for group, request in enumerate(self.requests):
@@ -346,7 +344,7 @@ class Task:
         walls = np.searchsorted(sphere, np.arange(count + 1))
         return Lists(first, second, walls, triangle, position[:count].copy(), skin)
 
-    def _near_walls(self, position: Floats, reach: Floats) -> tuple[Indices, Indices]:
+    def _near_walls(self, position: Floats, reach: Floats) -> tuple[Integers, Integers]:
         """Return which spheres may touch which triangles, sorted."""
         if not len(self.corners) or not len(reach):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -376,7 +374,7 @@ def _bodies(spheres: SphereGroups, reach: Floats, unit: float, *, clustered: boo
 
 def _rows_of_regions(
     requests: Sequence[FillRequest], domain: regions.Domain
-) -> tuple[Indices, Floats, Indices]:
+) -> tuple[Integers, Floats, Integers]:
     """Return kinds and numbers of regions and of those that are kept free, see `Crowd`."""
     free = [(group, one) for group, request in enumerate(requests) for one in request.fill.exclude]
     kinds = []

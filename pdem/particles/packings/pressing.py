@@ -17,12 +17,9 @@ from pdem.particles.packings import soft_spheres
 from pdem.particles.packings.packing_task import Law
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.particles.packings.contact_forces import ContactForces
     from pdem.particles.packings.packing_task import Packing, Task
-
-    Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-3
 """Relative difference of the pressure from the one that is wanted, at most."""

@@ -12,13 +12,8 @@ from pdem.numerics.geometry_kernels import inlined_geometry, nearest_image
 from pdem.numerics.vectors import exact_dot3
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.numerics.vectors import Vector
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
 
 BOX, CYLINDER, BALL = 0, 1, 2
 """Kinds of regions."""
@@ -74,10 +69,10 @@ class Crowd(NamedTuple):
     """
 
     radius: Floats
-    region: Indices
-    kind: Indices
+    region: Integers
+    kind: Integers
     numbers: Floats
-    excluded: Indices
+    excluded: Integers
     period: Floats
     frequency: Floats
     corners: Floats
@@ -104,10 +99,10 @@ class Lists(NamedTuple):
         How far a sphere may move from there [m].
     """
 
-    first: Indices
-    second: Indices
-    walls: Indices
-    triangle: Indices
+    first: Integers
+    second: Integers
+    walls: Integers
+    triangle: Integers
     begin: Floats
     skin: Floats
 

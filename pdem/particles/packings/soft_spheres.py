@@ -21,13 +21,8 @@ from pdem.numerics.vectors import exact_dot3
 from pdem.particles.packings.soft_contacts import DOWNHILL, FORCES, LARGEST, MIXING, TIME_STEP, push_all
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.particles.packings.soft_contacts import Crowd, Lists
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
 
 SLOWEST, LONGEST, FIRST = 1e-3, 0.35, 0.1
 """Smallest, largest and first time step, of contacts of stiffness 1 and of the smallest spheres with mass 1."""
@@ -55,7 +50,7 @@ class Bodies(NamedTuple):
         Largest way in a step [m].
     """
 
-    begin: Indices
+    begin: Integers
     place: Floats
     reach: Floats
     mass: Floats

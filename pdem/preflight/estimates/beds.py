@@ -12,12 +12,9 @@ from pdem.containers.primitives.frames import frame_of
 from pdem.features.insertions.preflight import expected_number
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.preflight.population import Population
-
-    Floats = NDArray[np.float64]
 
 SETTLED = {3: 0.6, 2: 0.8}
 """Solid fraction of a bed at rest, by dimension."""
@@ -45,7 +42,7 @@ class Bed(NamedTuple):
         Mean height of all columns with particles, weighted by what is in them [m].
     """
 
-    highest: NDArray[np.int64]
+    highest: Integers
     below: Floats
     depth: float
 
@@ -118,7 +115,7 @@ def _volumes(case: Case, particles: Population) -> Floats:
     return np.asarray(4.0 / 3.0 * math.pi * radius**3 * share[particles["material"]])
 
 
-def _added(particles: Population, cells: NDArray[np.int64], volume: Floats, count: int) -> Floats:
+def _added(particles: Population, cells: Integers, volume: Floats, count: int) -> Floats:
     """Return the volume in each column, over all ranks [m^3]."""
     unit = float(particles.over.largest(np.array([volume.max(initial=0.0)]))[0]) / _UNITS
     whole = np.zeros(count, np.int64)

@@ -20,13 +20,10 @@ from pdem.preflight.open_sides import RAYS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.preflight.population import Population
-
-    Floats = NDArray[np.float64]
 
 STEEPEST = 0.05
 """Cosine of the inclination below which a facet is upright: no particles slide to its lower edge."""
@@ -87,9 +84,7 @@ def falls_of(case: Case, particles: Population, meshes: Sequence[Mesh], gravity:
     return [*begins, *_drops(case, meshes, frame, begins), *_lifts(case, meshes, frame)]
 
 
-def distances_below(
-    points: Floats, meshes: Sequence[Mesh | None], frame: Floats
-) -> tuple[Floats, NDArray[np.int64]]:
+def distances_below(points: Floats, meshes: Sequence[Mesh | None], frame: Floats) -> tuple[Floats, Integers]:
     """Return how far below each point (n, 3) the first wall is [m], and its number; infinite and -1 without any.
 
     The last row of the frame (3, 3) is the direction down.
@@ -136,7 +131,7 @@ def _of_particles(
 
 def _first_touches(
     points: Floats, radius: Floats, meshes: Sequence[Mesh | None], frame: Floats
-) -> tuple[Floats, NDArray[np.int64]]:
+) -> tuple[Floats, Integers]:
     """Return the same for spheres (n,): rays begin at the centre and near the rim, since spheres do not pass holes."""
     begins = points + radius[:, None] * (RAYS @ frame)[:, None]
     found = distances_below(begins.reshape(-1, 3), meshes, frame)

@@ -17,15 +17,12 @@ from pdem.preflight.estimates.falls import falls_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.case.sections.materials import Interaction
     from pdem.case.sections.schema import CaseData
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats
     from pdem.preflight.population import Population
-
-    Floats = NDArray[np.float64]
 
 
 def expected_impact(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Impact:

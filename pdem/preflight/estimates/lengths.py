@@ -14,12 +14,9 @@ from pdem.preflight.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
+    from pdem.foundation.array_types import Floats
     from pdem.preflight.population import Population
-
-    Floats = NDArray[np.float64]
 
 LARGE_RADIUS, LARGE_BOX = 0.1, 30.0
 """Radius and side of the domain [m] from which on lengths are probably in mm, if nothing gets far in them."""

@@ -19,12 +19,10 @@ from pdem.preflight.unit_checks import IMMOVABLE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.case.sections.schema import CaseData
     from pdem.case.timestep import ImpactConditions
+    from pdem.foundation.array_types import Floats
 
 HARD = 0.01
 """Overlap at rest, over the radius, below which bulk results hardly depend on the stiffness."""
@@ -47,7 +45,7 @@ _HALVINGS = 60
 def stiffness_findings(
     case: Case,
     conditions: ImpactConditions,
-    radius: NDArray[np.float64],
+    radius: Floats,
     bed: tuple[float, float],
     count: float,
 ) -> Iterator[Finding]:
@@ -77,9 +75,7 @@ def stiffness_findings(
         yield from _too_stiff(case, conditions, deepest, resting)
 
 
-def impact_findings(
-    case: Case, conditions: ImpactConditions, radius: NDArray[np.float64]
-) -> Iterator[Finding]:
+def impact_findings(case: Case, conditions: ImpactConditions, radius: Floats) -> Iterator[Finding]:
     """Report the largest overlap of an impact, over the smaller radius, at the speed that is expected.
 
     It is the largest over all pairs of materials that can touch, with their smallest radii and with the largest of
@@ -111,9 +107,7 @@ def impact_of(conditions: ImpactConditions) -> Impact:
     return Impact(conditions.speed, "") if conditions.impact is None else conditions.impact
 
 
-def deepest_impact(
-    case: CaseData, conditions: ImpactConditions, radius: NDArray[np.float64]
-) -> tuple[float, str]:
+def deepest_impact(case: CaseData, conditions: ImpactConditions, radius: Floats) -> tuple[float, str]:
     """Return the largest overlap of the expected impact over the smaller radius, and the pair; 0 without any."""
     speed = impact_of(conditions).speed
     if not len(radius) or speed == 0.0:
@@ -128,7 +122,7 @@ def deepest_impact(
 
 
 def resting_overlap(
-    case: CaseData, conditions: ImpactConditions, radius: NDArray[np.float64], depth: float, gravity: float
+    case: CaseData, conditions: ImpactConditions, radius: Floats, depth: float, gravity: float
 ) -> float:
     """Return the overlap at the bottom of a bed at rest, over the radius; 0 without weight.
 
@@ -229,7 +223,7 @@ def _times(factor: float) -> str:
 
 
 def _contacts(
-    case: CaseData, conditions: ImpactConditions, radius: NDArray[np.float64]
+    case: CaseData, conditions: ImpactConditions, radius: Floats
 ) -> Iterator[tuple[tuple[str, str], tuple[float, float], float, str]]:
     """Yield each pair at both ends of sizes: materials, effective mass and radius [kg, m], smaller radius [m], text."""
     largest = float(radius.max())

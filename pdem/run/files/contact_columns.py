@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pdem.engine.protocol import Engine
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
+    from pdem.foundation.array_types import Floats, Int32s
     from pdem.foundation.fields import Field
     from pdem.output.snapshots.formats import RowWriter, SnapshotFormat
     from pdem.output.storage import Attribute
@@ -86,7 +87,7 @@ def gathered_contacts(system: System, *, remembered: bool = False) -> ContactTab
     return None if found is None else ContactTable(found)
 
 
-def _histories(system: System) -> NDArray[np.float64]:
+def _histories(system: System) -> Floats:
     """Return the histories (columns, n) of the contacts of `acting_contacts`, in their order."""
     pairs, walls = system.pair_contacts.storage.histories, measured_walls(system)
     if walls is None:
@@ -111,17 +112,17 @@ def _geometry(system: System, contacts: ActingContacts) -> Columns:
     }  # fmt: skip
 
 
-def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _lengths(vectors: Floats) -> Floats:
     """Return the lengths (n,) of vectors (n, 3): the same bits whatever others there are."""
-    found: NDArray[np.float64] = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
+    found: Floats = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
     return found
 
 
 def _energies(
     system: System,
     contacts: ActingContacts,
-    materials: tuple[NDArray[np.int32], NDArray[np.int32]],
-    histories: NDArray[np.float64],
+    materials: tuple[Int32s, Int32s],
+    histories: Floats,
 ) -> Columns:
     """Return energies, and ages if contacts have some; of both bodies of each contact the materials are given."""
     constants, radius = system.constants, system.particles.column("radius")
@@ -139,7 +140,7 @@ def _energies(
     return found
 
 
-def _accounts(law: ContactLaw, histories: NDArray[np.float64], terms: tuple[str, ...]) -> NDArray[np.float64]:
+def _accounts(law: ContactLaw, histories: Floats, terms: tuple[str, ...]) -> Floats:
     """Return the sum (n,) of the accounts that go to some terms of the ledger as long as contacts last [J]."""
     total = np.zeros(histories.shape[1])
     for account, row in zip(law.energies, histories[law.first_energy : law.columns], strict=True):

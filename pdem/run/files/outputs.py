@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from tqdm import tqdm
 
-from pdem.case.balance_columns import balance_columns
+from pdem.case.columns import balance_columns
 from pdem.case.groups.fixed_groups import fixed_columns
 from pdem.containers.group import on_first_rank
 from pdem.engine.energy import terms_of_run
@@ -25,7 +25,7 @@ from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import ERRORS, OUTPUT, open_closed_streams
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
-from pdem.output.checkpoints.digest_file import record_digest
+from pdem.output.checkpoints.content_digest import record_digest
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, continues, read_series_head

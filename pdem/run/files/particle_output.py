@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.contact.law.contact_law import OVERLAP
 from pdem.engine.clusters.energy import cluster_columns_of
 from pdem.engine.kept_fields import kept_fields
 from pdem.features.deforming_box.report import BOX_FIELDS, box_tables
 from pdem.features.registry import FEATURES, fields_of_features
 from pdem.foundation.fields import FIELDS, Field, with_further, written_fields
 from pdem.output.snapshots.formats import FORMATS, WRITTEN_FORMAT
-from pdem.run.files.contact_counts import CONTACT_COUNT, contact_counts, counts_of_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 
     from pdem.case.sections.schema import CaseData
     from pdem.engine.protocol import Engine
+    from pdem.engine.system import System
+    from pdem.foundation.array_types import Int32s
     from pdem.output.snapshots.formats import RowWriter
     from pdem.output.storage import Attribute
+
+CONTACT_COUNT = Field(
+    "contact_count", np.int32, (), "1", "number of contacts that overlap, with particles and walls"
+)
+"""Column of snapshots of particles, and of clusters: the sum over the spheres of each."""
 
 CLUSTER_FIELDS = (
     Field("cluster", np.int64, (), "1", "number of the cluster, that of its members"),
@@ -92,3 +99,29 @@ class ParticleOutput:
             bodies[CONTACT_COUNT.name] = counts_of_clusters(system, counts)
             rows = system.exchange.in_order([bodies["cluster"]])
             self._clusters.write(simulation.time, simulation.step, bodies, rows)
+
+
+def contact_counts(system: System) -> Int32s:
+    """Return how many contacts each owned particle has (n,), with particles and walls.
+
+    Contacts that are stretched, such as bridges of liquid, act, but do not count.
+    """
+    owned, pairs = system.particles.count, system.pair_contacts
+    found = np.zeros(owned, np.int64)
+    for touching, histories in pairs.pieces():
+        deep = touching[histories[OVERLAP] > 0.0]
+        ends = np.concatenate((pairs.lower[deep], pairs.higher[deep]))
+        found += np.bincount(ends[ends < owned], minlength=owned)
+    if system.wall_contacts is not None:
+        particle, row, _, histories = system.wall_contacts.places()
+        found += np.bincount(particle[histories[row, OVERLAP] > 0.0], minlength=owned)
+    return found.astype(np.int32)
+
+
+def counts_of_clusters(system: System, counts: Int32s) -> Int32s:
+    """Return the contacts of each owned cluster (c,) from those of the particles: the sum over its members."""
+    assert system.clusters is not None
+    table, cluster = system.clusters.table, system.particles.cluster
+    member = np.flatnonzero(cluster)
+    rows = table.rows_of(cluster[member])
+    return np.bincount(rows, weights=counts[member], minlength=table.count).astype(np.int32)

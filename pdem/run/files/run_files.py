@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from pdem.containers.group import on_each_rank
-from pdem.foundation.errors import CheckpointError
-from pdem.output.closing import Closing
+from pdem.continuum.fields import fields_with_parts
+from pdem.features.fields.feature import Fields
+from pdem.foundation.errors import CheckpointError, PdemError
 from pdem.output.snapshots.formats import FORMATS, WRITTEN_FORMAT
+from pdem.output.snapshots.image_series import ImageSeries, Lattice, field_file
 from pdem.run.files.contact_columns import contact_columns, contact_file_of
-from pdem.run.files.field_files import FieldFiles
 from pdem.run.files.particle_output import ParticleOutput
 from pdem.run.files.wall_files import WallFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from pdem.continuum.grid import Grid
     from pdem.engine.protocol import Engine
     from pdem.output.log import RunLog
     from pdem.output.series import Series
     from pdem.output.snapshots.formats import SnapshotFile
+    from pdem.output.storage import Attribute
 
 _COMMIT_EVERY = 1.0
 """Seconds for which snapshots may wait in memory."""
@@ -132,3 +136,88 @@ class RunFiles:
         """
         with suppress(CheckpointError) if quietly else nullcontext():
             self._close()
+
+
+class Closing:
+    """Functions that close files, called once, by the process that has added them."""
+
+    def __init__(self) -> None:
+        self._parts: list[Callable[[], object]] = []
+        self._last: list[Callable[[], object]] = []
+        self._process = os.getpid()
+
+    def add(self, close: Callable[[], object]) -> None:
+        """Add a function, which is called after those that were added before."""
+        self._parts.append(close)
+
+    def add_last(self, close: Callable[[], object]) -> None:
+        """Add a function that is called behind all others."""
+        self._last.append(close)
+
+    def close(self) -> None:
+        """Close everything; a forked process has nothing to close.
+
+        Raises
+        ------
+        OSError, RuntimeError, PdemError
+            The first failure, when everything is closed.
+        """
+        parts, self._parts, self._last = [*self._parts, *self._last], [], []
+        problems = []
+        for close in parts if os.getpid() == self._process else ():
+            try:
+                close()
+            except (OSError, RuntimeError, PdemError) as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]
+
+
+class FieldFiles:
+    """The files of the ``[[fields]]`` of a run, which rank 0 writes.
+
+    Parameters
+    ----------
+    simulation : Engine
+        What is written.
+    folder : Path
+        Of the output.
+    attributes : dict
+        Of the files.
+    """
+
+    def __init__(self, simulation: Engine, folder: Path, attributes: dict[str, Attribute]) -> None:
+        self._averages = simulation.system.features.get(Fields).averages
+        self._system, self._files = simulation.system, dict[str, ImageSeries]()
+        for one in self._averages if simulation.system.exchange.rank == 0 else ():
+            own: dict[str, Attribute] = {
+                "field_width": one.grid.width, "field_kernel": one.grid.kernel, "parts": "\n".join(one.materials),
+                "dimension": one.grid.dimension,
+            }  # fmt: skip
+            self._files[one.name] = ImageSeries(
+                folder / field_file(one.name), lattice_of(one.grid), fields_with_parts(one.materials),
+                attributes | own, resume_step=simulation.step or None,
+            )  # fmt: skip
+
+    def files(self) -> Iterator[ImageSeries]:
+        """Yield all files of this rank."""
+        yield from self._files.values()
+
+    def write(self) -> None:
+        """Append the fields that were finished at the present step. Collective."""
+        on_each_rank(self._system.exchange, self._append)
+
+    def _append(self) -> None:
+        for one in self._averages:
+            done = one.finished
+            if done is not None and done.step == self._system.step and one.name in self._files:
+                time = self._system.time_of(done.step)
+                self._files[one.name].write(
+                    time, done.step, done.fields.named, done.samples, lattice_of(done.fields.grid)
+                )
+
+
+def lattice_of(grid: Grid) -> Lattice:
+    """Return the cells of a grid as files have them."""
+    x, y, z = grid.cells.tolist()
+    return Lattice((x, y, z), tuple(grid.lower.tolist()), tuple(grid.size.tolist()))

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
     from pdem.continuum.grid import Grid
     from pdem.continuum.items import Actions
+    from pdem.foundation.array_types import Floats
     from pdem.run.reading.results import Snapshot
 
-    Floats = NDArray[np.float64]
     Contacts = Mapping[str, NDArray[Any]]
 
 

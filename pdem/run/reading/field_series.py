@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.output.snapshots.image_series import Image
 
 
@@ -33,7 +32,7 @@ class FieldSeries:
         self.path = path
 
     @property
-    def times(self) -> NDArray[np.float64]:
+    def times(self) -> Floats:
         """Times at which the means end [s]."""
         return read_image_times(self.path)
 

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from pdem.engine.system import System
     from pdem.engine.views.stress import Stress
     from pdem.features.collisions.counted import CollisionEnergies
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.output.contact_table import ContactTable
-
-    Floats = NDArray[np.float64]
 
 BLOCK = 4096
 """Sums that are added up over ranks at a time."""
@@ -281,12 +280,12 @@ class Reductions:
         """
         return gathered_contacts(self.system)
 
-    def _taken(self, values: Any, where: Any, *, wide: bool = False) -> tuple[Floats, NDArray[np.bool_]]:
+    def _taken(self, values: Any, where: Any, *, wide: bool = False) -> tuple[Floats, Booleans]:
         """Return values as rows (n, k), and which count. Collective."""
         many = self.system.particles.count
         return on_each_rank(self.system.exchange, lambda: _rows(values, where, many, wide=wide))
 
-    def _sums(self, values: Floats, at: NDArray[np.int64], count: int) -> Floats:
+    def _sums(self, values: Floats, at: Integers, count: int) -> Floats:
         """Return exact sums (count,) over all ranks of values (m,) or (m, r), whose row belongs to the sum `at`."""
         order = np.argsort(at, kind="stable")
         values = values[:, None] if values.ndim == 1 else values
@@ -304,7 +303,7 @@ class Reductions:
         return found
 
 
-def _rows(values: Any, where: Any, many: int, *, wide: bool) -> tuple[Floats, NDArray[np.bool_]]:
+def _rows(values: Any, where: Any, many: int, *, wide: bool) -> tuple[Floats, Booleans]:
     """Return values as rows (n, k) of `many` particles, and which count.
 
     Raises
@@ -344,7 +343,7 @@ def _edges(edges: Any) -> Floats:
     return limits
 
 
-def _box(cells: Any, lower: Any, upper: Any) -> tuple[NDArray[np.int64], Floats, Floats]:
+def _box(cells: Any, lower: Any, upper: Any) -> tuple[Integers, Floats, Floats]:
     shape = np.asarray(cells)
     if shape.shape != (3,) or shape.dtype.kind not in "iu" or shape.min() < 1 or shape.prod() > MOST_SUMS:
         raise InputError(

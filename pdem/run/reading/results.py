@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.features.collisions.counted import CollisionEnergies
+    from pdem.foundation.array_types import Booleans, Floats
 
 _SHOWN_COLUMNS = 12
 
@@ -111,7 +112,7 @@ class Snapshot:
         self._results, self._tables = results, step.step_data
 
     @property
-    def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def box(self) -> tuple[Floats, Floats]:
         """The box at this time: its lowest corner (3,), and its period vectors, one in each row (3, 3) [m].
 
         Along open axes they are the sides of the domain. In a box that shears one of the vectors leans.
@@ -122,9 +123,9 @@ class Snapshot:
         return np.array(domain.lower), np.diag(np.subtract(domain.upper, domain.lower))
 
     @property
-    def box_speeds(self) -> NDArray[np.float64] | None:
+    def box_speeds(self) -> Floats | None:
         """How fast the period vectors grow, one in each row (3, 3) [m/s]; None where the box does not deform."""
-        found: NDArray[np.float64] | None = self._tables.get("box_speeds")
+        found: Floats | None = self._tables.get("box_speeds")
         if found is None and "box_corner" in self._tables:
             raise InputError(
                 f"{self._results.folder}: was written by an earlier version, which did not say how fast the box "
@@ -145,7 +146,7 @@ class Snapshot:
             raise AttributeError(f"the snapshot has no field {name!r}; there are {', '.join(self.columns)}")
         return self.columns[name]
 
-    def inside(self, region: Any) -> NDArray[np.bool_]:
+    def inside(self, region: Any) -> Booleans:
         """Return which centres (n,) are in a region: a box, cylinder or ball as in the case file.
 
         Parameters
@@ -215,7 +216,7 @@ class Snapshot:
         return notebook_page(f"{self.time:.6g} s", f"{len(self)} particles, step {self.step}", rows, image)
 
 
-def _why_no_contacts(times: NDArray[np.float64], time: float | None = None) -> str:
+def _why_no_contacts(times: Floats, time: float | None = None) -> str:
     """Return why there are no contacts, at a time [s] or at all; `times` are those at which some were written."""
     at = "" if time is None else f" at {time:.6g} s"
     if time is None or not len(times):
@@ -263,7 +264,7 @@ class Results:
         return SeriesTable(read_series(path), read_units(path))
 
     @property
-    def times(self) -> NDArray[np.float64]:
+    def times(self) -> Floats:
         """Times of all snapshots [s]."""
         return vtkhdf.read_times(self.folder / PARTICLE_FILE)
 
@@ -328,7 +329,7 @@ class Results:
         return ContactTable(read_contacts(self.folder / CONTACT_FILE, int(np.argmin(np.abs(times - time)))))
 
     @property
-    def contact_times(self) -> NDArray[np.float64]:
+    def contact_times(self) -> Floats:
         """Times at which contacts have been written [s]."""
         path = self.folder / CONTACT_FILE
         return vtkhdf.read_times(path) if path.exists() else np.zeros(0)

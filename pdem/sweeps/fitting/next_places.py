@@ -10,12 +10,9 @@ from scipy.stats import qmc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Booleans, Floats
     from pdem.sweeps.fitting.posterior import Samples
     from pdem.sweeps.fitting.response import Response
-
-    Floats = NDArray[np.float64]
 
 _PER_PARAMETER = 4
 _DESIGNS = 200
@@ -102,7 +99,7 @@ class _State:
         whole: Floats = (lowered / (self._uncertainty**2 + variance[:_DRAWN])).sum(axis=1)
         return whole
 
-    def hidden(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
+    def hidden(self, chosen: Sequence[int]) -> Booleans:
         """Return which candidates differ by less than chance from one that is chosen."""
         found = np.zeros(len(self._means), np.bool_)
         for one in chosen:

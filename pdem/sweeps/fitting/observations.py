@@ -10,9 +10,7 @@ from scipy.optimize import minimize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 _STEEP = 1.5
 """Standard deviation of the prior of how much the logarithm of the variance changes over a range."""

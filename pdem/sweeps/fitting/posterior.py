@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
+
     Density = Callable[[Floats], Callable[[float], Floats]]
 
 _FIRST, _ROUNDS, _KERNELS = 256, 30, 150

@@ -20,9 +20,8 @@ from pdem.sweeps.fitting.observations import relative_variances
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
     from pdem.sweeps.fitting.observations import Observations
-
-    Floats = NDArray[np.float64]
 
 SETS, KEPT = 256, 8
 """Sets of lengths and ratios that are tried, and by how many equally probable ones they are represented."""

@@ -17,11 +17,8 @@ from pdem.sweeps.fitting.response import Response, log_density, normal_scores
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Booleans, Floats
     from pdem.sweeps.fitting.response import Prediction
-
-    Floats = NDArray[np.float64]
 
 ENOUGH = 0.12
 """Share of the variance of a target by which the error of the response adds to it at most, when runs are enough."""
@@ -235,7 +232,7 @@ class _Predicted(NamedTuple):
 
     responses: list[Prediction]
     targets: list[tuple[float, float]]
-    outside: NDArray[np.bool_]
+    outside: Booleans
 
     def logarithm(self, factor: float) -> Floats:
         """Return the logarithm of the density (n,), with uncertainties that are larger by a factor."""

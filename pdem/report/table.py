@@ -1,0 +1,60 @@
+"""A table of texts, as aligned lines, Markdown, HTML or CSV."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Table(NamedTuple):
+    """A table.
+
+    Attributes
+    ----------
+    head : sequence of str
+        Names of the columns; empty without a head.
+    rows : sequence of sequences
+        Cells of each row: texts, in CSV also numbers.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    @property
+    def lines(self) -> list[Sequence[Any]]:
+        """Head, if there is one, and rows."""
+        return [*([self.head] if self.head else []), *self.rows]
+
+    def text(self, left: int | None = 1, indent: str = "") -> str:
+        """Return lines with aligned columns: the first `left` ones (None: all) to the left, the others to the right."""
+        widths = [max(map(len, column)) for column in zip(*self.lines, strict=True)]
+        turns = [str.ljust if left is None or k < left else str.rjust for k in range(len(widths))]
+        lines = (map(lambda turn, cell, width: turn(cell, width), turns, line, widths) for line in self.lines)
+        return "\n".join((indent + "  ".join(cells)).rstrip() for cells in lines)
+
+    def markdown(self, align: str = "---") -> str:
+        """Return the table, which has a head, in Markdown; `align` is what stands below each name of a column."""
+        lines = [self.head, [align] * len(self.head), *self.rows]
+        return "\n".join(
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+        )
+
+    def html(self) -> str:
+        """Return the table in HTML, texts escaped."""
+        lines = [("th", self.head)] if self.head else []
+        rows = (
+            "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+            for tag, cells in [*lines, *(("td", row) for row in self.rows)]
+        )
+        return "<table>" + "\n".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+
+    def csv(self) -> str:
+        """Return the table as CSV."""
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(self.lines)
+        return text.getvalue()
