@@ -17,9 +17,7 @@ COMMANDS = {
 
 
 def _usage() -> str:
-    lines = [
-        f"  python -m benchmarks {name} ...   pdem {' '.join(words)} ..." for name, words in COMMANDS.items()
-    ]
+    lines = [f"  python -m benchmarks {name} ...   pdem {' '.join(words)} ..." for name, words in COMMANDS.items()]
     return "\n".join(["Each is the same as a command of pdem, which has --help:", *lines])
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 WORTH = 2.0
 """Times the cost of cutting anew that imbalance has to cost first: what is measured is noisy, and so is its cure."""
@@ -34,8 +32,8 @@ class Balance:
 
     def __init__(self, policy: str) -> None:
         self._policy = policy
-        self._seconds: NDArray[np.float64] | None = None
-        self._at_cut: NDArray[np.float64] | None = None
+        self._seconds: Floats | None = None
+        self._at_cut: Floats | None = None
         self._begun: float | None = None
         self.cost = 0.0
 
@@ -44,7 +42,7 @@ class Balance:
         """Whether space may be cut anew at all: else nobody asks what imbalance costs."""
         return self._policy != "never"
 
-    def since_cut(self, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    def since_cut(self, seconds: Floats) -> Floats:
         """Return the times spent on each kind of work since space was cut, by those since the run began [s]."""
         if self._at_cut is None:
             self._at_cut = seconds.copy()

@@ -23,12 +23,8 @@ from pdem.numerics.kernels import kernel
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.group import Group
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 LONGER = 1.5
 """A part is cut across another axis than before only where it is longer there by this factor."""
@@ -91,9 +87,7 @@ def cut(
     return Cuts(parts, axis, place, tree.below, tree.above)
 
 
-def with_exact_parts(
-    cuts: Cuts, chosen: Sequence[int], whole: Floats, count: Callable[[Floats], int]
-) -> Cuts:
+def with_exact_parts(cuts: Cuts, chosen: Sequence[int], whole: Floats, count: Callable[[Floats], int]) -> Cuts:
     """Return cuts of which those around some parts are moved so that these have their share of all particles.
 
     Parameters
@@ -157,12 +151,7 @@ def _whole_work(weights: Floats | None, count: int, over: Group) -> Integers:
 
 
 def _cuts_of_level(
-    bed: _Bed,
-    node: Integers,
-    slot: Integers,
-    share: Floats,
-    old: tuple[Integers, Floats] | None,
-    over: Group,
+    bed: _Bed, node: Integers, slot: Integers, share: Floats, old: tuple[Integers, Floats] | None, over: Group
 ) -> tuple[Integers, Floats]:
     """Return axis and place of all cuts of one depth.
 
@@ -208,13 +197,7 @@ def _axis_along(length: Floats, axes: Integers, old: tuple[Integers, Floats] | N
 
 
 def _refine(
-    bed: _Bed,
-    node: Integers,
-    slot: Integers,
-    axis: Integers,
-    ends: tuple[Floats, Floats],
-    share: Floats,
-    over: Group,
+    bed: _Bed, node: Integers, slot: Integers, axis: Integers, ends: tuple[Floats, Floats], share: Floats, over: Group
 ) -> Floats:
     """Return places below which there is about the wanted share of the work."""
     lower, upper = ends
@@ -261,13 +244,7 @@ def _extents(position: Floats, axes: Integers, node: Integers, slot: Integers, e
 
 @kernel
 def _histogram(
-    position: Floats,
-    work: Integers,
-    node: Integers,
-    slot: Integers,
-    axis: Integers,
-    edges: Floats,
-    counts: Integers,
+    position: Floats, work: Integers, node: Integers, slot: Integers, axis: Integers, edges: Floats, counts: Integers
 ) -> None:
     """Add the work of particles to the bins (k, BINS) between edges (k, BINS + 1) of their cuts."""
     bins = counts.shape[1]
@@ -287,9 +264,7 @@ def _histogram(
 
 
 @kernel
-def _nearest(
-    position: Floats, node: Integers, slot: Integers, axis: Integers, place: Floats, nearest: Floats
-) -> None:
+def _nearest(position: Floats, node: Integers, slot: Integers, axis: Integers, place: Floats, nearest: Floats) -> None:
     """Write the largest coordinate below each cut, and the largest of the negatives of those above (k, 2)."""
     for p in range(len(position)):
         if node[p] >= 0:
@@ -302,9 +277,7 @@ def _nearest(
 
 
 @kernel
-def _descend(
-    position: Floats, node: Integers, axis: Integers, place: Floats, below: Integers, above: Integers
-) -> None:
+def _descend(position: Floats, node: Integers, axis: Integers, place: Floats, below: Integers, above: Integers) -> None:
     """Hand each particle to what is below or above its cut."""
     for p in range(len(position)):
         if node[p] >= 0:

@@ -17,13 +17,9 @@ from pdem.containers.clusters import STATE
 from pdem.containers.exchange import Traffic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 STATE_BYTES = 8 * STATE
 """Bytes of one cluster in the message of a step."""
@@ -123,6 +119,4 @@ class ClusterGhosts:
 
     def traffic(self) -> Traffic:
         """Return what crosses ranks in a step."""
-        return Traffic(
-            *(sum(both) for both in zip(self._spheres.traffic(), self._states.traffic(), strict=True))
-        )
+        return Traffic(*(sum(both) for both in zip(self._spheres.traffic(), self._states.traffic(), strict=True)))

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from pdem.containers.box_shape import BoxShape
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
-
-    Integers = NDArray[np.int64]
-
+    from pdem.foundation.array_types import Floats, Integers
 
 _CLUSTER = np.dtype([("number", np.int64), ("image", np.int32, (3,)), ("state", np.float64, (STATE,))])
 """Type of the row of a cluster in a message."""
@@ -69,9 +67,7 @@ def largest_overhang(clusters: Clusters | None) -> float:
     return float(reach.max(initial=0.0))
 
 
-def unwrapped_positions(
-    particles: Particles, clusters: Clusters | None, shape: BoxShape
-) -> NDArray[np.float64]:
+def unwrapped_positions(particles: Particles, clusters: Clusters | None, shape: BoxShape) -> Floats:
     """Return positions (n, 3) of the owned particles, of members those next to the centre of their cluster [m].
 
     Those lie beside the part of the rank, while positions in the box may be at its other end.

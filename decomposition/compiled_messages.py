@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.numerics.kernel_calls import Call
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 _FUNCTIONS = "MPI_Iallreduce", "MPI_Waitall", "MPI_Startall", "MPI_Testall"
 
@@ -48,9 +46,7 @@ def gather_rows(rows: Floats, chosen: Integers, gathered: Floats) -> None:
 
 
 @uncounted_serial_kernel
-def ask(
-    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
-) -> None:
+def ask(gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats) -> None:
     """Begin to all-reduce the status of this rank, and gather the owned rows that others need meanwhile."""
     mine, entries = handles[STATUS], np.int64(status.shape[1])
     failed = call_c(
@@ -66,9 +62,7 @@ def ask(
 
 
 @uncounted_serial_kernel
-def agree(
-    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
-) -> None:
+def agree(gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats) -> None:
     """Wait for the answer of all ranks."""
     failed = call_c(handles[WAITALL], (np.int64(1), handles[QUESTION], handles[STATES]))
     status[FAILURE, 0] = max(status[FAILURE, 0], failed)
@@ -85,9 +79,7 @@ def begin_update(
 
 
 @uncounted_serial_kernel
-def poll(
-    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
-) -> None:
+def poll(gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats) -> None:
     """Let messages get on: MPI sends and receives large ones in several parts, and looks after these when called."""
     states = handles[STATES]
     failed = call_c(handles[TESTALL], (handles[RECEIVING], handles[RECEIVES], handles[FLAG], states))
@@ -121,9 +113,7 @@ def gathering(rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls
     return ExchangeCalls(call_of(gather_only, given), 0, 0, 0, 0, given, status)
 
 
-def calls_of(
-    status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
-) -> ExchangeCalls:
+def calls_of(status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls:
     """Return calls that agree and send, by what they are given; they are compiled, and not called."""
     given = call_of(gather_rows, (rows, chosen, gathered)), status, handles, rows, chosen, gathered
     return ExchangeCalls(

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from decomposition.repeats import Repeats
     from pdem.containers.particles import Particles
-
-    Integers = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 
 class Sizes(NamedTuple):
@@ -37,9 +35,7 @@ class Sizes(NamedTuple):
 
     def reach_of(self, copies: NDArray[Any]) -> Any:
         """Return the reaches of copies, rows of the type `decomposition.packing.ghost_type` [m]."""
-        return self.reach(
-            *(np.ascontiguousarray(copies[name]) for name in ("radius", "velocity", "position"))
-        )
+        return self.reach(*(np.ascontiguousarray(copies[name]) for name in ("radius", "velocity", "position")))
 
     def reach_of_owned(self, particles: Particles) -> Any:
         """Return the reaches of the particles that a rank owns [m]."""

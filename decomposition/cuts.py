@@ -14,9 +14,8 @@ from decomposition.repeats import squared_gap
 from pdem.numerics.kernels import inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from decomposition.repeats import Repeats
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 WIDER = 1.0 + 1e-6
 """Factor by which a walk looks farther than it has to: what it finds only has to hold all that is near."""
@@ -42,12 +41,12 @@ class Cuts:
     """
 
     parts: int
-    axis: NDArray[np.int64]
-    place: NDArray[np.float64]
-    below: NDArray[np.int64]
-    above: NDArray[np.int64]
+    axis: Integers
+    place: Floats
+    below: Integers
+    above: Integers
 
-    def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
+    def owners(self, position: Floats) -> Integers:
         """Return the part (n,) in which each of the positions (n, 3) lies; the outer ones have no end."""
         owner = np.zeros(len(position), np.int64)
         if self.parts > 1:
@@ -63,27 +62,25 @@ class Cuts:
             node = upper
         return way[::-1]
 
-    def box(self, part: int, whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    def box(self, part: int, whole: Floats) -> Floats:
         """Return the lowest and highest coordinates (6,) [m] of a part of a whole (6,) [m]."""
         box = whole
         for cut, is_below in self.way_to(part):
             box = side_of(box, int(self.axis[cut]), float(self.place[cut]), is_below=is_below)
         return box.copy()
 
-    def axes_of(self, part: int) -> NDArray[np.bool_]:
+    def axes_of(self, part: int) -> Booleans:
         """Return for each axis (3,) whether any cut across it bounds a part."""
         return np.isin(np.arange(3), self.axis[[cut for cut, _ in self.way_to(part)]])
 
-    def _above_each(self) -> NDArray[np.int64]:
+    def _above_each(self) -> Integers:
         """Return the parent of each cut and, at the index -1 minus its number, of each part; all are cuts."""
         cuts = np.arange(self.parts - 1)
         above = np.zeros(max(2 * self.parts - 1, 1), np.int64)
         above[self.below], above[self.above] = cuts, cuts
         return above
 
-    def near(
-        self, boxes: NDArray[np.float64], whole: NDArray[np.float64], repeats: Repeats
-    ) -> NDArray[np.int64]:
+    def near(self, boxes: Floats, whole: Floats, repeats: Repeats) -> Integers:
         """Return the parts, rising, that come within some distance of any of these boxes, and few others.
 
         The tree is walked down from its top, so that the time goes with the number of parts that are found and with
@@ -100,14 +97,12 @@ class Cuts:
         """
         return np.unique(self.near_each(boxes, whole, repeats)[1])
 
-    def near_each(
-        self, boxes: NDArray[np.float64], whole: NDArray[np.float64], repeats: Repeats
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def near_each(self, boxes: Floats, whole: Floats, repeats: Repeats) -> tuple[Integers, Integers]:
         """Return numbers of boxes, rising, and for each a part that comes near it as in `near`, each once."""
         return _walk(boxes, whole, tuple(repeats), self.axis, self.place, self.below, self.above)
 
 
-def side_of(box: NDArray[np.float64], axis: int, place: float, *, is_below: bool) -> NDArray[np.float64]:
+def side_of(box: Floats, axis: int, place: float, *, is_below: bool) -> Floats:
     """Return what of a box (6,) [m] is on one side of a cut across an axis."""
     side = box.copy()
     if is_below:
@@ -119,12 +114,7 @@ def side_of(box: NDArray[np.float64], axis: int, place: float, *, is_below: bool
 
 @threaded_kernel
 def _find_owners(
-    position: NDArray[np.float64],
-    axis: NDArray[np.int64],
-    place: NDArray[np.float64],
-    below: NDArray[np.int64],
-    above: NDArray[np.int64],
-    owner: NDArray[np.int64],
+    position: Floats, axis: Integers, place: Floats, below: Integers, above: Integers, owner: Integers
 ) -> None:
     for p in prange(len(position)):
         cut = 0
@@ -134,9 +124,7 @@ def _find_owners(
 
 
 @inlined
-def _is_near(
-    boxes: NDArray[np.float64], box: int, part: NDArray[np.float64], within: float, repeats: Repeats
-) -> bool:
+def _is_near(boxes: Floats, box: int, part: Floats, within: float, repeats: Repeats) -> bool:
     """Tell whether a part (1, 6) that is not empty comes within a distance of a box, by the nearest image."""
     if part[0, 0] > part[0, 3] or part[0, 1] > part[0, 4] or part[0, 2] > part[0, 5]:
         return False
@@ -145,14 +133,8 @@ def _is_near(
 
 @kernel
 def _walk(
-    boxes: NDArray[np.float64],
-    whole: NDArray[np.float64],
-    repeats: Repeats,
-    axis: NDArray[np.int64],
-    place: NDArray[np.float64],
-    below: NDArray[np.int64],
-    above: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    boxes: Floats, whole: Floats, repeats: Repeats, axis: Integers, place: Floats, below: Integers, above: Integers
+) -> tuple[Integers, Integers]:
     """Return the parts near each of the boxes, one box after the other, and the numbers of the boxes before them."""
     waiting, corners = np.empty(DEEPEST, np.int64), np.empty((DEEPEST, 6))
     part = np.empty((1, 6))

@@ -27,8 +27,6 @@ from pdem.containers.exchange import Traffic
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from decomposition.copies import Copied
     from decomposition.mpi import World
     from decomposition.partitioners import Parts
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import ExchangeCalls, Migration, PartitionMethod
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
     Records = tuple[PairRecords, WallRecords]
 
@@ -82,7 +81,7 @@ class RankExchange(RankGroup):
         self._shape = shape
         self._neighbourhood.reshape(shape)
 
-    def divide(self, position: NDArray[np.float64]) -> None:
+    def divide(self, position: Floats) -> None:
         """Cut space into parts with equal numbers of the particles of all ranks. Collective."""
         self._take(self._partition(position, self.size, over=self))
 
@@ -90,33 +89,24 @@ class RankExchange(RankGroup):
         self._parts, self._cut_axes = parts, parts.axes_of(self.rank)
 
     @property
-    def cut_axes(self) -> NDArray[np.bool_]:
+    def cut_axes(self) -> Booleans:
         """For each axis (3,), whether other ranks have what lies beyond this rank's part along it."""
         return self._cut_axes
 
-    def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
+    def owners(self, position: Floats) -> Integers:
         """Return the rank (n,) whose part each position (n, 3) is in."""
         return self._parts.owners(position)
 
-    def near(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def near(self, position: Floats, reach: Floats) -> tuple[Integers, Integers]:
         """Return rows of positions (n, 3) and ranks whose parts come within the reach (n,) of each."""
         # Outer parts have no end. For this search they end where none of the positions reaches any farther.
         ends = np.concatenate((-position, position), axis=1) + reach[:, None]
         whole = ends.max(axis=0, initial=-np.inf)
         whole[:3] *= -1.0
         whole = self._shape.extended(whole)
-        return self._parts.near_each(
-            np.column_stack((position, position, reach)), whole, self._neighbourhood.repeats
-        )
+        return self._parts.near_each(np.column_stack((position, position, reach)), whole, self._neighbourhood.repeats)
 
-    def rebalance(
-        self,
-        position: NDArray[np.float64],
-        seconds: NDArray[np.float64],
-        counts: Callable[[], NDArray[np.float64]],
-    ) -> bool:
+    def rebalance(self, position: Floats, seconds: Floats, counts: Callable[[], Floats]) -> bool:
         """Cut anew if the imbalance has cost more than that would; return whether that was done."""
         if not self._balance.may_cut:
             return False
@@ -133,7 +123,7 @@ class RankExchange(RankGroup):
         self._take(self._partition(position, self.size, work, self._parts, over=self))
         return True
 
-    def _totals(self, since: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _totals(self, since: Floats) -> tuple[Floats, Floats]:
         """Return the times of all ranks for each kind of work, and the longest time and cost of cutting of any [s].
 
         A sum and a maximum are two all-reduces, which are on their way together.
@@ -147,10 +137,7 @@ class RankExchange(RankGroup):
         return total, most
 
     def migrate(
-        self,
-        particles: Particles,
-        records: Callable[[NDArray[np.bool_]], Records],
-        clusters: Clusters | None = None,
+        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None
     ) -> Migration | None:
         """Send particles that have left to their new owners; return which, and what has come, None if nothing."""
         owner = self._parts.owners(particles.position if clusters is None else clusters.centres(particles))
@@ -168,8 +155,8 @@ class RankExchange(RankGroup):
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Any],
-        radii: NDArray[np.float64],
+        reach: Callable[[Floats, Floats, Floats], Any],
+        radii: Floats,
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
@@ -183,9 +170,7 @@ class RankExchange(RankGroup):
         self._connect(neighbours, copied, particles, clusters)
         self._balance.end()
 
-    def _connect(
-        self, neighbours: NDArray[np.int64], copied: Copied, particles: Particles, clusters: Clusters | None
-    ) -> None:
+    def _connect(self, neighbours: Integers, copied: Copied, particles: Particles, clusters: Clusters | None) -> None:
         """Append the copies that have come, and say what keeps them up to date in steps."""
         copied = copied if clusters is None else with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
@@ -193,8 +178,7 @@ class RankExchange(RankGroup):
         if not self._columns:
             widths = [column.shape[1] for column in particles.columns_beside_rows()]
             self._columns = [
-                Ghosts(self._communicator, GHOST_COLUMNS + number, width)
-                for number, width in enumerate(widths)
+                Ghosts(self._communicator, GHOST_COLUMNS + number, width) for number, width in enumerate(widths)
             ]
         for one in (self._ghosts, *self._columns):
             one.connect(neighbours, copied.rows, copied.numbers, begins)
@@ -202,14 +186,14 @@ class RankExchange(RankGroup):
             self._cluster_ghosts = self._cluster_ghosts or ClusterGhosts(self._communicator)
             self._cluster_ghosts.connect(neighbours, copied, particles, clusters, begins)
 
-    def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def known_ids(self, ids: Integers) -> Integers:
         """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here; rising."""
         given = self._messages.tell(self._ghosts.targets, ids, self._ghosts.sources)
         return np.unique(np.concatenate((ids, given)))
 
     def begin_update(
-        self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None,
-        columns: Sequence[NDArray[np.float64]] = (),
+        self, rows: Floats, states: Floats | None = None,
+        columns: Sequence[Floats] = (),
     ) -> None:  # fmt: skip
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile."""
         for one, column in zip(self._columns, columns, strict=False):
@@ -226,17 +210,17 @@ class RankExchange(RankGroup):
         if self._cluster_ghosts is not None:
             self._cluster_ghosts.finish_update()
 
-    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+    def agree(self, mine: Integers) -> Integers:
         """Return the largest of each entry over the ranks: by a non-blocking all-reduce, as others do in kernels."""
         result = np.empty_like(mine)
         self._communicator.Iallreduce(mine, result, self._mpi.MAX).Wait()
         return result
 
-    def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
+    def calls(self, rows: Floats) -> ExchangeCalls | None:
         """Return how kernels agree and refresh these rows; None if copies of clusters or columns are as well."""
         return self._ghosts.calls(rows) if self._cluster_ghosts is None and not self._columns else None
 
-    def check_calls(self, status: NDArray[np.int64]) -> None:
+    def check_calls(self, status: Integers) -> None:
         """Raise the error of MPI that calls have noted, if there is one."""
         self._ghosts.check_calls(status)
 

@@ -50,9 +50,7 @@ class Failure:
         if isinstance(error, BrokenPipeError):
             return cls("", _NOBODY_READS)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
-            return cls(
-                f"{_full_place(error)} cannot be written ({os.strerror(error.errno)}); make room", _NO_ROOM
-            )
+            return cls(f"{_full_place(error)} cannot be written ({os.strerror(error.errno)}); make room", _NO_ROOM)
         return cls("".join(traceback.format_exception(error)).rstrip(), 1, _UNEXPECTED)
 
     def message(self, ranks: str = "") -> str:

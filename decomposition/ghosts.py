@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pdem.containers.exchange import ExchangeCalls
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Floats, Integers
 
 ROW_BYTES = 8 * PACKED
 """Bytes of one ghost in the message of a step."""
@@ -39,7 +40,7 @@ class _Link(NamedTuple):
     first: int
     number: int
 
-    def of(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(self, rows: Floats) -> Floats:
         """Return these rows of an array."""
         return rows[self.first : self.first + self.number]
 
@@ -68,17 +69,11 @@ class Ghosts:
         self._rows, self._buffer = np.empty(0, np.int64), np.empty((0, width))
         self._receives: list[Any] = []
         self._sends: list[Any] = []
-        self._target: NDArray[np.float64] | None = None
+        self._target: Floats | None = None
         self._mpi = load_mpi()
         self._compiled = CompiledMessages(communicator)
 
-    def connect(
-        self,
-        neighbours: NDArray[np.int64],
-        rows: Sequence[NDArray[np.int64]],
-        numbers: NDArray[np.int64],
-        begins: NDArray[np.int64],
-    ) -> None:
+    def connect(self, neighbours: Integers, rows: Sequence[Integers], numbers: Integers, begins: Integers) -> None:
         """Say what goes where.
 
         Parameters
@@ -99,7 +94,7 @@ class Ghosts:
         self._receiving = _links(ranks, begins.tolist(), numbers.tolist())
         self._target = None
 
-    def _arrive_in(self, rows: NDArray[np.float64]) -> None:
+    def _arrive_in(self, rows: Floats) -> None:
         """Have persistent messages that arrive in these rows; none may be on its way."""
         if self._target is not None and self._target.ctypes.data == rows.ctypes.data:
             return
@@ -110,29 +105,26 @@ class Ghosts:
             self._communicator.Recv_init(link.of(rows), link.other, self._tag) for link in self._receiving
         ]
         self._sends = [
-            self._communicator.Send_init(link.of(self._buffer), link.other, self._tag)
-            for link in self._sending
+            self._communicator.Send_init(link.of(self._buffer), link.other, self._tag) for link in self._sending
         ]
         self._compiled.take_requests(self._sends, self._receives)
 
     @property
-    def targets(self) -> NDArray[np.int64]:
+    def targets(self) -> Integers:
         """Ranks that have ghosts of this rank's particles, rising."""
         return np.array([link.other for link in self._sending], np.int64)
 
     @property
-    def sources(self) -> NDArray[np.int64]:
+    def sources(self) -> Integers:
         """Ranks of whose particles there are ghosts here, rising."""
         return np.array([link.other for link in self._receiving], np.int64)
 
     def traffic(self) -> Traffic:
         """Return what crosses ranks in a step, as seen from here."""
-        out, into = (
-            8 * self._width * sum(link.number for link in side) for side in (self._sending, self._receiving)
-        )
+        out, into = (8 * self._width * sum(link.number for link in side) for side in (self._sending, self._receiving))
         return Traffic(len(self._sending), len(self._receiving), out, into)
 
-    def begin_update(self, rows: NDArray[np.float64]) -> None:
+    def begin_update(self, rows: Floats) -> None:
         """Send owned rows to the neighbours, and begin to receive theirs."""
         if not self._sending and not self._receiving and not self._sends:
             return
@@ -151,7 +143,7 @@ class Ghosts:
         self._mpi.Prequest.Waitall(self._receives)
         self._mpi.Prequest.Testall(self._sends)  # a chance for messages that want their sender's help
 
-    def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
+    def calls(self, rows: Floats) -> ExchangeCalls | None:
         """Return how kernels do the same, and agree; see `pdem.containers.exchange.Exchange.calls`."""
         if not self._compiled.are_possible:
             return None
@@ -159,6 +151,6 @@ class Ghosts:
         self._arrive_in(rows)
         return self._compiled.calls(rows, self._rows, self._buffer)
 
-    def check_calls(self, status: NDArray[np.int64]) -> None:
+    def check_calls(self, status: Integers) -> None:
         """Raise the error of MPI that calls have noted, if there is one."""
         self._compiled.check(status)

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.group import Group
+    from pdem.foundation.array_types import Integers
 
 
 class RankRows:
-    """Rows by their keys over all ranks, in equal parts; implements `pdem.containers.global_order.Rows`. Collective.
+    """Rows by their keys over all ranks, in equal parts; see `containers.global_order.OrderedRows`. Collective.
 
     No rank gets more than its part, whatever the keys are.
 
@@ -44,7 +45,7 @@ class RankRows:
         First row of this rank's part, its rows, and all.
     """
 
-    def __init__(self, communicator: Any, over: Group, keys: Sequence[NDArray[np.int64]], block: int) -> None:
+    def __init__(self, communicator: Any, over: Group, keys: Sequence[Integers], block: int) -> None:
         self._communicator = communicator
         place = places_of(communicator, over, keys)
         self.total = int(communicator.allreduce(len(place)))
@@ -63,7 +64,7 @@ class RankRows:
         return taken(hand_over(self._communicator, rows, self._sent, self._received)[0], self._row)
 
 
-def ends_of_parts(total: int, size: int, block: int) -> NDArray[np.int64]:
+def ends_of_parts(total: int, size: int, block: int) -> Integers:
     """Return where the part of each rank ends: equal numbers of blocks of rows, as far as they go.
 
     Parameters
@@ -75,7 +76,7 @@ def ends_of_parts(total: int, size: int, block: int) -> NDArray[np.int64]:
     return np.minimum(np.arange(1, size + 1, dtype=np.int64) * blocks // size * block, total)
 
 
-def places_of(communicator: Any, over: Group, keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def places_of(communicator: Any, over: Group, keys: Sequence[Integers]) -> Integers:
     """Return the number that each row has among those of all ranks. Collective.
 
     Only the keys travel: to ranks by ranges of the first, where they are sorted and counted, and the numbers back.
@@ -93,7 +94,7 @@ def places_of(communicator: Any, over: Group, keys: Sequence[NDArray[np.int64]])
     return result
 
 
-def _ranges(keys: NDArray[np.int64], over: Group) -> NDArray[np.int64]:
+def _ranges(keys: Integers, over: Group) -> Integers:
     """Return for each key (n,) the rank in whose range it is; ranges rise with ranks and hold about equal numbers.
 
     Space is cut in the same way: keys are places on a line. Equal keys are in one range.
@@ -104,11 +105,8 @@ def _ranges(keys: NDArray[np.int64], over: Group) -> NDArray[np.int64]:
 
 
 def hand_over(
-    communicator: Any,
-    rows: NDArray[Any],
-    sent: NDArray[np.int64],
-    received: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    communicator: Any, rows: NDArray[Any], sent: Integers, received: Integers | None = None
+) -> tuple[NDArray[Any], Integers]:
     """Send rows, sorted by rank, to all ranks; return what they have sent and the numbers of rows. Collective.
 
     Parameters
@@ -127,7 +125,5 @@ def hand_over(
     result = np.empty((int(received.sum()), *rows.shape[1:]), rows.dtype)
     width = rows.dtype.itemsize * int(np.prod(rows.shape[1:]))
     out, into, byte = sent * width, received * width, load_mpi().BYTE
-    communicator.Alltoallv(
-        [rows, out, np.cumsum(out) - out, byte], [result, into, np.cumsum(into) - into, byte]
-    )
+    communicator.Alltoallv([rows, out, np.cumsum(out) - out, byte], [result, into, np.cumsum(into) - into, byte])
     return result, received

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from decomposition.mpi import World
+    from pdem.foundation.array_types import Integers
 
     Columns = dict[str, NDArray[Any]]
 
@@ -47,7 +48,7 @@ class RankGroup:
         self._communicator.Allreduce(values, result, self._mpi.MAX)
         return result
 
-    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
+    def add(self, limbs: Integers) -> Integers:
         """Return the sum of integers over the ranks."""
         result = np.empty_like(limbs)
         self._communicator.Allreduce(np.ascontiguousarray(limbs), result, self._mpi.SUM)
@@ -66,7 +67,7 @@ class RankGroup:
         """Return the sum of the counts of lower ranks."""
         return int(self._communicator.exscan(count) or 0)
 
-    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> RankRows:
+    def in_order(self, keys: Sequence[Integers], block: int = 1) -> RankRows:
         """Return how rows get into the order of their keys, in equal parts; see `decomposition.global_order`."""
         return RankRows(self._communicator, self, keys, block)
 
@@ -88,6 +89,6 @@ class RankGroup:
         self._communicator.Gatherv([mine, mine.nbytes, byte], receive)
         return result
 
-    def route(self, columns: Columns, targets: NDArray[np.int64]) -> Columns:
+    def route(self, columns: Columns, targets: Integers) -> Columns:
         """Send each row to a rank, and return those that come, in the order of ranks; see `Messages.route`."""
         return self._messages.route(columns, targets)

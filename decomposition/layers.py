@@ -18,9 +18,8 @@ from decomposition.repeats import squared_gap
 from pdem.numerics.kernels import inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from decomposition.repeats import Repeats
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 EXTENT = 7
 """Columns of an extent: lowest and highest coordinates (6) and largest reach [m] of some particles."""
@@ -44,9 +43,9 @@ class Reaches(NamedTuple):
         Level of size.
     """
 
-    position: NDArray[np.float64]
-    reach: NDArray[np.float64]
-    level: NDArray[np.int64]
+    position: Floats
+    reach: Floats
+    level: Integers
 
 
 class CellArrays(NamedTuple):
@@ -60,28 +59,26 @@ class CellArrays(NamedTuple):
         Those of cell c are ``order[start[c]:start[c + 1]]``.
     """
 
-    lower: NDArray[np.float64]
-    frequency: NDArray[np.float64]
-    shape: NDArray[np.int64]
-    start: NDArray[np.int64]
-    order: NDArray[np.int64]
+    lower: Floats
+    frequency: Floats
+    shape: Integers
+    start: Integers
+    order: Integers
 
 
-def levels_of(radius: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.int64]:
+def levels_of(radius: Floats, radii: Floats) -> Integers:
     """Return the level (n,) of each radius; `radii` (L,) are the largest of each level, rising."""
     return np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
 
 
-def extents_of_levels(
-    position: NDArray[np.float64], reach: NDArray[np.float64], level: NDArray[np.int64], levels: int
-) -> NDArray[np.float64]:
+def extents_of_levels(position: Floats, reach: Floats, level: Integers, levels: int) -> Floats:
     """Return the extents (L, `EXTENT`) of the particles of each level alone; those of none are the wrong way round."""
     extents = extents_of_none((levels,))
     _widen(position, reach, level, extents)
     return extents
 
 
-def extents_of_none(shape: tuple[int, ...]) -> NDArray[np.float64]:
+def extents_of_none(shape: tuple[int, ...]) -> Floats:
     """Return extents (..., `EXTENT`) of no particles, which are the wrong way round."""
     extents = np.empty((*shape, EXTENT))
     extents[..., :3], extents[..., 3:6], extents[..., 6] = np.inf, -np.inf, 0.0
@@ -90,7 +87,7 @@ def extents_of_none(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 @kernel
 def _widen(
-    position: NDArray[np.float64], reach: NDArray[np.float64], level: NDArray[np.int64], extents: NDArray[np.float64]
+    position: Floats, reach: Floats, level: Integers, extents: Floats
 ) -> None:  # fmt: skip
     """Widen the extents of each level so far that its particles are within: one pass over all."""
     for p in range(len(level)):
@@ -102,7 +99,7 @@ def _widen(
         extents[row, 6] = max(extents[row, 6], reach[p])
 
 
-def with_levels_below(extents: NDArray[np.float64]) -> NDArray[np.float64]:
+def with_levels_below(extents: Floats) -> Floats:
     """Return extents (..., L, `EXTENT`) of each level and all below, from those of each level alone."""
     joined = extents.copy()
     np.minimum.accumulate(extents[..., :3], axis=-2, out=joined[..., :3])
@@ -111,14 +108,7 @@ def with_levels_below(extents: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @inlined
-def _may_touch(
-    p: int,
-    position: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    level: NDArray[np.int64],
-    extents: NDArray[np.float64],
-    repeats: Repeats,
-) -> bool:
+def _may_touch(p: int, position: Floats, reach: Floats, level: Integers, extents: Floats, repeats: Repeats) -> bool:
     """Tell whether a particle may touch one of its own or a lower level of a rank with these extents."""
     row = level[p]
     squared = squared_gap(position, p, 0, extents, row, repeats[0], repeats[1])
@@ -128,12 +118,7 @@ def _may_touch(
 
 @threaded_kernel
 def mark_layer(
-    position: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    level: NDArray[np.int64],
-    extents: NDArray[np.float64],
-    repeats: Repeats,
-    mark: NDArray[np.bool_],
+    position: Floats, reach: Floats, level: Integers, extents: Floats, repeats: Repeats, mark: Booleans
 ) -> None:
     """Mark the particles that may touch one of another rank of their own or a lower level.
 
@@ -152,7 +137,7 @@ def mark_layer(
         mark[p] = _may_touch(p, position, reach, level, extents, repeats)
 
 
-def may_meet(mine: NDArray[np.float64], others: NDArray[np.float64], repeats: Repeats) -> NDArray[np.bool_]:
+def may_meet(mine: Floats, others: Floats, repeats: Repeats) -> Booleans:
     """Tell of ranks whether anything of theirs may touch anything of this one.
 
     Parameters
@@ -170,9 +155,7 @@ def may_meet(mine: NDArray[np.float64], others: NDArray[np.float64], repeats: Re
 
 
 @kernel
-def _mark_near(
-    mine: NDArray[np.float64], others: NDArray[np.float64], repeats: Repeats, near: NDArray[np.bool_]
-) -> None:
+def _mark_near(mine: Floats, others: Floats, repeats: Repeats, near: Booleans) -> None:
     for rank in range(len(others)):
         if mine[0, 0] <= mine[0, 3] and others[rank, 0] <= others[rank, 3]:
             within = (mine[0, 6] + others[rank, 6]) * ROUNDING
@@ -181,7 +164,7 @@ def _mark_near(
 
 
 @kernel
-def _sort_in_cells(position: NDArray[np.float64], cells: CellArrays) -> None:
+def _sort_in_cells(position: Floats, cells: CellArrays) -> None:
     """Sort particles into cells: write `start`, which must be 0, and `order`."""
     lower, frequency, shape, start, order = cells
     cell = np.empty(len(position), np.int64)
@@ -201,13 +184,7 @@ def _sort_in_cells(position: NDArray[np.float64], cells: CellArrays) -> None:
 
 
 @inlined
-def _find_cells_around(
-    x: NDArray[np.float64],
-    within: float,
-    cells: CellArrays,
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-) -> bool:
+def _find_cells_around(x: Floats, within: float, cells: CellArrays, first: Integers, last: Integers) -> bool:
     """Write the first and last cell (3,) along each axis that come within a distance of a place; return if any does."""
     lower, frequency, shape, _, _ = cells
     for axis in range(3):
@@ -223,12 +200,12 @@ def _find_cells_around(
 def _mark_in_cells(
     own: Reaches,
     cells: CellArrays,
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    x: NDArray[np.float64],
+    first: Integers,
+    last: Integers,
+    x: Floats,
     reach: float,
     level: int,
-    mark: NDArray[np.bool_],
+    mark: Booleans,
 ) -> None:
     """Mark the particles of lower levels in some cells that may touch a copy at this place."""
     _, _, shape, start, order = cells
@@ -249,12 +226,7 @@ def _mark_in_cells(
 
 @kernel
 def _mark_partners(
-    own: Reaches,
-    copies: Reaches,
-    widest: NDArray[np.float64],
-    cells: CellArrays,
-    ways: NDArray[np.float64],
-    mark: NDArray[np.bool_],
+    own: Reaches, copies: Reaches, widest: Floats, cells: CellArrays, ways: Floats, mark: Booleans
 ) -> None:
     """Mark the particles of a rank that may touch one of these copies of a higher level; `ways` lead to its images."""
     first, last, x = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3)
@@ -273,14 +245,14 @@ def _mark_partners(
 @kernel
 def count_copies(
     rank: int,
-    neighbours: NDArray[np.int64],
-    first: NDArray[np.int64],
+    neighbours: Integers,
+    first: Integers,
     particles: Reaches,
-    cluster: NDArray[np.int64],
-    extents: NDArray[np.float64],
+    cluster: Integers,
+    extents: Floats,
     cells: CellArrays,
     repeats: Repeats,
-    copies: NDArray[np.int64],
+    copies: Integers,
 ) -> None:
     """Count what a rank sends to its neighbours, from the particles of all ranks: the same as the ranks would.
 
@@ -350,14 +322,7 @@ class Cells:
         For kernels.
     """
 
-    def __init__(
-        self,
-        position: NDArray[np.float64],
-        reach: NDArray[np.float64],
-        level: NDArray[np.int64],
-        widest: NDArray[np.float64],
-        repeats: Repeats,
-    ) -> None:
+    def __init__(self, position: Floats, reach: Floats, level: Integers, widest: Floats, repeats: Repeats) -> None:
         self._particles = Reaches(position, reach, level)
         self._widest, self._ways = widest, repeats.ways
         lower, upper = position.min(axis=0), position.max(axis=0)
@@ -371,13 +336,7 @@ class Cells:
         self.arrays = CellArrays(lower, shape / edges, shape, start, order)
         _sort_in_cells(position, self.arrays)
 
-    def mark_partners(
-        self,
-        position: NDArray[np.float64],
-        reach: NDArray[np.float64],
-        level: NDArray[np.int64],
-        mark: NDArray[np.bool_],
-    ) -> None:
+    def mark_partners(self, position: Floats, reach: Floats, level: Integers, mark: Booleans) -> None:
         """Mark the particles that may touch one of these copies of a higher level, besides those marked before."""
         copies = Reaches(position, reach, level)
         _mark_partners(self._particles, copies, self._widest, self.arrays, self._ways, mark)

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Integers
+
     Columns = dict[str, NDArray[Any]]
-    Integers = NDArray[np.int64]
 
 _ROOM = 32
 _EAGER_PROBES = 100
@@ -116,17 +117,14 @@ class Messages:
         tag = next(self._rounds)  # a rank may be a round ahead
         inbox = _Inbox(self._communicator, (rows.shape[1], rows.dtype), tag)
         sends = [
-            self._communicator.Issend(row, target, tag)
-            for target, row in zip(targets.tolist(), rows, strict=True)
+            self._communicator.Issend(row, target, tag) for target, row in zip(targets.tolist(), rows, strict=True)
         ]
         for send in sends:
             inbox.wait(send)
         inbox.wait(self._communicator.Ibarrier())
         return inbox.received()
 
-    def tell_partners(
-        self, partners: Integers, targets: Integers, rows: NDArray[Any]
-    ) -> tuple[Integers, NDArray[Any]]:
+    def tell_partners(self, partners: Integers, targets: Integers, rows: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
         """Do as `notify` among ranks that know each other; all zeros are nothing. Not collective.
 
         Parameters
@@ -261,8 +259,7 @@ class Messages:
         ranks, sent = np.unique(targets, return_counts=True)
         sources, received = self.notify(ranks, sent[:, None])
         return {
-            name: self.deliver(ranks, column[order], sent, sources, received[:, 0])
-            for name, column in columns.items()
+            name: self.deliver(ranks, column[order], sent, sources, received[:, 0]) for name, column in columns.items()
         }
 
     def _sends(self, targets: Integers, rows: NDArray[Any], sent: Integers, tag: int) -> Iterator[Any]:

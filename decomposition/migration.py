@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from decomposition.messages import Messages
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
+    from pdem.foundation.array_types import Booleans, Integers
 
-    Integers = NDArray[np.int64]
     Records = tuple[PairRecords, WallRecords]
 
 
@@ -57,7 +57,7 @@ def migrate(
     rank: int,
     owner: Integers,
     particles: Particles,
-    records: Callable[[NDArray[np.bool_]], Records],
+    records: Callable[[Booleans], Records],
     partners: Integers | None = None,
 ) -> Migration | None:
     """Send particles to their owners; return which have gone and what has come, None if nothing. Collective.
@@ -107,9 +107,7 @@ def _without_known(pairs: PairRecords, stayed: Integers) -> PairRecords:
     return new.take(np.sort(first))
 
 
-def _parcels(
-    leaving: _Leaving, particles: Particles, records: Records
-) -> list[tuple[NDArray[Any], Integers]]:
+def _parcels(leaving: _Leaving, particles: Particles, records: Records) -> list[tuple[NDArray[Any], Integers]]:
     """Return rows of particles, pair contacts and wall contacts that leave, with the ranks they go to, rising."""
     pairs, walls = records
     one, other = leaving.owners_of(pairs.lower), leaving.owners_of(pairs.higher)

@@ -205,9 +205,7 @@ def patient_barrier(communicator: Any, poll_seconds: float = 0.02) -> None:
     all_come(communicator, poll_seconds=poll_seconds)
 
 
-def node_first(
-    communicator: Any, function: Callable[[], object], is_stopped: Callable[[], object] = bool
-) -> None:
+def node_first(communicator: Any, function: Callable[[], object], is_stopped: Callable[[], object] = bool) -> None:
     """Call `function` on one rank of each node, and on the others when that has returned. Collective.
 
     Meant for compilation: one process per node compiles and stores, the others find it stored. An error in

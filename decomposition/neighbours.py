@@ -19,13 +19,9 @@ from decomposition.repeats import Repeats
 from pdem.containers.box_shape import BoxShape
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from decomposition.messages import Messages
     from decomposition.partitioners import Parts
-
-    Floats = NDArray[np.float64]
-
+    from pdem.foundation.array_types import Floats, Integers
 
 LEEWAY = 0.25
 """Fraction by which reaches may grow after ranks have met, before they have to meet again."""
@@ -115,9 +111,7 @@ class Neighbourhood:
         """Take note that the box has another shape from now on: ranks meet anew."""
         self._shape, self.repeats, self._bounds = shape, Repeats.of(shape), None
 
-    def find(
-        self, parts: Parts, each: Floats, extents: Floats, overhang: float
-    ) -> tuple[NDArray[np.int64], Floats]:
+    def find(self, parts: Parts, each: Floats, extents: Floats, overhang: float) -> tuple[Integers, Floats]:
         """Return the neighbours, rising, and their extents. Collective.
 
         Each of them has this rank among its own. What they own lies in their parts, but for the overhang.

@@ -128,9 +128,7 @@ def _spread(communicator: Any, node: Any, made: list[Made]) -> tuple[Made, Held]
     content, sizes, lacking = node.bcast(plan)
     total = _places(sizes)[-1]
     if total < LEAST_WINDOW or lacking:
-        copies = (
-            [bytearray(one) for one in buffers] if node.rank == 0 else [bytearray(size) for size in sizes]
-        )
+        copies = [bytearray(one) for one in buffers] if node.rank == 0 else [bytearray(size) for size in sizes]
         for one in copies:
             node.Bcast([one, load_mpi().BYTE])
         node.Free()
@@ -165,9 +163,7 @@ def _lacking(size: int) -> int:
     return size if _RESERVE * size > free.f_bavail * free.f_frsize else 0
 
 
-def _in_window(
-    communicator: Any, node: Any, sizes: Sequence[int], buffers: Sequence[memoryview]
-) -> list[memoryview]:
+def _in_window(communicator: Any, node: Any, sizes: Sequence[int], buffers: Sequence[memoryview]) -> list[memoryview]:
     """Copy the buffers of the first rank into a new window; return views of them there. Collective on the node."""
     mpi, places = load_mpi(), _places(sizes)
     window = mpi.Win.Allocate_shared(places[-1] if node.rank == 0 else 0, 1, comm=node)

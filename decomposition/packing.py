@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Integers
     from pdem.foundation.fields import Field
 
 
@@ -33,7 +34,7 @@ def ghost_type(particles: Particles) -> np.dtype:
     return row_type(field for field in particles.fields.values() if field.ghosted is not Ghosted.NEVER)
 
 
-def pack(particles: Particles, rows: NDArray[np.int64], kind: np.dtype) -> NDArray[Any]:
+def pack(particles: Particles, rows: Integers, kind: np.dtype) -> NDArray[Any]:
     """Return rows of particles as one structured array."""
     packed = np.empty(len(rows), kind)
     for name in kind.names or ():

@@ -15,20 +15,16 @@ from decomposition.cuts import Cuts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from decomposition.repeats import Repeats
     from pdem.containers.exchange import PartitionMethod
     from pdem.containers.group import Group
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 
 class Parts(Protocol):
     """A division of space in parts."""
 
-    def owners(self, position: Floats) -> NDArray[np.int64]:
+    def owners(self, position: Floats) -> Integers:
         """Return the part (n,) in which each of the positions (n, 3) lies; every place is in one."""
         ...
 
@@ -36,11 +32,11 @@ class Parts(Protocol):
         """Return the lowest and highest coordinates (6,) [m] of a part of a whole (6,) [m]."""
         ...
 
-    def axes_of(self, part: int) -> NDArray[np.bool_]:
+    def axes_of(self, part: int) -> Booleans:
         """Return for each axis (3,) whether the part has neighbours along it."""
         ...
 
-    def near(self, boxes: Floats, whole: Floats, repeats: Repeats) -> NDArray[np.int64]:
+    def near(self, boxes: Floats, whole: Floats, repeats: Repeats) -> Integers:
         """Return the parts, rising, that come within some distance of any of these boxes, and few others.
 
         The time may grow with the number of parts found, and with the number of all at most like its logarithm.
@@ -56,9 +52,7 @@ class Parts(Protocol):
         """
         ...
 
-    def near_each(
-        self, boxes: Floats, whole: Floats, repeats: Repeats
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def near_each(self, boxes: Floats, whole: Floats, repeats: Repeats) -> tuple[Integers, Integers]:
         """Return numbers of boxes, rising, and for each a part that comes near it as in `near`, each once."""
         ...
 
@@ -67,12 +61,7 @@ class Partitioner(Protocol):
     """A way of dividing space in parts of equal work."""
 
     def __call__(
-        self,
-        position: Floats,
-        parts: int,
-        weights: Floats | None = None,
-        before: Any = None,
-        over: Group | None = None,
+        self, position: Floats, parts: int, weights: Floats | None = None, before: Any = None, over: Group | None = None
     ) -> Parts:
         """Divide particles into parts of equal weight, the same on every rank. Collective.
 

@@ -11,9 +11,7 @@ from pdem.containers.box_shape import BoxShape
 from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 
 class Repeats(NamedTuple):

@@ -47,9 +47,7 @@ DOOR = "pdem.engine.ranks"
 OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.numerics", "pdem.containers")
 REGISTRIES = ("pdem.features.registry", "pdem.features.rules", "pdem.features.preflight")
 # What the case file and its checks have of a feature: on the floor of the rooms that name these modules.
-FLOORS = dict.fromkeys(("kernels", "parameters", "section", "rules", "columns"), "case") | {
-    "preflight": "preflight"
-}
+FLOORS = dict.fromkeys(("kernels", "parameters", "section", "rules", "columns"), "case") | {"preflight": "preflight"}
 ONLY_MPI = "decomposition.mpi"
 # The second one names machines by llvmlite's public functions, before anything else of numba is there.
 NUMBA_DOORS = "pdem.numerics.numba_private", "pdem.numerics.cache"
@@ -206,9 +204,7 @@ def test_own_modules_are_imported_by_statements(module):
         if ast.unparse(call.func).rpartition(".")[2] in IMPORTERS:
             first = call.args[0]
             assert isinstance(first, ast.Constant), f"{module} imports {ast.unparse(first)}, a computed name"
-            assert not is_in(first.value, "pdem", "decomposition"), (
-                f"{module} imports {first.value} by a string"
-            )
+            assert not is_in(first.value, "pdem", "decomposition"), f"{module} imports {first.value} by a string"
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -239,9 +235,7 @@ def test_there_are_no_cycles():
         pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.parametrize(
-    "path", sources("pdem", "decomposition", *NOT_INSTALLED, "scripts", "tests"), ids=module_name
-)
+@pytest.mark.parametrize("path", sources("pdem", "decomposition", *NOT_INSTALLED, "scripts", "tests"), ids=module_name)
 def test_files_are_small(path):
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert lines <= LONGEST_FILE, f"{path.relative_to(ROOT)} has {lines} lines"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.restitution import damping_factor, rebound
-from pdem.verification.study import Finding
+from pdem.verification.study import StudyFinding
 from validation.cluster_runs import (
     GRAVITY,
     HALF,
@@ -61,7 +61,7 @@ def _turns(step: float, end: float) -> tuple[Floats, Floats]:
     return np.array(times), np.array(spins)
 
 
-def top(axes: Any, full: bool) -> list[Finding]:
+def top(axes: Any, full: bool) -> list[StudyFinding]:
     """Compare the spin of a free body with Jacobi's functions over a period, and how its error falls with the step."""
     from scipy.special import ellipk
 
@@ -74,15 +74,13 @@ def top(axes: Any, full: bool) -> list[Finding]:
     axes.plot(time[::3], spin[::3], ".", label=["axis 1", "axis 2", "axis 3"])
     axes.legend(title="line: exact")
     axes.set(xlabel="time [s]", ylabel="angular velocity [rad/s]", title="free top, along its own axes")
-    middle = np.flatnonzero(
-        spin[:, 0] < 0.0
-    )  # its first component vanishes after a quarter and three quarters
+    middle = np.flatnonzero(spin[:, 0] < 0.0)  # its first component vanishes after a quarter and three quarters
     first, last = middle[0], middle[-1]
     return [
-        Finding("period [s]", 2.0 * (_zero(time, spin, last) - _zero(time, spin, first - 1)), period, 1e-4),
-        Finding("largest error at a step of 0.01 s [rad/s]", errors[2], 1e-4, 0.0, at_most=True),
-        Finding("error at 0.04 s over that at 0.02 s", errors[0] / errors[1], 4.0, 0.05),
-        Finding("error at 0.02 s over that at 0.01 s", errors[1] / errors[2], 4.0, 0.05),
+        StudyFinding("period [s]", 2.0 * (_zero(time, spin, last) - _zero(time, spin, first - 1)), period, 1e-4),
+        StudyFinding("largest error at a step of 0.01 s [rad/s]", errors[2], 1e-4, 0.0, at_most=True),
+        StudyFinding("error at 0.04 s over that at 0.02 s", errors[0] / errors[1], 4.0, 0.05),
+        StudyFinding("error at 0.02 s over that at 0.01 s", errors[1] / errors[2], 4.0, 0.05),
     ]
 
 
@@ -92,7 +90,7 @@ def _zero(time: Floats, spin: Floats, k: int) -> float:
     return float(time[k] + (time[k + 1] - time[k]) * a / (a - b))
 
 
-def energy(axes: Any, full: bool) -> list[Finding]:
+def energy(axes: Any, full: bool) -> list[StudyFinding]:
     """Show that a body that turns about its middle axis keeps its momentum to the bit, and its energy in bounds."""
     steps = _FULL_STEPS if full else _QUICK_STEPS
     simulation = _top(0.05, [0.01, 1.0, 0.01])
@@ -111,12 +109,10 @@ def energy(axes: Any, full: bool) -> list[Finding]:
     tenth = _SAMPLES // 5
     drift = float(off[-tenth:].max() / off[1 : tenth + 1].max())
     return [
-        Finding("samples in which the top has flipped over", float(flips)),
-        Finding("samples with another bit of the angular momentum", float(changed), 0.0, 0.0),
-        Finding(
-            f"largest difference of the energy in {steps} steps", float(off.max()), 1e-3, 0.0, at_most=True
-        ),
-        Finding("of the last fifth over that of the first", drift, 1.2, 0.0, at_most=True),
+        StudyFinding("samples in which the top has flipped over", float(flips)),
+        StudyFinding("samples with another bit of the angular momentum", float(changed), 0.0, 0.0),
+        StudyFinding(f"largest difference of the energy in {steps} steps", float(off.max()), 1e-3, 0.0, at_most=True),
+        StudyFinding("of the last fifth over that of the first", drift, 1.2, 0.0, at_most=True),
     ]
 
 
@@ -125,7 +121,7 @@ def _rotation(simulation: Simulation) -> float:
     return 0.5 * float(momentum[0] @ spin[0])
 
 
-def impact(axes: Any, full: bool) -> list[Finding]:
+def impact(axes: Any, full: bool) -> list[StudyFinding]:
     """Compare how the end of a slender rod bounces with J = (1 + e) v M / (1 + 3 cos^2 a)."""
     speed, findings = 0.05, []
     x = np.linspace(0.0, 90.0, 200)
@@ -140,12 +136,10 @@ def impact(axes: Any, full: bool) -> list[Finding]:
             name = f"rod at {angle:g} deg, restitution {e:g}"
             expected = float(_spin_after(np.array(angle), e, speed))
             findings += [
-                Finding(f"{name}: rebound of its end", float(end), e, 2e-3),
-                Finding(f"{name}: spin [rad/s]", float(spin), expected, 2e-3),
+                StudyFinding(f"{name}: rebound of its end", float(end), e, 2e-3),
+                StudyFinding(f"{name}: spin [rad/s]", float(spin), expected, 2e-3),
             ]
-    axes.set(
-        xlabel="angle over the floor [deg]", ylabel="angular velocity [rad/s]", title="a rod hits the floor"
-    )
+    axes.set(xlabel="angle over the floor [deg]", ylabel="angular velocity [rad/s]", title="a rod hits the floor")
     axes.legend(title="line: exact")
     return findings
 
@@ -156,9 +150,7 @@ def _falling_rods(speed: float, restitution: float) -> Simulation:
     for k, angle in enumerate(ANGLES):
         height = HALF * math.sin(math.radians(angle)) + RADIUS + 2e-7
         turned = {"axis": [0.0, 1.0, 0.0], "angle": angle}
-        groups.append(
-            cluster("rod", (0.0, 0.05 * k, height), orientation=turned, velocity=[0.0, 0.0, -speed])
-        )
+        groups.append(cluster("rod", (0.0, 0.05 * k, height), orientation=turned, velocity=[0.0, 0.0, -speed]))
     return simulate(groups, {"rod": ROD}, 2e-8, {"restitution": restitution})
 
 
@@ -168,7 +160,7 @@ def _spin_after(angle: Floats, restitution: float, speed: float) -> Floats:
     return 3.0 * (1.0 + restitution) * speed * cosine / (HALF * (1.0 + 3.0 * cosine**2))
 
 
-def several(axes: Any, full: bool) -> list[Finding]:
+def several(axes: Any, full: bool) -> list[StudyFinding]:
     """Compare the rebound from N equal feet with that of a damping ratio sqrt(N m / M) as large, m shown by a foot."""
     findings = []
     for asked in (0.3, 0.5, 0.8):
@@ -177,7 +169,7 @@ def several(axes: Any, full: bool) -> list[Finding]:
         axes.plot(FEET, expected, "k-")
         axes.plot(FEET, found, "o", label=f"restitution {asked:g}")
         findings += [
-            Finding(f"{feet} feet, restitution {asked:g}", float(one), other, 2e-3)
+            StudyFinding(f"{feet} feet, restitution {asked:g}", float(one), other, 2e-3)
             for feet, one, other in zip(FEET, found, expected, strict=True)
         ]
     axes.set(
@@ -202,22 +194,19 @@ def _landed(restitution: float) -> Floats:
     speed = 0.1
     shapes = {f"ring{feet}": ring(feet) for feet in FEET}
     groups = [
-        cluster(name, (0.0, 0.05 * k, RADIUS + 1e-8), velocity=[0.0, 0.0, -speed])
-        for k, name in enumerate(shapes)
+        cluster(name, (0.0, 0.05 * k, RADIUS + 1e-8), velocity=[0.0, 0.0, -speed]) for k, name in enumerate(shapes)
     ]
     simulation = simulate(groups, shapes, 2e-8, {"restitution": restitution})
     simulation.advance(3000)
     return simulation.clusters.velocity[:, 2] / speed
 
 
-def sliding_down(axes: Any, full: bool) -> list[Finding]:
+def sliding_down(axes: Any, full: bool) -> list[StudyFinding]:
     """Compare the fall of a slender rod on a smooth floor with w^2 = 6 g (cos t0 - cos t) / (a (1 + 3 sin^2 t))."""
     start = math.radians(20.0)
     turned = {"axis": [0.0, 1.0, 0.0], "angle": 70.0}
     place = (0.0, 0.0, HALF * math.cos(start) + RADIUS)
-    simulation = simulate(
-        [cluster("rod", place, orientation=turned)], {"rod": ROD}, 1e-6, gravity=[0.0, 0.0, -GRAVITY]
-    )
+    simulation = simulate([cluster("rod", place, orientation=turned)], {"rod": ROD}, 1e-6, gravity=[0.0, 0.0, -GRAVITY])
     rows, drift = [], 0.0
     while simulation.clusters.position[0, 2] > RADIUS + HALF * math.cos(math.radians(80.0)):
         simulation.advance(500)
@@ -229,24 +218,20 @@ def sliding_down(axes: Any, full: bool) -> list[Finding]:
     axes.plot(np.degrees(tilts), theory, "k", label="exact")
     axes.plot(np.degrees(tilts), spins, ".", label="pdem")
     axes.legend()
-    axes.set(
-        xlabel="angle to the vertical [deg]", ylabel="angular velocity [rad/s]", title="a rod slides down"
-    )
+    axes.set(xlabel="angle to the vertical [deg]", ylabel="angular velocity [rad/s]", title="a rod slides down")
     findings = [
-        Finding(f"spin at {math.degrees(tilts[k]):.1f} deg [rad/s]", spins[k], theory[k], 5e-3)
+        StudyFinding(f"spin at {math.degrees(tilts[k]):.1f} deg [rad/s]", spins[k], theory[k], 5e-3)
         for k in (np.searchsorted(tilts, np.radians(wanted)) for wanted in (30.0, 45.0, 60.0, 75.0))
     ]
-    return [*findings, Finding("its centre aside [m]", drift, 1e-12, 0.0, at_most=True)]
+    return [*findings, StudyFinding("its centre aside [m]", drift, 1e-12, 0.0, at_most=True)]
 
 
 def spin_of_fallen(start: float, tilt: Floats) -> Floats:
     """Return the angular velocity [rad/s] of a slender rod that slides down on a smooth floor from a tilt [rad]."""
-    return np.sqrt(
-        6.0 * GRAVITY * (math.cos(start) - np.cos(tilt)) / (HALF * (1.0 + 3.0 * np.sin(tilt) ** 2))
-    )
+    return np.sqrt(6.0 * GRAVITY * (math.cos(start) - np.cos(tilt)) / (HALF * (1.0 + 3.0 * np.sin(tilt) ** 2)))
 
 
-def single(axes: Any, full: bool) -> list[Finding]:
+def single(axes: Any, full: bool) -> list[StudyFinding]:
     """Compare a cluster of one sphere with a sphere: both hit a rough floor with spin and fly off."""
     motion = {"velocity": [0.3, 0.0, -1.0], "angular_velocity": [5.0, -40.0, 3.0]}
     sphere = {"material": "grain", "radius": RADIUS, "positions": [[0.0, 0.1, 1.2 * RADIUS]], **motion}
@@ -258,9 +243,7 @@ def single(axes: Any, full: bool) -> list[Finding]:
     for _ in range(100):
         simulation.advance(50)
         order = np.argsort(simulation.particles.id)
-        rows.append(
-            [simulation.particles[name][order] for name in ("position", "velocity", "angular_velocity")]
-        )
+        rows.append([simulation.particles[name][order] for name in ("position", "velocity", "angular_velocity")])
     found = np.array(rows)  # sample, quantity, cluster and sphere, axis
     apart = np.abs(found[:, :, 0] - found[:, :, 1])
     apart[:, 0, 1] -= 0.1
@@ -270,11 +253,9 @@ def single(axes: Any, full: bool) -> list[Finding]:
     for k, name in enumerate("xyz"):
         axes.plot(time, found[:, 2, 1, k], f"C{k}:", linewidth=2.5, label=name)
     axes.legend(title="line: cluster, dots: sphere")
-    axes.set(
-        xlabel="time [s]", ylabel="angular velocity [rad/s]", title="a cluster of one sphere, and a sphere"
-    )
+    axes.set(xlabel="time [s]", ylabel="angular velocity [rad/s]", title="a cluster of one sphere, and a sphere")
     names = ("place, in radii", "velocity, in impact speeds", "spin, in impact speeds over radius")
     return [
-        Finding(f"largest difference of {name}", float(one), 1e-9, 0.0, at_most=True)
+        StudyFinding(f"largest difference of {name}", float(one), 1e-9, 0.0, at_most=True)
         for name, one in zip(names, largest, strict=True)
-    ] + [Finding("rebound over impact speed", float(found[-1, 1, 0, 2]), 0.5, 0.02)]
+    ] + [StudyFinding("rebound over impact speed", float(found[-1, 1, 0, 2]), 0.5, 0.02)]

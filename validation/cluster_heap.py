@@ -11,7 +11,7 @@ from pdem.case.model import Case
 from pdem.case.sections.round_walls import CylinderWall
 from pdem.particles.heaps import flank_of
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, FindingTable
+from pdem.verification.study import FindingTable, StudyFinding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,8 +43,8 @@ def heap(notebook: Notebook) -> FindingTable:
     return FindingTable(
         "heaps of tetrapods and of spheres, pdem new clusters", "expected",
         [
-            *(Finding(f"slope of the heap of {name} [deg]", slope) for name, slope in slopes.items()),
-            Finding("that of spheres over that of tetrapods", ratio, 0.8, 0.0, at_most=True),
+            *(StudyFinding(f"slope of the heap of {name} [deg]", slope) for name, slope in slopes.items()),
+            StudyFinding("that of spheres over that of tetrapods", ratio, 0.8, 0.0, at_most=True),
         ],
         "The slope is that of a cone fitted to the surface between 20 and 80 % of its height.",
     )  # fmt: skip

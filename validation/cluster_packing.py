@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pdem.verification.study import Finding, FindingTable
+from pdem.verification.study import FindingTable, StudyFinding
 from validation.cluster_runs import GRAVITY, simulate
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ _WINDOW = (4.0 * _RADIUS, 12.0 * _RADIUS)
 def rod(aspect: float) -> dict[str, Any]:
     """Return the shape of a rod with round ends of radius 1, as spheres half a radius apart."""
     half = aspect - 1.0
-    return {
-        "spheres": [[x, 0.0, 0.0, 1.0] for x in np.linspace(-half, half, 1 + math.ceil(4.0 * half)).tolist()]
-    }
+    return {"spheres": [[x, 0.0, 0.0, 1.0] for x in np.linspace(-half, half, 1 + math.ceil(4.0 * half)).tolist()]}
 
 
 def poured(aspect: float) -> tuple[Floats, float]:
@@ -84,13 +82,13 @@ def packing(notebook: Notebook) -> FindingTable:
         "beds of smooth rods with round ends", "expected",
         [
             *(
-                Finding(f"share of the space, {aspect:g} times as long as wide", share)
+                StudyFinding(f"share of the space, {aspect:g} times as long as wide", share)
                 for aspect, share in zip(ASPECTS, shares, strict=True)
             ),
-            Finding("length over width in the densest bed", densest, 1.45, 0.2),
-            Finding("its share", max(shares), 0.721, 0.05),
-            Finding("share of spheres over it", shares[0] / max(shares), 0.64 / 0.721, 0.03),
-            Finding("share of the longest rods over it", shares[-1] / max(shares), 0.98, 0.0, at_most=True),
+            StudyFinding("length over width in the densest bed", densest, 1.45, 0.2),
+            StudyFinding("its share", max(shares), 0.721, 0.05),
+            StudyFinding("share of spheres over it", shares[0] / max(shares), 0.64 / 0.721, 0.03),
+            StudyFinding("share of the longest rods over it", shares[-1] / max(shares), 0.98, 0.0, at_most=True),
         ],
         "Expected: jammed beds without order, PubMed Central PMC10405222. Here one bed of 300 rods each.",
     )  # fmt: skip

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.verification.study import Finding, FindingTable
+from pdem.verification.study import FindingTable, StudyFinding
 from validation import cluster_checks as checks
 from validation.cluster_heap import heap
 from validation.cluster_packing import packing
@@ -34,7 +34,7 @@ class Check(NamedTuple):
 
     name: str
     title: str
-    run: Callable[[Any, bool], list[Finding]]
+    run: Callable[[Any, bool], list[StudyFinding]]
 
 
 CHECKS = (

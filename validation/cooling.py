@@ -22,7 +22,7 @@ from pdem.engine.state import gather_groups, local_groups
 from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.provenance import provenance
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, FindingTable
+from pdem.verification.study import FindingTable, StudyFinding
 from validation.search_work import PUBLISHED_OVERHEAD, work_findings
 
 if TYPE_CHECKING:
@@ -99,12 +99,7 @@ def _box(edge: float, margin: float) -> Mesh:
 def levels_of(radii: Floats) -> Floats:
     """Return the five optimal sizes of the paper for these radii [m]."""
     return cell_sizes(
-        radii,
-        levels=_LEVELS,
-        volume_fraction=FRACTION,
-        dimension=2,
-        overhead=PUBLISHED_OVERHEAD,
-        method="optimal",
+        radii, levels=_LEVELS, volume_fraction=FRACTION, dimension=2, overhead=PUBLISHED_OVERHEAD, method="optimal"
     ).sizes
 
 
@@ -130,9 +125,7 @@ def _discs() -> dict[str, NDArray[Any]]:
 
 def _simulation(threads: int, detection: str, state: Groups | None = None) -> Simulation:
     case, meshes = cooling_case(detection=detection)
-    return Simulation(
-        case, threads=threads, state=state, particles=None if state else _discs(), meshes=meshes
-    )
+    return Simulation(case, threads=threads, state=state, particles=None if state else _discs(), meshes=meshes)
 
 
 class TimedRun:
@@ -193,18 +186,15 @@ def cooling(notebook: Notebook) -> FindingTable:
     seconds = {name: median(run.seconds) for name, run in runs.items()}
     base = seconds["one level"]
     findings = [
-        Finding(
-            "one level over five: time of the whole simulation",
-            base / seconds["five levels"],
-            PUBLISHED_RATIO,
+        StudyFinding(
+            "one level over five: time of the whole simulation", base / seconds["five levels"], PUBLISHED_RATIO
         )
     ]
     findings += [
-        Finding(f"{name}: time per particle and step [ns]", 1e9 * value / COUNT)
-        for name, value in seconds.items()
+        StudyFinding(f"{name}: time per particle and step [ns]", 1e9 * value / COUNT) for name, value in seconds.items()
     ]
     findings += [
-        Finding(
+        StudyFinding(
             f"{name}: positions that differ from those of one level",
             _differing_particles(runs["one level"].simulation, runs[name].simulation),
             0.0,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 from pdem.containers.meshes.mesh import Mesh
-from pdem.verification.study import Finding, FindingTable, at_most
+from pdem.verification.study import FindingTable, StudyFinding, at_most
 from validation.cluster_checks import spin_of_fallen
 from validation.cluster_runs import GRAVITY, HALF, RADIUS, ROD, cluster, own_spins, simulate
 from validation.h2_runs import METHODS
@@ -82,7 +82,7 @@ def on_meshes(notebook: Notebook) -> FindingTable:
     return FindingTable("clusters on meshes: a rod that is thrown", "the other mesh", findings, remark, 3)
 
 
-def differences(method: str, apart: Floats) -> list[Finding]:
+def differences(method: str, apart: Floats) -> list[StudyFinding]:
     """Return the largest differences (9,) of places, velocities and spins with their limit."""
     names = ("place [radii]", "velocity [m/s]", "spin times radius [m/s]")
     return [
@@ -93,7 +93,7 @@ def differences(method: str, apart: Floats) -> list[Finding]:
 
 def sliding_down_meshes(notebook: Notebook) -> FindingTable:
     """Return the spin of a slender rod that slides down on smooth meshes, beside its closed form."""
-    findings: list[Finding] = []
+    findings: list[StudyFinding] = []
     for method in METHODS:
         for name, points in MESHES.items():
             tilts, spins, drift = slid(points, method)
@@ -101,7 +101,7 @@ def sliding_down_meshes(notebook: Notebook) -> FindingTable:
             for wanted in (40.0, 70.0):
                 k = int(np.searchsorted(tilts, math.radians(wanted)))
                 text = f"{method}, {name}: spin at {math.degrees(tilts[k]):.1f} deg [rad/s]"
-                findings.append(Finding(text, float(spins[k]), float(theory[k]), 5e-3))
+                findings.append(StudyFinding(text, float(spins[k]), float(theory[k]), 5e-3))
             findings.append(at_most(f"{method}, {name}: its centre aside [m]", drift, 1e-10))
     remark = "w^2 = 6 g (cos t0 - cos t) / (a (1 + 3 sin^2 t)) from 20 degrees; a smooth floor pushes upwards alone."
     return FindingTable("clusters on meshes: a rod that slides down", "closed form", findings, remark)
@@ -119,9 +119,7 @@ def slid(points: int, method: str) -> tuple[Floats, Floats, float]:
     while simulation.clusters.position[0, 2] > RADIUS + HALF * math.cos(_END):
         simulation.advance(_EVERY)
         own = simulation.clusters
-        rows.append(
-            (math.acos((own.position[0, 2] - RADIUS) / HALF), np.linalg.norm(own_spins(simulation)[1][0]))
-        )
+        rows.append((math.acos((own.position[0, 2] - RADIUS) / HALF), np.linalg.norm(own_spins(simulation)[1][0])))
         drift = max(drift, float(np.abs(own.position[0, :2]).max()))
     tilts, spins = np.array(rows, np.float64).T
     return tilts, spins, drift
@@ -130,14 +128,8 @@ def slid(points: int, method: str) -> tuple[Floats, Floats, float]:
 def _plot(notebook: Notebook, one: Floats, other: Floats) -> None:
     time = 1e-3 * np.arange(1, len(one) + 1)
     with notebook.plot("clusters_on_meshes") as axes:
-        for column, name in (
-            (2, "height [radii]"),
-            (3, "velocity along x [m/s]"),
-            (6, "spin times radius [m/s]"),
-        ):
+        for column, name in ((2, "height [radii]"), (3, "velocity along x [m/s]"), (6, "spin times radius [m/s]")):
             (line,) = axes.plot(time, one[:, column], label=f"{name}, one quad")
-            axes.plot(
-                time, other[:, column], "o", color=line.get_color(), markerfacecolor="none", label="triangles"
-            )
+            axes.plot(time, other[:, column], "o", color=line.get_color(), markerfacecolor="none", label="triangles")
         axes.set(xlabel="time [s]")
         axes.legend(fontsize="small")

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.example_meshes.h2_meshes import HOLE_RADIUS, TILE
-from pdem.verification.study import Finding, FindingTable, at_most
-from validation.h2_runs import (
-    GRAVITY,
-    MASS,
-    METHODS,
-    RADIUS,
-    example,
-    follow,
-    hertz_factor,
-    largest_difference,
-)
+from pdem.verification.study import FindingTable, StudyFinding, at_most
+from validation.h2_runs import GRAVITY, MASS, METHODS, RADIUS, example, follow, hertz_factor, largest_difference
 
 if TYPE_CHECKING:
     from pdem.run.simulation import Simulation
@@ -58,13 +49,13 @@ def holes(notebook: Notebook) -> FindingTable:
     return FindingTable("6.1.3: multiple contact, spheres in three holes", "theory", findings, remark, 7)
 
 
-def resting_findings(method: str, track: Track, simulation: Simulation) -> list[Finding]:
+def resting_findings(method: str, track: Track, simulation: Simulation) -> list[StudyFinding]:
     """Return rest, heights and contacts at the end of a run of `h2_holes`."""
     records = simulation.system.wall_records()
     speed = np.linalg.norm(track.velocity, axis=2)
     energies = simulation.energies()
     findings = [
-        Finding(f"{method}: largest speed [m/s]", float(speed.max()), _speed_at_touch(), 0.03),
+        StudyFinding(f"{method}: largest speed [m/s]", float(speed.max()), _speed_at_touch(), 0.03),
         at_most(f"{method}: largest speed at {END:g} s [m/s]", speed[-1].max(), 1e-6),
         at_most(
             f"{method}: residual of the energy ledger over m g h",
@@ -76,13 +67,13 @@ def resting_findings(method: str, track: Track, simulation: Simulation) -> list[
         weight = float(track.force[-1, number, 2])
         sideways = np.abs(track.position[-1, number, :2] - [TILE * (number - 1), 0.0]).max()
         findings += [
-            Finding(f"{method}, {hole}: force of the edges [N]", weight, MASS * GRAVITY, 1e-9),
+            StudyFinding(f"{method}, {hole}: force of the edges [N]", weight, MASS * GRAVITY, 1e-9),
             at_most(f"{method}, {hole}: part of mu N that holds", abs(wedged), 1.0),
             at_most(f"{method}, {hole}: distance from the axis [m]", sideways, 1e-9),
         ]
         for kind, name, wanted in ((1, "edges", edges), (2, "vertices", vertices)):
             touched = int(((records.id == number) & (records.kind == kind)).sum())
-            findings.append(Finding(f"{method}, {hole}: {name} in contact", touched, wanted, 0.0))
+            findings.append(StudyFinding(f"{method}, {hole}: {name} in contact", touched, wanted, 0.0))
     return findings
 
 
@@ -123,7 +114,7 @@ def _speed_at_touch() -> float:
     return math.sqrt(2.0 * GRAVITY * (_TOP - math.sqrt(RADIUS**2 - HOLE_RADIUS**2)))
 
 
-def frictionless_findings(method: str, step: float) -> list[Finding]:
+def frictionless_findings(method: str, step: float) -> list[StudyFinding]:
     """Return the rest positions of spheres without friction that fall beside the axes."""
     places = [[TILE * (number - 1) + _OFF_CENTRE, 0.5 * _OFF_CENTRE, 0.4] for number in range(3)]
     simulation = example(
@@ -136,7 +127,7 @@ def frictionless_findings(method: str, step: float) -> list[Finding]:
         x, y, z = track.position[-1, number].tolist()
         text = f"{method}, {hole}, without friction"
         beside = math.hypot(x - TILE * (number - 1), y)
-        findings.append(Finding(f"{text}: height at rest [m]", z, rest_height(edges + vertices), 1e-7))
+        findings.append(StudyFinding(f"{text}: height at rest [m]", z, rest_height(edges + vertices), 1e-7))
         findings.append(at_most(f"{text}: distance from the axis [m]", beside, 1e-7))
     return findings
 

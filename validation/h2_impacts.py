@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, at_most
-from validation.h2_runs import (
-    GRAVITY,
-    MASS,
-    METHODS,
-    RADIUS,
-    example,
-    follow,
-    hertz_factor,
-    largest_difference,
-)
+from pdem.verification.study import FindingTable, StudyFinding, at_most
+from validation.h2_runs import GRAVITY, MASS, METHODS, RADIUS, example, follow, hertz_factor, largest_difference
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
@@ -50,18 +41,14 @@ def impacts(notebook: Notebook) -> FindingTable:
         findings += impact_findings(method, tracks[method], simulation)
     heights = [tracks[method].position[:, :, 2] for method in METHODS]
     findings.append(
-        largest_difference(
-            "largest difference of heights, h2 to signed [m]", np.stack(heights, axis=-1), 1e-12
-        )
+        largest_difference("largest difference of heights, h2 to signed [m]", np.stack(heights, axis=-1), 1e-12)
     )
     _plot_impacts(notebook, tracks["h2"])
-    remark = (
-        f"Step {step:g} s. Published implementation: 2286.08 N, 0.096659 m, back at 1.000000 m at 0.8302 s."
-    )
+    remark = f"Step {step:g} s. Published implementation: 2286.08 N, 0.096659 m, back at 1.000000 m at 0.8302 s."
     return FindingTable("6.1.1: facet, edge and vertex contact", "theory", findings, remark, 7)
 
 
-def impact_findings(method: str, track: Track, simulation: Simulation) -> list[Finding]:
+def impact_findings(method: str, track: Track, simulation: Simulation) -> list[StudyFinding]:
     """Return peak force, indentation, time and height of the rebound, and energy balance of `h2_impacts`."""
     force, indentation, back = impact_theory()
     first = track.time < 1.2 * back
@@ -69,10 +56,10 @@ def impact_findings(method: str, track: Track, simulation: Simulation) -> list[F
     top = _top(track.time[first], height[first, 0])
     energies = simulation.energies()
     return [
-        Finding(f"{method}: largest force [N]", float(track.force[:, :, 2].max()), force, 1e-5),
-        Finding(f"{method}: largest indentation [m]", RADIUS - float(height.min()), indentation, 1e-5),
-        Finding(f"{method}: back at the top at [s]", top[0], back, 1e-5),
-        Finding(f"{method}: height there [m]", top[1], HEIGHT, 1e-6),
+        StudyFinding(f"{method}: largest force [N]", float(track.force[:, :, 2].max()), force, 1e-5),
+        StudyFinding(f"{method}: largest indentation [m]", RADIUS - float(height.min()), indentation, 1e-5),
+        StudyFinding(f"{method}: back at the top at [s]", top[0], back, 1e-5),
+        StudyFinding(f"{method}: height there [m]", top[1], HEIGHT, 1e-6),
         largest_difference(f"{method}: largest difference of the three heights [m]", height, 1e-12),
         largest_difference(f"{method}: largest difference of the three forces [N]", track.force[:, :, 2], 1e-9),
         at_most(f"{method}: largest way sideways [m]", np.abs(sideways - sideways[0]).max(), 1e-12),
@@ -95,9 +82,7 @@ def impact_theory() -> tuple[float, float, float]:
 
     deepest = brentq(square_of_speed, 0.01, RADIUS, xtol=1e-15)
 
-    def share(
-        s: float,
-    ) -> float:  # integrand of the time of compression, at the indentation deepest (1 - s^2)
+    def share(s: float) -> float:  # integrand of the time of compression, at the indentation deepest (1 - s^2)
         return 2.0 * deepest * s / math.sqrt(square_of_speed(deepest * (1.0 - s * s)))
 
     contact = 2.0 * quad(share, 1e-6, 1.0)[0]  # the part below s = 1e-6 is a millionth
@@ -141,7 +126,7 @@ def continuity(notebook: Notebook) -> FindingTable:
     return FindingTable("6.1.2: continuity of contact", "theory", findings, remark, 6)
 
 
-def continuity_findings(method: str, track: Track) -> list[Finding]:
+def continuity_findings(method: str, track: Track) -> list[StudyFinding]:
     """Return least, largest and sideways force of a run of `h2_continuity`."""
     force = hertz_factor(_MODULUS) * _OVERLAP**1.5
     findings = []
@@ -149,7 +134,7 @@ def continuity_findings(method: str, track: Track) -> list[Finding]:
         force_on_sphere = track.force[:, sphere]
         for name, value in (("least", force_on_sphere[:, 2].min()), ("largest", force_on_sphere[:, 2].max())):
             text = f"{method}, {path}: {name} force [N]"
-            findings.append(Finding(text, float(value), force, 1e-9, printed=PRINTED_FORCE))
+            findings.append(StudyFinding(text, float(value), force, 1e-9, printed=PRINTED_FORCE))
         sideways = np.linalg.norm(force_on_sphere[:, :2], axis=1).max() / force
         findings.append(at_most(f"{method}, {path}: sideways over it", sideways, 1e-9))
     return findings

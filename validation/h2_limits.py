@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.case.example_meshes.h2_meshes import CREASE_SLOPE, TILE_LENGTH, crease
 from pdem.contact.geometry.query import wall_contacts
-from pdem.verification.study import Finding, FindingTable, at_most
+from pdem.verification.study import FindingTable, StudyFinding, at_most
 from validation.h2_runs import METHODS, RADIUS, example, follow
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def concave(notebook: Notebook) -> FindingTable:
             at_most(f"signed, {law}: largest jump, all of Fig. 32", curves["signed"][law].max(), 1e-4),
         ]
     _plot_curves(notebook, curves)
-    remark = (
-        "Eq. 42 is how large the second contact is when it begins, over the first: the jump of the resultant."
-    )
+    remark = "Eq. 42 is how large the second contact is when it begins, over the first: the jump of the resultant."
     return FindingTable("7.1: normal force in concave transitions", "eq. 42", findings, remark)
 
 
@@ -89,9 +87,7 @@ def jumps_at(mesh: Mesh, gamma: float, angle: float, method: str) -> dict[str, f
     height = 1.0 - gamma
     place = -height * np.tan(angle)
     before, after = (_limits(mesh, place, side * _DISTANCE, height, method) for side in (-1.0, 1.0))
-    return {
-        law: float(np.linalg.norm(after[law] - before[law]) / np.linalg.norm(before[law])) for law in POWERS
-    }
+    return {law: float(np.linalg.norm(after[law] - before[law]) / np.linalg.norm(before[law])) for law in POWERS}
 
 
 def _limits(mesh: Mesh, place: float, distance: float, height: float, method: str) -> dict[str, Floats]:
@@ -123,7 +119,7 @@ def _angles() -> Floats:
     return np.radians(np.concatenate([[0.5, 2.5], np.arange(5.0, 86.0, 5.0)]))
 
 
-def _jumps_of_runs(notebook: Notebook) -> list[Finding]:
+def _jumps_of_runs(notebook: Notebook) -> list[StudyFinding]:
     """Return the jumps at 170 degrees, of a run of `h2_crease` and of the resolution alone."""
     step, angle = _FULL_STEP if notebook.full else _QUICK_STEP, np.radians(CREASE_SLOPE)
     findings, tracks = [], {}
@@ -139,7 +135,7 @@ def _jumps_of_runs(notebook: Notebook) -> list[Finding]:
                 text = f"{method}, 170 degrees, overlap/R {gamma:.4f}: jump, {name}"
                 wanted, printed = error(gamma, angle, POWERS[law]), None if sphere else PRINTED[law]
                 findings.append(
-                    Finding(text, value, wanted, 1e-3, printed=printed)
+                    StudyFinding(text, value, wanted, 1e-3, printed=printed)
                     if method == "h2"
                     else at_most(text, value, 1e-3)
                 )
@@ -153,10 +149,7 @@ def jump_of_run(track: Track, sphere: int, gamma: float) -> float:
     crossing = -(1.0 - gamma) * RADIUS * np.tan(np.radians(CREASE_SLOPE))
     moving = track.time > _SLIDE[1] + 0.01
     sides = []
-    for side in (
-        np.flatnonzero(moving & (place < crossing))[-_FIT:],
-        np.flatnonzero(place > crossing)[:_FIT],
-    ):
+    for side in (np.flatnonzero(moving & (place < crossing))[-_FIT:], np.flatnonzero(place > crossing)[:_FIT]):
         fit = np.polyfit(place[side] - crossing, track.force[side, sphere], 2)
         sides.append(fit[-1])
     return float(np.linalg.norm(sides[1] - sides[0]) / np.linalg.norm(sides[0]))
@@ -176,10 +169,7 @@ def _plot_run(notebook: Notebook, tracks: dict[str, Track]) -> None:
                 size = np.linalg.norm(track.force[moving, sphere], axis=1)
                 axes.plot(_sphere_positions(track)[moving] / RADIUS, size / size[0], style, label=method)
             axes.set(xlabel="place before the crease, x / R", xlim=(-0.4, -0.1))
-            axes.set(
-                ylabel="force over that on the level side",
-                title=f"overlap {100.0 * gamma:.3g} % of the radius",
-            )
+            axes.set(ylabel="force over that on the level side", title=f"overlap {100.0 * gamma:.3g} % of the radius")
             axes.set_ylim(bottom=0.0)
             axes.legend()
 
@@ -204,12 +194,7 @@ def _plot_curves(notebook: Notebook, curves: dict[str, dict[str, Floats]]) -> No
                         markersize=4.0,
                         label=label,
                     )
-            axes.set(
-                xlabel="change of angle [degrees]",
-                ylabel="error measure",
-                xlim=(0.0, 90.0),
-                ylim=(-0.05, 1.05),
-            )
+            axes.set(xlabel="change of angle [degrees]", ylabel="error measure", xlim=(0.0, 90.0), ylim=(-0.05, 1.05))
         panels[0].plot([], [], "k-", label="eq. 42, Hertz")
         panels[0].plot([], [], "k--", label="eq. 42, linear")
         panels[0].set_title("h2 (circles: Hertz, triangles: linear)")
@@ -230,13 +215,9 @@ def across_facets(notebook: Notebook) -> FindingTable:
     wanted = missing_work()
     findings = [
         at_most("h2, facets of one mesh: error of the work", abs(lost["h2, facets of one mesh"]), 1e-9),
-        at_most(
-            "signed, facets of one mesh: error of the work", abs(lost["signed, facets of one mesh"]), 1e-9
-        ),
-        Finding("h2, each facet a mesh: error of the work", lost["h2, each facet a mesh"], wanted, 2e-3),
-        Finding(
-            "eq. 43, its approximation", 0.5 * FRICTION * 3.5 * DEPTH / TILE_LENGTH, wanted, printed=0.05
-        ),
+        at_most("signed, facets of one mesh: error of the work", abs(lost["signed, facets of one mesh"]), 1e-9),
+        StudyFinding("h2, each facet a mesh: error of the work", lost["h2, each facet a mesh"], wanted, 2e-3),
+        StudyFinding("eq. 43, its approximation", 0.5 * FRICTION * 3.5 * DEPTH / TILE_LENGTH, wanted, printed=0.05),
     ]
     _plot_friction(notebook, runs)
     remark = (
@@ -290,7 +271,5 @@ def _plot_friction(notebook: Notebook, runs: dict[str, list[tuple[Floats, Floats
         for method, sphere, label, style in lines:
             place, friction = runs[method][sphere]
             axes.plot(place / TILE_LENGTH, friction / (FRICTION * STIFFNESS * DEPTH), style, label=label)
-        axes.set(
-            xlabel="place over the length of a facet, x / L", ylabel="friction over mu N", ylim=(-0.05, 1.2)
-        )
+        axes.set(xlabel="place over the length of a facet, x / L", ylabel="friction over mu N", ylim=(-0.05, 1.2))
         axes.legend(loc="lower right")

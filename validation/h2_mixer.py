@@ -14,7 +14,7 @@ import numpy as np
 
 from pdem.engine.state import gather_groups, local_groups
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, FindingTable, at_most, plain_numbers
+from pdem.verification.study import FindingTable, StudyFinding, at_most, plain_numbers
 from validation.h2_runs import example
 from validation.h2_stages import StageWork, measure_stages, seconds_on_threads
 
@@ -113,9 +113,7 @@ def settle(length: RunLength, threads: int, *settings: str) -> Groups:
     return groups
 
 
-def _mixer(
-    length: RunLength, threads: int, skin: str, *settings: str, state: Groups | None = None
-) -> Simulation:
+def _mixer(length: RunLength, threads: int, skin: str, *settings: str, state: Groups | None = None) -> Simulation:
     start = length.settle
     changes = (
         f"walls[1].rotation_table.times=[{start!r}, {start + 20.0!r}]",
@@ -157,30 +155,30 @@ def time_shares(run: MixerRun, skinned: MixerRun, length: RunLength) -> FindingT
     length : RunLength
         Length of both.
     """
-    findings = [Finding("spheres", run.particles, SPHERES, 0.0)]
+    findings = [StudyFinding("spheres", run.particles, SPHERES, 0.0)]
     for procedure, published in PUBLISHED.items():
         total, parts = stage_shares(run, procedure)
         findings += [
-            Finding(f"{procedure}: {name} [%]", share, wanted)
+            StudyFinding(f"{procedure}: {name} [%]", share, wanted)
             for name, share, wanted in zip_longest(_ROWS, parts, published)
             if wanted != 0.0
         ]
         wanted = 1e9 * PUBLISHED_TIMES[procedure] / _PUBLISHED_STEPS / SPHERES
         findings.append(
-            Finding(f"{procedure}: time per sphere and step [ns]", 1e9 * total / run.particles, wanted)
+            StudyFinding(f"{procedure}: time per sphere and step [ns]", 1e9 * total / run.particles, wanted)
         )
     one, other = (stage_shares(run, procedure)[0] for procedure in PUBLISHED)
     ratio = PUBLISHED_TIMES["H2 directly"] / PUBLISHED_TIMES["fast test, then H2"]
-    findings.append(Finding("H2 directly: total time over that of both", other / one, ratio))
+    findings.append(StudyFinding("H2 directly: total time over that of both", other / one, ratio))
     total, parts = stage_shares(skinned, "H2 directly")
     findings += [
-        Finding(f"lists with skins: {name} [%]", part)
+        StudyFinding(f"lists with skins: {name} [%]", part)
         for name, part in zip(_ROWS, parts, strict=True)
         if part > 0.0
     ]
     findings += [
-        Finding("lists with skins: time per sphere and step [ns]", 1e9 * total / run.particles),
-        Finding("contacts per sphere", run.contacts),
+        StudyFinding("lists with skins: time per sphere and step [ns]", 1e9 * total / run.particles),
+        StudyFinding("contacts per sphere", run.contacts),
         at_most("residual of the energy ledger over what turns over", abs(run.residual), 0.01),
     ]
     remark = (
@@ -214,10 +212,10 @@ def facet_counts(notebook: Notebook, runs: Mapping[str, MixerRun]) -> FindingTab
     for name, run in runs.items():
         mean = {stage: float(values.mean()) for stage, values in _per_sphere(run).items()}
         findings += [
-            Finding(f"{name}: {text} per sphere and step", mean[stage]) for stage, text in _STAGES.items()
+            StudyFinding(f"{name}: {text} per sphere and step", mean[stage]) for stage, text in _STAGES.items()
         ]
         ratio = mean["potential"] / mean["touched"]
-        findings.append(Finding(f"{name}: facets to test over those that intersect", ratio, _PUBLISHED_RATIO))
+        findings.append(StudyFinding(f"{name}: facets to test over those that intersect", ratio, _PUBLISHED_RATIO))
     _plot_counts(notebook, runs)
     span = float(run.time[-1])
     remark = f"Over {span:g} s, {RATE * span / (2.0 * np.pi):.2g} turns; the paper shows 0.5 s, 1.5 turns."
@@ -259,12 +257,9 @@ def scaling(notebook: Notebook, settled: Groups, length: RunLength) -> FindingTa
     findings = []
     for skin, name in SEARCHES.items():
         times = seconds[skin]
-        findings.append(
-            Finding(f"{name}: time per sphere and step, one thread [ns]", 1e9 * times[1] / SPHERES)
-        )
+        findings.append(StudyFinding(f"{name}: time per sphere and step, one thread [ns]", 1e9 * times[1] / SPHERES))
         findings += [
-            Finding(f"{name}: speed-up on {number} threads", times[1] / times[number])
-            for number in numbers[1:]
+            StudyFinding(f"{name}: speed-up on {number} threads", times[1] / times[number]) for number in numbers[1:]
         ]
     if len(numbers) > 1:
         _plot_scaling(notebook, numbers, seconds)
@@ -272,9 +267,7 @@ def scaling(notebook: Notebook, settled: Groups, length: RunLength) -> FindingTa
     return FindingTable("6.2.3: threads", "", findings, remark)
 
 
-def _timed(
-    settled: Groups, length: RunLength, threads: int, skin: str, numbers: list[int]
-) -> dict[int, float]:
+def _timed(settled: Groups, length: RunLength, threads: int, skin: str, numbers: list[int]) -> dict[int, float]:
     """Return the time per step for each number of threads [s]."""
     simulation = _mixer(length, threads, skin, state=settled)
     simulation.advance(length.steps)

@@ -14,7 +14,7 @@ from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding
+from pdem.verification.study import StudyFinding
 
 if TYPE_CHECKING:
     from pdem.engine.state import Groups
@@ -97,7 +97,7 @@ def hertz_factor(youngs_modulus: float, wall_modulus: float = math.inf, poisson_
     return 4.0 / 3.0 / compliance * math.sqrt(RADIUS)
 
 
-def largest_difference(name: str, values: Any, limit: float) -> Finding:
+def largest_difference(name: str, values: Any, limit: float) -> StudyFinding:
     """Return the largest difference between values that should be equal, along their last axis, and its limit."""
     values = np.asarray(values)
-    return Finding(name, float(np.ptp(values, axis=-1).max()), limit, 0.0, True)
+    return StudyFinding(name, float(np.ptp(values, axis=-1).max()), limit, 0.0, True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, at_most
+from pdem.verification.study import FindingTable, StudyFinding, at_most
 from validation.h2_runs import GRAVITY, MASS, METHODS, RADIUS, example, follow, hertz_factor
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def sliding_as_published(notebook: Notebook) -> FindingTable:
         NAMES, CONVENTIONS, rolling("radius")[0], (0.4071, 0.8528, 0.0062), strict=True
     ):
         error = abs(ours / theirs - 1.0) * 100.0
-        findings.append(Finding(f"error of the conventions, {name} [%]", error, printed=printed))
+        findings.append(StudyFinding(f"error of the conventions, {name} [%]", error, printed=printed))
     remark = (
         f'Step {step:g} s; [detection] wall_lever_arm = "contact", static overlap {1e3 * overlap(_MODULUS):.3f} mm. '
         "The published deviation is the lever arm, not the mesh; its error of omega is 0.62 %, not 0.0062 %."
@@ -84,7 +84,7 @@ def sliding_findings(
     expected: Sequence[float] | Floats,
     tolerance: float,
     printed: Mapping[str, Sequence[float]] | None = None,
-) -> list[Finding]:
+) -> list[StudyFinding]:
     """Return position and velocities of both spheres at the end, and their difference."""
     reached = [np.array([one[-1, n, axis] for one, axis in _columns(track)]) for n in range(2)]
     findings = []
@@ -92,7 +92,7 @@ def sliding_findings(
         for number, quantity in enumerate(NAMES):
             published = None if printed is None else printed[mesh][number]
             text, wanted = f"{method}, {mesh}: {quantity}", float(expected[number])
-            findings.append(Finding(text, float(values[number]), wanted, tolerance, printed=published))
+            findings.append(StudyFinding(text, float(values[number]), wanted, tolerance, printed=published))
     differ = np.abs(reached[1] / reached[0] - 1.0).max()
     return [*findings, at_most(f"{method}: relative difference of the meshes", differ, 1e-10)]
 
@@ -142,9 +142,7 @@ def _plot(notebook: Notebook, track: Track) -> None:
     with notebook.plot("fig25_sliding") as axes:
         twin = axes.twinx()
         labels = ("displacement [m]", "velocity [m/s]", "angular velocity [rad/s]")
-        for number, ((column, axis), colour) in enumerate(
-            zip(_columns(track), ("C0", "C1", "C2"), strict=True)
-        ):
+        for number, ((column, axis), colour) in enumerate(zip(_columns(track), ("C0", "C1", "C2"), strict=True)):
             side = twin if number == 2 else axes
             side.plot(track.time, theory[:, number], color="0.75", linewidth=5.0, label="_")
             for mesh, style in ((0, "-"), (1, "o")):

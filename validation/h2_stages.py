@@ -65,12 +65,7 @@ def _sphere(spheres: SpheresNearWall, q: int) -> Sphere:
 
 
 @threaded_kernel
-def intersect(
-    spheres: SpheresNearWall,
-    surface: SurfaceArrays,
-    touched: Integers,
-    touched_end: Integers,
-) -> None:
+def intersect(spheres: SpheresNearWall, surface: SurfaceArrays, touched: Integers, touched_end: Integers) -> None:
     """Write the facets that intersect each sphere into its rows of `touched`, and where they end."""
     for q in prange(len(spheres.near)):
         row = spheres.start[q]
@@ -83,25 +78,13 @@ def intersect(
 
 
 @threaded_kernel
-def resolve(
-    spheres: SpheresNearWall,
-    surface: SurfaceArrays,
-    scratch: Scratch,
-    found: Found,
-    counts: Integers,
-) -> None:
+def resolve(spheres: SpheresNearWall, surface: SurfaceArrays, scratch: Scratch, found: Found, counts: Integers) -> None:
     """Resolve the contacts of each sphere with its candidates by the double hierarchy; write their numbers."""
     for q in prange(len(spheres.near)):
         first, last = spheres.start[q], spheres.end[q]
         own = Scratch(scratch.real, scratch.integer, scratch.tally, scratch.bound, first)
         counts[q] = resolve_h2(
-            _sphere(spheres, q),
-            FacetRange(spheres.candidates, first, last),
-            first,
-            surface,
-            own,
-            found,
-            last - first,
+            _sphere(spheres, q), FacetRange(spheres.candidates, first, last), first, surface, own, found, last - first
         )
 
 
@@ -132,9 +115,7 @@ def measure_stages(simulation: Simulation) -> StageWork:
     return StageWork(potential, hit, int(counts.sum()), fast, split, direct)
 
 
-def seconds_on_threads(
-    simulation: Simulation, steps: int, numbers: Sequence[int], threads: int
-) -> dict[int, float]:
+def seconds_on_threads(simulation: Simulation, steps: int, numbers: Sequence[int], threads: int) -> dict[int, float]:
     """Return the shortest time per step of several blocks for each number of threads, taken in turns [s].
 
     Parameters

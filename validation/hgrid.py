@@ -15,7 +15,7 @@ from pdem.containers.sizes import PowerLaw
 from pdem.detection.cell_sizes import cell_sizes
 from pdem.detection.overhead import search_times
 from pdem.numerics.random import keyed_uniform, keyed_vectors
-from pdem.verification.study import Finding, FindingTable, plain_numbers
+from pdem.verification.study import FindingTable, StudyFinding, plain_numbers
 from validation.cooling import cooling, packing
 from validation.parts import in_parts
 from validation.search_work import CODE, PUBLISHED_OVERHEAD, work_findings
@@ -59,15 +59,13 @@ def levels_of_the_example() -> FindingTable:
     radii = PowerLaw(-3.0, 1.0, 20.0)
     chosen = cell_sizes(radii, overhead=PUBLISHED_OVERHEAD, **_EXAMPLE)
     single = cell_sizes(radii, overhead=PUBLISHED_OVERHEAD, method="single", **_EXAMPLE)
-    findings = [Finding("number of levels", chosen.levels, len(PUBLISHED_SIZES), 0.0)]
+    findings = [StudyFinding("number of levels", chosen.levels, len(PUBLISHED_SIZES), 0.0)]
     findings += [
-        Finding(f"size of level {level} [smallest radius]", size, published, 0.05 / published)
+        StudyFinding(f"size of level {level} [smallest radius]", size, published, 0.05 / published)
         for level, (size, published) in enumerate(zip(chosen.sizes, PUBLISHED_SIZES, strict=False), start=1)
     ]
-    findings.append(Finding("gain over one level", single.cost / chosen.cost, PUBLISHED_GAIN, 0.5 / 35.0))
-    return FindingTable(
-        "Optimal levels: 2D, size ratio 20, exponent -3, fraction 0.4, K = 0.2", "published", findings
-    )
+    findings.append(StudyFinding("gain over one level", single.cost / chosen.cost, PUBLISHED_GAIN, 0.5 / 35.0))
+    return FindingTable("Optimal levels: 2D, size ratio 20, exponent -3, fraction 0.4, K = 0.2", "published", findings)
 
 
 def levels_of_this_machine() -> FindingTable:
@@ -76,15 +74,15 @@ def levels_of_this_machine() -> FindingTable:
     radii, options = PowerLaw(-3.0, 1.0, 20.0), {**_EXAMPLE, **CODE, "overhead": times.overhead}
     chosen, single = cell_sizes(radii, **options), cell_sizes(radii, method="single", **options)
     findings = [
-        Finding("time of a distance test [ns]", 1e9 * times.check),
-        Finding("time of a visit of a row of cells [ns]", 1e9 * times.row),
-        Finding("K of this machine", times.overhead),
-        Finding("number of levels", chosen.levels),
+        StudyFinding("time of a distance test [ns]", 1e9 * times.check),
+        StudyFinding("time of a visit of a row of cells [ns]", 1e9 * times.row),
+        StudyFinding("K of this machine", times.overhead),
+        StudyFinding("number of levels", chosen.levels),
         *(
-            Finding(f"size of level {level} [smallest radius]", float(size))
+            StudyFinding(f"size of level {level} [smallest radius]", float(size))
             for level, size in enumerate(chosen.sizes, start=1)
         ),
-        Finding("gain over one level", single.cost / chosen.cost),
+        StudyFinding("gain over one level", single.cost / chosen.cost),
     ]
     remark = "Cells of a row lie side by side in memory here, so a row is what is visited, and fewer levels are best."
     return FindingTable("The same with the overhead of this machine", "", findings, remark)
@@ -99,12 +97,10 @@ def limit_of_thirty() -> FindingTable:
             for ratio in np.geomspace(2.0, 500.0, 10)
         ]
         findings.append(
-            Finding(f"exponent {exponent:g}: distance tests per particle", max(costs), 30.0, 0.0, True)
+            StudyFinding(f"exponent {exponent:g}: distance tests per particle", max(costs), 30.0, 0.0, True)
         )
     remark = "With optimal levels, top-down; K = 0.2. The limit holds up to a volume fraction of about 0.72."
-    return FindingTable(
-        "Largest cost over size ratios 2 to 500, 3D, fraction 0.55", "published", findings, remark
-    )
+    return FindingTable("Largest cost over size ratios 2 to 500, 3D, fraction 0.55", "published", findings, remark)
 
 
 def counted_work(notebook: Notebook) -> FindingTable:
@@ -114,15 +110,13 @@ def counted_work(notebook: Notebook) -> FindingTable:
     for system in _SYSTEMS:
         findings += count_system(count, *system)
     _plot_counts(notebook, findings)
-    remark = (
-        f"About {count} uncorrelated positions in a periodic box; optimal levels, of whole cells in the box."
-    )
+    remark = f"About {count} uncorrelated positions in a periodic box; optimal levels, of whole cells in the box."
     return FindingTable("Work of one search, counted and predicted", "predicted", findings, remark)
 
 
 def count_system(
     count: int, dimension: int, ratio: float, exponent: float, fraction: float, direction: str
-) -> list[Finding]:
+) -> list[StudyFinding]:
     """Return tests and visits per particle, counted and predicted, for one system of `count` particles."""
     position, radii, edge = _points(count, dimension, ratio, exponent, fraction)
     best = cell_sizes(
@@ -137,9 +131,7 @@ def count_system(
     )  # fmt: skip
 
 
-def _points(
-    count: int, dimension: int, ratio: float, exponent: float, fraction: float
-) -> tuple[Floats, Floats, float]:
+def _points(count: int, dimension: int, ratio: float, exponent: float, fraction: float) -> tuple[Floats, Floats, float]:
     """Return positions, radii and the edge of a box that holds a whole number of the largest; about `count`."""
     radii = PowerLaw(exponent, 1.0, ratio).radii(keyed_uniform(1, 0, np.arange(2 * count)))
     radii[0] = ratio
@@ -155,7 +147,7 @@ def _whole_cells(sizes: Floats, edge: float) -> Floats:
     return np.unique(edge / np.floor(edge / sizes))
 
 
-def _plot_counts(notebook: Notebook, findings: list[Finding]) -> None:
+def _plot_counts(notebook: Notebook, findings: list[StudyFinding]) -> None:
     with notebook.plot("counted_work") as axes:
         for kind, marker in (("tests", "o"), ("visits", "s")):
             of_kind = [one for one in findings if one.name.endswith(f"{kind} per particle")]
@@ -179,18 +171,13 @@ def level_counts(notebook: Notebook) -> FindingTable:
     with notebook.plot("level_counts", 2) as panels:
         for axes, (title, options) in zip(panels, settings.items(), strict=True):
             for rule in _RULES:
-                costs = [
-                    cell_sizes(radii, method=rule, levels=int(one), **_DENSE, **options).cost
-                    for one in levels
-                ]
+                costs = [cell_sizes(radii, method=rule, levels=int(one), **_DENSE, **options).cost for one in levels]
                 axes.plot(levels, costs, "o-", markersize=4, label=rule)
                 best = int(np.argmin(costs))
-                findings.append(Finding(f"{title}, {rule}: best cost, at {levels[best]} levels", costs[best]))
-                findings.append(Finding(f"{title}, {rule}: twelve levels over best", costs[-1] / costs[best]))
+                findings.append(StudyFinding(f"{title}, {rule}: best cost, at {levels[best]} levels", costs[best]))
+                findings.append(StudyFinding(f"{title}, {rule}: twelve levels over best", costs[-1] / costs[best]))
             axes.set(xlabel="levels", ylabel="cost per particle [distance tests]", yscale="log", title=title)
             plain_numbers(axes.yaxis)
             axes.legend()
-    remark = (
-        "3D, size ratio 50, exponent -2, fraction 0.55, top-down: the exponential rule punishes extra levels."
-    )
+    remark = "3D, size ratio 50, exponent -2, fraction 0.55, top-down: the exponential rule punishes extra levels."
     return FindingTable("Sensitivity to the number of levels", "", findings, remark)

@@ -147,9 +147,7 @@ def spinning(interaction: Mapping[str, Any], spin: float, time: float) -> tuple[
 def heap(interaction: Mapping[str, Any], time: float) -> tuple[Floats, Floats]:
     """Return time [s] and kinetic energy [J] of four spheres heaped on a plane, three below and one on them."""
     apart = 2.0 * RADIUS - 1e-7
-    below = [
-        [apart / math.sqrt(3.0) * math.cos(a), apart / math.sqrt(3.0) * math.sin(a), RADIUS] for a in _THIRDS
-    ]
+    below = [[apart / math.sqrt(3.0) * math.cos(a), apart / math.sqrt(3.0) * math.sin(a), RADIUS] for a in _THIRDS]
     top = [0.0, 0.0, RADIUS + apart * math.sqrt(2.0 / 3.0)]
     simulation = Simulation(case_of(interaction, [*below, top], (0.0, 0.0, -GRAVITY), step=1e-5), threads=1)
     rows, samples = [], 100

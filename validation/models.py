@@ -148,9 +148,7 @@ VARIANTS = [
 def _with(name: str, interaction: str) -> Example:
     """Return the shear box of the study of equal bits with one interaction of all materials."""
     pairs = ("grain-grain", "grain-steel")
-    settings = tuple(
-        f"interactions.{pair}={{friction=0.5, restitution=0.5, {interaction}}}" for pair in pairs
-    )
+    settings = tuple(f"interactions.{pair}={{friction=0.5, restitution=0.5, {interaction}}}" for pair in pairs)
     return _BOX._replace(name=name, settings=(*_BOX.settings, *settings))
 
 

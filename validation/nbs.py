@@ -25,7 +25,7 @@ from pdem.case.model import Case
 from pdem.detection.find_pairs import find_pairs
 from pdem.detection.rivals import nbs
 from pdem.output.pictures.render import render
-from pdem.verification.study import Finding, FindingTable
+from pdem.verification.study import FindingTable, StudyFinding
 from validation.gallery.bulk_runs import case_run
 
 if TYPE_CHECKING:
@@ -203,11 +203,9 @@ def example_one(measured: Sequence[Detection]) -> FindingTable:
     for one in measured:
         wanted, name = exact("I", round(one.discs**0.5), 1), f"N = {one.discs}"
         findings += [
-            Finding(f"{name}: touching pairs", one.pairs, wanted.pairs, 0.0),
-            Finding(
-                f"{name}: lists consulted per disc", one.lists / one.discs, wanted.lists / one.discs, 0.0
-            ),
-            Finding(f"{name}: distance tests per disc", one.tests / one.discs, wanted.tests / one.discs, 0.0),
+            StudyFinding(f"{name}: touching pairs", one.pairs, wanted.pairs, 0.0),
+            StudyFinding(f"{name}: lists consulted per disc", one.lists / one.discs, wanted.lists / one.discs, 0.0),
+            StudyFinding(f"{name}: distance tests per disc", one.tests / one.discs, wanted.tests / one.discs, 0.0),
         ]
     remark = "Five lists for each occupied cell; the first two discs of a row share one, a shade larger than a disc."
     return FindingTable("Example I: rows of touching discs, two diameters apart", "exact", findings, remark)
@@ -216,12 +214,12 @@ def example_one(measured: Sequence[Detection]) -> FindingTable:
 def time_against_number(notebook: Notebook, measured: Sequence[Detection]) -> FindingTable:
     """Return the times of example I and their exponent; plot them."""
     findings = [
-        Finding(f"N = {one.discs}: time of a detection per disc [ns]", 1e9 * one.seconds / one.discs)
+        StudyFinding(f"N = {one.discs}: time of a detection per disc [ns]", 1e9 * one.seconds / one.discs)
         for one in measured
     ]
     large = [one for one in measured if one.discs >= _LINEAR_FROM]
     name = f"time ~ N^k, N = {large[0].discs} and more: k"
-    findings.append(Finding(name, exponent(large), 1.0, 0.15))
+    findings.append(StudyFinding(name, exponent(large), 1.0, 0.15))
     with notebook.plot("time_against_number") as axes:
         number = np.array([one.discs for one in measured], dtype=np.float64)
         axes.loglog(number, [1e3 * one.seconds for one in measured], "o-", label="NBS, packing A")
@@ -230,9 +228,7 @@ def time_against_number(notebook: Notebook, measured: Sequence[Detection]) -> Fi
         axes.set(xlabel="number of discs N", ylabel="time of a detection [ms]")
         axes.grid(visible=True, which="major", color="0.9")
         axes.legend()
-    remark = (
-        "Of few discs the time is that of a call. What no longer fits into a cache takes a little longer."
-    )
+    remark = "Of few discs the time is that of a call. What no longer fits into a cache takes a little longer."
     return FindingTable("Example I: time against the number of discs", "published", findings, remark)
 
 
@@ -247,7 +243,7 @@ def spaced_example(example: str, measured: Sequence[Detection]) -> FindingTable:
     side = round(measured[0].discs ** 0.5)
     wanted = [exact(example, side, spacing) for spacing in SPACINGS]
     findings = [
-        Finding(f"S = {spacing} D: touching pairs", one.pairs, right.pairs, 0.0)
+        StudyFinding(f"S = {spacing} D: touching pairs", one.pairs, right.pairs, 0.0)
         for spacing, one, right in zip(SPACINGS, measured, wanted, strict=True)
     ]
     ranges = (("S = 1 D", slice(0, 1)), (f"S = {SPACINGS[1]} to {SPACINGS[-1]} D", slice(1, None)))
@@ -257,13 +253,13 @@ def spaced_example(example: str, measured: Sequence[Detection]) -> FindingTable:
     return FindingTable(f"Example {example}: packing {_PACKINGS[example]}", "exact", findings, remark)
 
 
-def _operations(name: str, measured: Sequence[Detection], wanted: Sequence[Detection]) -> Iterator[Finding]:
+def _operations(name: str, measured: Sequence[Detection], wanted: Sequence[Detection]) -> Iterator[StudyFinding]:
     """Yield the least and the most lists and tests per disc."""
     for kind, label in (("lists", "lists consulted"), ("tests", "distance tests")):
         counted, right = ([getattr(one, kind) / one.discs for one in side] for side in (measured, wanted))
         bounds = (("", max),) if len(measured) == 1 else ((", least", min), (", most", max))
         for which, bound in bounds:
-            yield Finding(f"{name}: {label} per disc{which}", bound(counted), bound(right), 0.0)
+            yield StudyFinding(f"{name}: {label} per disc{which}", bound(counted), bound(right), 0.0)
 
 
 def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Detection]]) -> FindingTable:
@@ -272,8 +268,8 @@ def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Det
     for example, found in measured.items():
         name = f"example {example}: time at S = {SPACINGS[-1]} D over that at"
         findings += [
-            Finding(f"{name} S = {SPACINGS[1]} D", found[-1].seconds / found[1].seconds, 1.0, 0.3),
-            Finding(f"{name} S = 1 D, where all touch", found[-1].seconds / found[0].seconds),
+            StudyFinding(f"{name} S = {SPACINGS[1]} D", found[-1].seconds / found[1].seconds, 1.0, 0.3),
+            StudyFinding(f"{name} S = 1 D, where all touch", found[-1].seconds / found[0].seconds),
         ]
     with notebook.plot("time_against_spacing") as axes:
         for (example, found), marker in zip(measured.items(), "os^", strict=False):
@@ -287,9 +283,7 @@ def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Det
         "From 2 D on the operations are the same; the tolerance is for memory, where discs far apart are, and "
         "for what else the machine does. At S = D all discs touch: there is more to test and to store."
     )
-    return FindingTable(
-        "Examples II to IV: time against spacing, 10,000 discs", "published", findings, remark
-    )
+    return FindingTable("Examples II to IV: time against spacing, 10,000 discs", "published", findings, remark)
 
 
 def other_methods() -> FindingTable:
@@ -299,11 +293,11 @@ def other_methods() -> FindingTable:
     found = shortest_times(searches, REPETITIONS)
     reference, *others = [set(map(tuple, result.pairs.tolist())) for result, _ in found]
     findings = [
-        Finding(f"{name}: pairs that are not those of nbs", len(pairs ^ reference), 0.0, 0.0)
+        StudyFinding(f"{name}: pairs that are not those of nbs", len(pairs ^ reference), 0.0, 0.0)
         for name, pairs in zip(METHODS, others, strict=True)
     ]
     findings += [
-        Finding(f"{name}: time of a search [ms]", 1e3 * seconds)
+        StudyFinding(f"{name}: time of a search [ms]", 1e3 * seconds)
         for name, (_, seconds) in zip(names, found, strict=True)
     ]
     remark = "Times of `find_pairs`, which checks what it is given and sorts what it finds."
@@ -364,7 +358,7 @@ def momentum(case: Case, particles: Any) -> Floats:
     return np.asarray(mass @ particles.velocity)
 
 
-def jet_findings(before: Floats, after: Floats, rows: NDArray[Any]) -> list[Finding]:
+def jet_findings(before: Floats, after: Floats, rows: NDArray[Any]) -> list[StudyFinding]:
     """Return the balances of momentum and energy of a run of the jet.
 
     Parameters
@@ -377,16 +371,16 @@ def jet_findings(before: Floats, after: Floats, rows: NDArray[Any]) -> list[Find
     energy, towards = rows["translation"][0], abs(before[1])
     impulse = -np.trapezoid(rows["boundary_force_y"], rows["time"])
     return [
-        Finding("discs at the end", int(rows["particles"][-1]), int(rows["particles"][0]), 0.0),
-        Finding(
+        StudyFinding("discs at the end", int(rows["particles"][-1]), int(rows["particles"][0]), 0.0),
+        StudyFinding(
             "largest residual of the energy ledger over the initial energy",
             float(np.abs(rows["residual"]).max() / energy), 1e-3, 0.0, True,
         ),
-        Finding(
+        StudyFinding(
             "impulse on the boundary over change of momentum", float(impulse / (after[1] - before[1])), 1.0, 0.01
         ),
-        Finding("momentum along the boundary over the initial", abs(after[0]) / towards, 1e-9, 0.0, True),
-        Finding("largest overlap over radius", float(rows["largest_overlap"].max()), DEEPEST, 0.0, True),
-        Finding("momentum towards the boundary at the end over the initial", -after[1] / towards),
-        Finding("energy lost in impacts over the initial", float(rows["normal_damping"][-1] / energy)),
+        StudyFinding("momentum along the boundary over the initial", abs(after[0]) / towards, 1e-9, 0.0, True),
+        StudyFinding("largest overlap over radius", float(rows["largest_overlap"].max()), DEEPEST, 0.0, True),
+        StudyFinding("momentum towards the boundary at the end over the initial", -after[1] / towards),
+        StudyFinding("energy lost in impacts over the initial", float(rows["normal_damping"][-1] / energy)),
     ]  # fmt: skip

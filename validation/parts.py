@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.files import write_file
 from pdem.output.provenance import provenance
-from pdem.verification.study import Finding, FindingTable
+from pdem.verification.study import FindingTable, StudyFinding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -73,7 +73,7 @@ def _run(part: Part, notebook: Notebook) -> Generator[FindingTable, None, dict[s
 
 
 def _table(kept: dict[str, Any]) -> FindingTable:
-    return FindingTable(**{**kept, "findings": [Finding(**one) for one in kept["findings"]]})
+    return FindingTable(**{**kept, "findings": [StudyFinding(**one) for one in kept["findings"]]})
 
 
 def _read(path: Path) -> dict[str, Any]:

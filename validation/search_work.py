@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.detection.cost_model import expected_counts
 from pdem.detection.find_pairs import find_pairs
 from pdem.detection.moments import SampleMoments
-from pdem.verification.study import Finding
+from pdem.verification.study import StudyFinding
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
@@ -20,14 +20,8 @@ CODE: dict[str, Any] = {"unit": "rows", "own_level": "search-box"}
 
 
 def work_findings(
-    name: str,
-    positions: Floats,
-    radii: Floats,
-    sizes: Floats,
-    density: float,
-    tolerance: float,
-    **options: Any,
-) -> list[Finding]:
+    name: str, positions: Floats, radii: Floats, sizes: Floats, density: float, tolerance: float, **options: Any
+) -> list[StudyFinding]:
     """Return distance tests and visits of rows per particle, counted beside expected.
 
     Parameters
@@ -51,6 +45,6 @@ def work_findings(
         direction=options.get("direction", "top-down"), **CODE,
     )  # fmt: skip
     return [
-        Finding(f"{name}: tests per particle", found.checks / len(radii), float(checks), tolerance),
-        Finding(f"{name}: visits per particle", found.cell_accesses / len(radii), float(visits), tolerance),
+        StudyFinding(f"{name}: tests per particle", found.checks / len(radii), float(checks), tolerance),
+        StudyFinding(f"{name}: visits per particle", found.cell_accesses / len(radii), float(visits), tolerance),
     ]

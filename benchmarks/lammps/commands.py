@@ -182,10 +182,7 @@ def _law(problem: Problem, law: Law, style: str, is_wall: bool) -> str:
     if not law.is_plain:
         raise SkipCase(f"{style} has neither adhesion nor resistances")
     damping = _viscoelastic_damping(problem, law)
-    return (
-        f"hertz/history {normal!r} {tangential!r} {damping!r} {share * damping!r} {law.friction!r} 1 "
-        "limit_damping"
-    )
+    return f"hertz/history {normal!r} {tangential!r} {damping!r} {share * damping!r} {law.friction!r} 1 limit_damping"
 
 
 def _normal(problem: Problem, law: Law, stiffness: float) -> str:
@@ -226,9 +223,7 @@ def restitution_of(law: Law) -> float:
     """
     decrement = law.damping / TSUJI
     if decrement >= 1.0:
-        raise SkipCase(
-            f"LAMMPS has no restitution for a damping factor of {law.damping:.3g}; below 0.91 it has"
-        )
+        raise SkipCase(f"LAMMPS has no restitution for a damping factor of {law.damping:.3g}; below 0.91 it has")
     return math.exp(-math.pi * decrement / math.sqrt(1.0 - decrement**2))
 
 

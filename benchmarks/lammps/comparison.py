@@ -134,9 +134,7 @@ def _runs_of(peer: str, problem: Problem) -> list[PeerRun]:
     return [LammpsRun(problem, style) for style in (STYLES if problem.law.is_plain else STYLES[:1])]
 
 
-def outcomes_with_peer(
-    peer: str, name: str, steps: int | None, *, energies: bool = True
-) -> Iterator[Outcome]:
+def outcomes_with_peer(peer: str, name: str, steps: int | None, *, energies: bool = True) -> Iterator[Outcome]:
     """Measure the case of this name with pdem and another code; yield pdem's result, then one for each style.
 
     Parameters
@@ -178,12 +176,7 @@ def _outcomes_of(peer: str, case: BenchCase, steps: int | None) -> Iterator[Outc
 
 
 def _compare(
-    peer: str,
-    case: BenchCase,
-    simulation: Simulation,
-    peer_runs: list[PeerRun],
-    steps: int | None,
-    watch: MemoryWatch,
+    peer: str, case: BenchCase, simulation: Simulation, peer_runs: list[PeerRun], steps: int | None, watch: MemoryWatch
 ) -> Iterator[Outcome]:
     steps = steps_of(case, simulation, PARTS) if steps is None else max(steps, PARTS)
     parts = parts_of(steps, PARTS)
@@ -194,9 +187,7 @@ def _compare(
     detections = simulation.system.detections - detections
     yield result_of(case.name, simulation, own_rates.by_clock, steps, detections, watch)
     for peer_run, seconds in zip(peer_runs, by_style, strict=True):
-        yield _peer_result(
-            peer, case.name, peer_run, own_rates, _Rates(particles, parts, seconds), simulation
-        )
+        yield _peer_result(peer, case.name, peer_run, own_rates, _Rates(particles, parts, seconds), simulation)
 
 
 def _alternate_parts(
@@ -247,8 +238,7 @@ def _peer_result(
         ratios=tuple(a / b for a, b in zip(own_rates.by_clock, peer_rates.by_clock, strict=True)),
         core_shares=(own_rates.core_share, peer_rates.core_share),
         rebuilds_per_1000_steps=1000.0 * peer_run.rebuilds() / peer_rates.steps,
-        kinetic_energy=_kinetic_energy(peer_run.problem, peer_run.state()["velocity"])
-        / max(own_energy, 1e-300),
+        kinetic_energy=_kinetic_energy(peer_run.problem, peer_run.state()["velocity"]) / max(own_energy, 1e-300),
     )
 
 

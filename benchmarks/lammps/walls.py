@@ -11,14 +11,14 @@ import numpy as np
 from pdem.benchmark.cases import SkipCase
 from pdem.case.wall_motions import motion_of
 from pdem.motion.courses import Steady
-from pdem.motion.motions import Turn
+from pdem.motion.motions import MotionTurn
 
 if TYPE_CHECKING:
     from benchmarks.lammps.laws import Law
     from pdem.benchmark.cases import Start
     from pdem.case.sections.walls import Wall
     from pdem.foundation.array_types import Floats
-    from pdem.motion.motions import Motion
+    from pdem.motion.motions import RigidMotion
 
 _ONE_WALL = "peers are given one wall at most"
 _MOTIONS = "peers are given walls that rest or turn at a constant rate about an axis that rests"
@@ -89,20 +89,20 @@ def wall_of(start: Start, law: Law, step: float) -> Floor | Drum | MeshedWall:
     return MeshedWall(_triangles(start, motion, step), turning, law)
 
 
-def _turning(wall: Wall, motion: Motion) -> Turning:
+def _turning(wall: Wall, motion: RigidMotion) -> Turning:
     if wall.servo or wall.body or wall.surface or len(motion.parts) > 1:
         raise SkipCase(_MOTIONS)
     if not motion.parts:
         return Turning(0.0, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     part = motion.parts[0]
-    if not (isinstance(part, Turn) and isinstance(part.angle, Steady)):
+    if not (isinstance(part, MotionTurn) and isinstance(part.angle, Steady)):
         raise SkipCase(_MOTIONS)
     length = math.hypot(*part.axis)
     x, y, z = (component / length for component in part.axis)
     return Turning(part.angle.rate, (x, y, z), part.centre)
 
 
-def _triangles(start: Start, motion: Motion, step: float) -> Floats:
+def _triangles(start: Start, motion: RigidMotion, step: float) -> Floats:
     """Return the corners of all triangles where the start has them [m]."""
     mesh, state, domain = start.meshes[0], start.state, start.case.domain
     time = 0.0 if state is None else step * int(state["counters"]["step"])

@@ -44,9 +44,7 @@ def require_liggghts() -> None:
         If not.
     """
     if shutil.which(PROGRAM) is None:
-        raise InputError(
-            f"--peer liggghts needs the program {PROGRAM}: apt install {PROGRAM} (Debian, Ubuntu)"
-        )
+        raise InputError(f"--peer liggghts needs the program {PROGRAM}: apt install {PROGRAM} (Debian, Ubuntu)")
 
 
 class LiggghtsRun:
@@ -175,7 +173,5 @@ class LiggghtsRun:
 
     def _core_seconds(self) -> float:
         """Return the core time of the process so far."""
-        fields = (
-            Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        )
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))

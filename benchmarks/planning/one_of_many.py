@@ -92,9 +92,7 @@ class OneOfMany(Alone):
         Time spent so far on what the others would do [s].
     """
 
-    def __init__(
-        self, neighbours: Sequence[OtherRank], period: Floats, cut_axes: Booleans, threads: int = 1
-    ) -> None:
+    def __init__(self, neighbours: Sequence[OtherRank], period: Floats, cut_axes: Booleans, threads: int = 1) -> None:
         super().__init__(threads)
         self._cut_axes = cut_axes
         self._others, self._shape = list(neighbours), BoxShape.upright(np.zeros(3), period)
@@ -128,11 +126,7 @@ class OneOfMany(Alone):
         self.seconds_of_others += others.seconds
         copied = copied if clusters is None else with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
-        self.neighbours, self._numbers, self._numbers_of_all = (
-            len(others.numbers),
-            copied.numbers,
-            copied.numbers,
-        )
+        self.neighbours, self._numbers, self._numbers_of_all = (len(others.numbers), copied.numbers, copied.numbers)
         widths = [column.shape[1] for column in particles.columns_beside_rows()]
         self._columns = [_Gathered(copied.rows, width) for width in widths]
         if clusters is None:
@@ -140,9 +134,7 @@ class OneOfMany(Alone):
         else:
             self._connect_clusters(particles, clusters, copied, others)
 
-    def _connect_clusters(
-        self, particles: Particles, clusters: Clusters, copied: Copied, others: _Answers
-    ) -> None:
+    def _connect_clusters(self, particles: Particles, clusters: Clusters, copied: Copied, others: _Answers) -> None:
         """Say what is gathered where there are clusters, and have copies of those of others."""
         shared = shared_spheres(particles, copied)
         self._has_clusters, self._numbers = True, shared.singles
@@ -154,9 +146,7 @@ class OneOfMany(Alone):
         clusters.states[clusters.count :] = others.states(shared.came)
         self.seconds_of_others += time.perf_counter() - begin
 
-    def begin_update(
-        self, rows: Floats, states: Floats | None = None, columns: Sequence[Floats] = ()
-    ) -> None:
+    def begin_update(self, rows: Floats, states: Floats | None = None, columns: Sequence[Floats] = ()) -> None:
         """Gather the rows that go to the neighbours."""
         self._spheres.gather(rows)
         for one, column in zip(self._columns, columns, strict=False):
@@ -206,8 +196,7 @@ class _Answers:
         self._clusters = [one.clusters for one in chosen]
         self.numbers, self.extents = np.arange(len(chosen)), theirs[near]
         self._selections = [
-            Selection(one.particles, sizes, its, repeats)
-            for one, its in zip(chosen, self.extents, strict=True)
+            Selection(one.particles, sizes, its, repeats) for one, its in zip(chosen, self.extents, strict=True)
         ]
         self._sent: list[Integers] = []
         self.seconds = 0.0
@@ -229,11 +218,6 @@ class _Answers:
             answers = [one.partners(before, copies) for one, before, copies in chosen]
         else:
             self._sent = answers = [one.layer(self._extents) for one in self._selections]
-        packed = [
-            pack(one.particles, found, rows.dtype)
-            for one, found in zip(self._selections, answers, strict=True)
-        ]
+        packed = [pack(one.particles, found, rows.dtype) for one, found in zip(self._selections, answers, strict=True)]
         self.seconds += time.perf_counter() - begin
-        return np.concatenate([np.empty(0, rows.dtype), *packed]), np.array(
-            [len(one) for one in packed], np.int64
-        )
+        return np.concatenate([np.empty(0, rows.dtype), *packed]), np.array([len(one) for one in packed], np.int64)

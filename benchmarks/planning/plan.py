@@ -79,9 +79,7 @@ def plan(
         parts = (_enlarged_division(larger(count), count, threads) for count in ranks)
     rows = []
     for division, own_work in parts:
-        predicted = (
-            {} if costs is None else predict(division, own_work, costs.for_work(work, own_work), network)
-        )
+        predicted = {} if costs is None else predict(division, own_work, costs.for_work(work, own_work), network)
         rows.append({**summary(division, own_work), **predicted})
     return {**document, "costs": None if costs is None else asdict(costs), "rows": rows}
 
@@ -141,10 +139,7 @@ def work_of(simulation: Simulation, start: Start) -> WorkCounts:
     near = None if system.wall_contacts is None else facets_of(system.wall_contacts)
     facet_candidates = None if near is None else (row[near[0]], near[1])
     return WorkCounts(
-        row[system.pair_contacts.lower[found]],
-        row[system.pair_contacts.higher[found]],
-        facets,
-        facet_candidates,
+        row[system.pair_contacts.lower[found]], row[system.pair_contacts.higher[found]], facets, facet_candidates
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pdem.foundation.errors import InputError
 from pdem.foundation.memory import BYTES_PER_PARTICLE
 from pdem.output.summary import counted, duration, quantity
-from pdem.report.section import Section
+from pdem.report.section import ReportSection
 from pdem.run.forecast import disk_needs
 from pdem.scaling import figures
 from pdem.scaling.report import measured_sections, plan_sections, rehearsal_section
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.meshes.mesh import Mesh
-    from pdem.scaling.results import Results
+    from pdem.scaling.results import ScalingResults
 
 _HOUR = 3600.0
 
@@ -66,13 +66,13 @@ class Evidence:
 
     Attributes
     ----------
-    results : Results or None
+    results : ScalingResults or None
         Measured runs.
     plan, rehearsal : dict or None
         As `pdem scaling plan` and `pdem scaling rehearse` write them.
     """
 
-    results: Results | None
+    results: ScalingResults | None
     plan: Mapping[str, Any] | None
     rehearsal: Mapping[str, Any] | None
 
@@ -108,9 +108,7 @@ class Evidence:
         known = [*self._measured(threads), *self._of_rows(self.rehearsal, threads, "rehearsal"),
                  *self._of_rows(self.plan, threads, "plan")]  # fmt: skip
         if not known:
-            raise InputError(
-                f"nothing is known of ranks with {threads} threads; give --threads of what was measured"
-            )
+            raise InputError(f"nothing is known of ranks with {threads} threads; give --threads of what was measured")
         near = [one for one in known if abs(math.log2(one.ranks / ranks)) <= 1.0]
         if not near:
             nearest = min(known, key=lambda one: abs(math.log(one.ranks / ranks)))
@@ -154,7 +152,7 @@ class Evidence:
 
 def proposal_sections(
     case: Case, meshes: Sequence[Mesh], request: Request, evidence: Evidence, *, plots: bool
-) -> list[Section]:
+) -> list[ReportSection]:
     """Return the sections of the page: what is asked for comes first, then the case, then the evidence.
 
     Raises
@@ -174,7 +172,7 @@ def proposal_sections(
     return sections
 
 
-def _asked_for(case: Case, meshes: Sequence[Mesh], request: Request, evidence: Evidence) -> Section:
+def _asked_for(case: Case, meshes: Sequence[Mesh], request: Request, evidence: Evidence) -> ReportSection:
     each, source = evidence.core_seconds(request)
     steps = round(case.time.end / case.resolved_step())
     core_seconds = each * request.particles * steps
@@ -196,7 +194,7 @@ def _asked_for(case: Case, meshes: Sequence[Mesh], request: Request, evidence: E
         ["storage of a run", f"{disk.total / 1e9:.4g} GB"],
         ["storage in all", f"{request.runs * disk.total / 1e9:.4g} GB"],
     ]
-    return Section("What is asked for", text, ("what", "how much"), rows)
+    return ReportSection("What is asked for", text, ("what", "how much"), rows)
 
 
 def _bytes_of_rank(request: Request, evidence: Evidence) -> float:
@@ -209,7 +207,7 @@ def _bytes_of_rank(request: Request, evidence: Evidence) -> float:
     return 2.0 * float(row["memory"]) * own / max(row["owned"], 1)
 
 
-def _case_section(case: Case, meshes: Sequence[Mesh], request: Request) -> Section:
+def _case_section(case: Case, meshes: Sequence[Mesh], request: Request) -> ReportSection:
     domain = case.domain
     sides = " x ".join(f"{b - a:.4g}" for a, b in zip(domain.lower, domain.upper, strict=True))
     laws = sorted({interaction.law for interaction in case.interactions.values()})
@@ -224,4 +222,4 @@ def _case_section(case: Case, meshes: Sequence[Mesh], request: Request) -> Secti
         ["detection", case.detection.method],
         ["division", case.decomposition.method],
     ]
-    return Section("The case", "", ("what", "which"), rows)
+    return ReportSection("The case", "", ("what", "which"), rows)

@@ -167,9 +167,7 @@ class TimedRank:
     def _others_busy(self, count: int) -> Iterator[None]:
         """Have copies of this process take steps meanwhile."""
         fork = multiprocessing.get_context("fork")
-        others = [
-            fork.Process(target=self._advance_while, args=(os.getpid(),), daemon=True) for _ in range(count)
-        ]
+        others = [fork.Process(target=self._advance_while, args=(os.getpid(),), daemon=True) for _ in range(count)]
         for one in others:
             one.start()
         try:

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.containers.meshes.mesh import Mesh
     from pdem.detection.skins import Skins
-    from pdem.foundation.fields import Field
     from pdem.foundation.array_types import Booleans, Floats, Integers
+    from pdem.foundation.fields import Field
 
     Columns = dict[str, NDArray[Any]]
 
@@ -100,9 +100,7 @@ class Rehearsal:
         `benchmarks.planning.rehearsal_limits`.
     """
 
-    def __init__(
-        self, name: str, start: Start, threads: int, steps: int, warm_up: int, beside: int = 0
-    ) -> None:
+    def __init__(self, name: str, start: Start, threads: int, steps: int, warm_up: int, beside: int = 0) -> None:
         self.case, self._meshes = start.case, list(start.meshes)
         table = columns_of(start)
         require_rehearsable(name, self.case, len(table["id"]))
@@ -114,9 +112,7 @@ class Rehearsal:
         beside_centre = centre + shape.nearest(table["position"] - centre)
         self._particles = ParticleTable({**table, "position": beside_centre}, table.clusters)
         self._shapes = shape_arrays(list(shapes_of(self.case).values())) if table.clusters else None
-        self._continued = {
-            name: dict((start.state or {})[name]) for name in CONTINUED if name in (start.state or {})
-        }
+        self._continued = {name: dict((start.state or {})[name]) for name in CONTINUED if name in (start.state or {})}
         if beside and threads > 1:
             raise InputError(
                 f"{threads} threads and {beside} processes beside: those that run beside have one thread each; "
@@ -140,9 +136,7 @@ class Rehearsal:
         """Return one rank that has all particles."""
         columns = self._particles_in(tiling, tiling.lower, tiling.upper)
         meshes = self._walls_in(tiling, tiling.lower, tiling.upper)
-        return self._timed(
-            0, tiling, _with_clusters(tiling, columns), [], meshes, None, np.zeros(3, np.bool_)
-        )
+        return self._timed(0, tiling, _with_clusters(tiling, columns), [], meshes, None, np.zeros(3, np.bool_))
 
     def rank(self, tiling: Tiling, parts: Any, rank: int, skins: Skins) -> TimedRank:
         """Return one of many ranks.
@@ -187,11 +181,7 @@ class Rehearsal:
     def _case_of(self, tiling: Tiling) -> Case:
         """Return the case with the box of all copies."""
         document = tomllib.loads(self.case.to_toml())
-        domain = {
-            "lower": tiling.lower.tolist(),
-            "upper": tiling.upper.tolist(),
-            "outside": "keep",
-        }
+        domain = {"lower": tiling.lower.tolist(), "upper": tiling.upper.tolist(), "outside": "keep"}
         document["domain"] = {**document.get("domain", {}), **domain}
         document["time"] = {**document["time"], "step": self.case.resolved_step()}
         return Case.from_text(tomli_w.dumps(document), str(self.case.directory))
@@ -287,8 +277,7 @@ def rehearse(
     """
     one = rehearsal.alone(rehearsal.tiling(per_rank or min(total or 1.0, 30_000.0)))
     rows = [
-        _row(rehearsal, count, network, per_rank * count if per_rank else total or 1.0, made, one)
-        for count in ranks
+        _row(rehearsal, count, network, per_rank * count if per_rank else total or 1.0, made, one) for count in ranks
     ]
     return {
         "weak": per_rank is not None, "threads": rehearsal.threads, "beside": rehearsal.beside,
@@ -309,9 +298,7 @@ def _row(
     """Return the costs of a run on so many ranks, and its efficiency over a rank alone."""
     tiling, skins = rehearsal.tiling(particles), rehearsal.skins()
     sample = tiling.sample(math.ceil(SAMPLES * ranks / tiling.tiles))
-    partition = PARTITIONERS[rehearsal.case.decomposition.method](
-        tiling.lower.tolist(), tiling.upper.tolist()
-    )
+    partition = PARTITIONERS[rehearsal.case.decomposition.method](tiling.lower.tolist(), tiling.upper.tolist())
     rough: Any = partition(sample, ranks)  # both methods make `Cuts`
     chosen = np.unique(np.linspace(0, ranks - 1, made).astype(int)).tolist()
     parts = with_exact_parts(rough, chosen, rehearsal.whole(tiling), tiling.count_in)

@@ -12,7 +12,7 @@ from pdem.case.messages import shown_key
 from pdem.case.sections.flat_walls import PlaneWall
 from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import InputError
-from pdem.motion.motions import Shift, Turn
+from pdem.motion.motions import MotionTurn, Shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def _own_motions(case: Case, wall: Any) -> Iterator[str]:
     if isinstance(wall, PlaneWall) and wall.size is None:
         copied &= np.array(wall.normal) != 0.0  # along the others it goes on
     for part in motion_of(wall, case.motions, case.directory).parts:
-        if isinstance(part, Turn):
+        if isinstance(part, MotionTurn):
             direction = np.abs(part.axis) / np.linalg.norm(part.axis)
             if part.angle.largest_rate and (periodic & (direction < 1.0 - _ROUNDING)).any():
                 yield "turns about an axis that is not that of all periodic sides"

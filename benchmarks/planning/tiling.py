@@ -44,9 +44,7 @@ class Tiling:
         How far members are from the centre of their cluster at most [m].
     """
 
-    def __init__(
-        self, particles: ParticleTable, lower: Floats, length: Floats, copies: Sequence[int]
-    ) -> None:
+    def __init__(self, particles: ParticleTable, lower: Floats, length: Floats, copies: Sequence[int]) -> None:
         self._particles, self.length = particles, np.asarray(length, np.float64)
         self.copies = np.array(copies, np.int64)
         self.tiles = int(np.prod(self.copies))
@@ -70,9 +68,7 @@ class Tiling:
     def count_in(self, box: Floats) -> int:
         """Return how many particles are in a box (6,) [m]; members of a cluster are where its centre is."""
         first, end = (np.ceil((corner - self._centres) / self.length) for corner in (box[:3], box[3:]))
-        tiles = np.clip(end, 0, self.copies) - np.clip(
-            first, 0, self.copies
-        )  # along each axis, for each particle
+        tiles = np.clip(end, 0, self.copies) - np.clip(first, 0, self.copies)  # along each axis, for each particle
         return int(np.maximum(tiles, 0.0).prod(axis=1).sum())
 
     def tiles_in(self, lower: Floats, upper: Floats, periodic: Sequence[bool]) -> list[tuple[int, ...]]:

@@ -66,9 +66,7 @@ def _mesh() -> Mesh:
         parts.append(_triangles(_closed(np.stack(rings, axis=1))))
     corners = np.concatenate(parts)
     sides = corners[:, 1:] - corners[:, :1]
-    corners = corners[
-        np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1) > 0.0
-    ]  # no cells at a centre
+    corners = corners[np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1) > 0.0]  # no cells at a centre
     vertices, facets = np.unique(np.round(corners.reshape(-1, 3), 12), axis=0, return_inverse=True)
     return Mesh(vertices, facets.reshape(-1, 3))
 

@@ -235,9 +235,7 @@ def _largest_bed(communicator: Any, threads: int) -> Start:
 
 def _state_after_steps(start: Start, steps: int, communicator: Any, threads: int) -> tuple[Start, Simulation]:
     """Return a start as it is after some steps, and its simulation. Collective."""
-    simulation = Simulation(
-        start.case, communicator, threads=threads, meshes=start.meshes, particles=start.particles
-    )
+    simulation = Simulation(start.case, communicator, threads=threads, meshes=start.meshes, particles=start.particles)
     simulation.advance(steps)
     system = simulation.system
     state = gather_groups(system, local_groups(system))
@@ -330,10 +328,7 @@ def _tiled_state(state: Groups, across: int, along: int) -> Groups:
     large["particles"]["position"] = np.concatenate([place + corner for corner in corners])
     large["contacts"]["lower"] = numbered(pairs["lower"])
     large["contacts"]["higher"] = np.concatenate(
-        [
-            pairs["higher"] * count + (i + images[:, 0]) % across * along + (j + images[:, 1]) % along
-            for i, j in tiles
-        ]
+        [pairs["higher"] * count + (i + images[:, 0]) % across * along + (j + images[:, 1]) % along for i, j in tiles]
     )
     large["wall_contacts"]["id"] = numbered(walls["id"])
     next_id = np.array(count * int(state["counters"]["next_id"]))

@@ -100,8 +100,7 @@ def measure_models(communicator: Any, threads: int, steps: int | None) -> Iterat
     for model, keys in MODEL_KEYS.items():
         simulation = _settled(bed, keys, communicator, threads)
         rounds = [
-            (_per_contact(plain, steps or STEPS), _per_contact(simulation, steps or STEPS))
-            for _ in range(ROUNDS)
+            (_per_contact(plain, steps or STEPS), _per_contact(simulation, steps or STEPS)) for _ in range(ROUNDS)
         ]
         yield ModelResult(
             model, 2.0 * simulation.measures().pair_contacts / simulation.measures().particles,
@@ -114,9 +113,7 @@ def _settled(bed: Start, keys: Mapping[str, Any], communicator: Any, threads: in
     """Return the bed with further keys of its interactions, come to rest with them."""
     particles = None if bed.state is None else bed.state["particles"]
     start = Start(with_keys(bed.case, keys), bed.meshes, particles)
-    simulation = Simulation(
-        start.case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
-    )
+    simulation = Simulation(start.case, communicator, threads=threads, particles=start.particles, meshes=start.meshes)
     simulation.advance(SETTLING)
     return simulation
 

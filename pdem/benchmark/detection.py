@@ -140,9 +140,7 @@ def _spheres(count: int, ratio: float) -> tuple[Particles, float, Floats]:
     return Particles({"id": np.arange(count), "radius": radii, "position": position}), edge, sizes
 
 
-def _detect(
-    search: PairFinder, contacts: PairContacts, particles: Particles, reach: Any
-) -> tuple[float, float]:
+def _detect(search: PairFinder, contacts: PairContacts, particles: Particles, reach: Any) -> tuple[float, float]:
     """Build the lists; return the times of search and of lists [s]."""
     start = time.perf_counter()
     near = search.search(particles.position, reach, particles.count)

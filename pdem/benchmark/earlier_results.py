@@ -133,9 +133,7 @@ def comparison_lines(document: dict[str, Any], earlier_files: Iterable[ResultFil
         for earlier in reversed(before):
             then = _find(earlier.document["results"], title)
             if title and then:
-                yield _comparison_line(title, result, then, earlier) + _machine_change(
-                    result, document, earlier
-                )
+                yield _comparison_line(title, result, then, earlier) + _machine_change(result, document, earlier)
                 break
 
 

@@ -75,14 +75,10 @@ def require_no_launcher() -> None:
     """
     ranks = launch_layout()[1]
     if ranks > 1:
-        raise InputError(
-            f"pdem scaling starts its ranks itself, and was started on {ranks}: leave mpirun away"
-        )
+        raise InputError(f"pdem scaling starts its ranks itself, and was started on {ranks}: leave mpirun away")
 
 
-def combinations(
-    ranks: Sequence[int], threads: Sequence[int], repeats: int
-) -> Iterator[tuple[int, int, int]]:
+def combinations(ranks: Sequence[int], threads: Sequence[int], repeats: int) -> Iterator[tuple[int, int, int]]:
     """Yield (ranks, threads, repeat) of all runs: all combinations in turn, then all of them again."""
     for repeat in range(repeats):
         for count in ranks:
@@ -126,9 +122,7 @@ def run_on_ranks(
     command = [word.replace(RANKS_PLACEHOLDER, str(ranks)) for word in words]
     command += [sys.executable, "-m", "pdem", *arguments, "--threads", str(threads)]
     environment = {**os.environ, "PDEM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
-    done = start(
-        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    done = start(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         output = "\n".join((done.stdout + done.stderr).strip().splitlines()[-_OUTPUT_LINES:])
         raise LaunchError(

@@ -127,11 +127,7 @@ def machine_speed(exchange: Exchange, array_bytes: int) -> MachineSpeed:
     ]
     one_worker = TRIAD_BYTES * _rate(_triad, size_per_worker, 1) if exchange.rank == 0 else 0.0
     return MachineSpeed(
-        workers,
-        size_per_worker * TRIAD_BYTES * workers,
-        together[0],
-        float(exchange.share(one_worker)),
-        *together[1:],
+        workers, size_per_worker * TRIAD_BYTES * workers, together[0], float(exchange.share(one_worker)), *together[1:]
     )
 
 
@@ -149,9 +145,7 @@ def _rate(loop: Loop, size: int, workers: int) -> float:
     together = Barrier(workers)
     with ThreadPoolExecutor(workers) as pool:
         clocks = list(pool.map(lambda _: _round_times(loop, _arrays(size), passes, together), range(workers)))
-    seconds = min(
-        max(end for _, end in one) - min(start for start, _ in one) for one in zip(*clocks, strict=True)
-    )
+    seconds = min(max(end for _, end in one) - min(start for start, _ in one) for one in zip(*clocks, strict=True))
     return workers * size * passes / seconds
 
 

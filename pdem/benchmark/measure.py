@@ -96,13 +96,9 @@ class Result:
             f"and {self.resident_bytes_per_particle:.0f} resident, "
             f"{self.detections_per_1000_steps:.1f} detections per 1000 steps"
         )
-        phases = ", ".join(
-            f"{phase} {value:.1f}" for phase, value in self.nanoseconds.items() if value >= 0.05
-        )
+        phases = ", ".join(f"{phase} {value:.1f}" for phase, value in self.nanoseconds.items() if value >= 0.05)
         shares = f"\n{share_line(self.on_one_thread)}" if self.on_one_thread else ""
-        return (
-            f"{head}\n  ns per particle-step: {phases}; {sum(self.nanoseconds.values()):.1f} in all{shares}"
-        )
+        return f"{head}\n  ns per particle-step: {phases}; {sum(self.nanoseconds.values()):.1f} in all{shares}"
 
 
 class Outcome(Protocol):
@@ -183,12 +179,7 @@ def warm_up_of(case: BenchCase) -> int:
 def after_warm_up(start: Start, communicator: Any, threads: int, steps: int) -> Simulation:
     """Return a simulation after `steps` steps from a start, with phases reset. Collective."""
     simulation = Simulation(
-        start.case,
-        communicator,
-        threads=threads,
-        state=start.state,
-        particles=start.particles,
-        meshes=start.meshes,
+        start.case, communicator, threads=threads, state=start.state, particles=start.particles, meshes=start.meshes
     )
     simulation.advance(steps)
     simulation.phases.reset_seconds()

@@ -92,7 +92,7 @@ def work_of(candidates: float, contacts: float, history: int) -> StepWork:
 
 
 @dataclass(frozen=True)
-class Limits:
+class MachineLimits:
     """Comparison of a case with the limits of the machine.
 
     Attributes
@@ -155,7 +155,7 @@ class Limits:
         return "\n".join([head, *lines])
 
 
-def limits_of(name: str, simulation: Simulation, rate: float) -> Limits:
+def limits_of(name: str, simulation: Simulation, rate: float) -> MachineLimits:
     """Measure the machine and compare it with the rate of a case. Collective.
 
     Parameters
@@ -173,4 +173,4 @@ def limits_of(name: str, simulation: Simulation, rate: float) -> Limits:
     law = simulation.system.constants.law
     work = work_of(candidates, measured.pair_contacts / max(measured.particles, 1), law.columns)
     speed = machine_speed(exchange, round(work.bytes * measured.particles))
-    return Limits(name, 1e9 / rate, work, speed)
+    return MachineLimits(name, 1e9 / rate, work, speed)

@@ -81,9 +81,7 @@ def hopper() -> tuple[Case, Mesh]:
         (_TUBE, -_BEYOND), (_TUBE, _FLARE), (_OUTLET, _NECK), (_TUBE, _RIM), (_TUBE, _TOP + _BEYOND),
     )  # fmt: skip
     angles = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
-    rings = [
-        np.column_stack((r * np.cos(angles), r * np.sin(angles), np.full(_SIDES, z))) for r, z in profile
-    ]
+    rings = [np.column_stack((r * np.cos(angles), r * np.sin(angles), np.full(_SIDES, z))) for r, z in profile]
     facets = [
         [ring * _SIDES + a, ring * _SIDES + b, (ring + 1) * _SIDES + b, (ring + 1) * _SIDES + a]
         for ring in range(len(profile) - 1)

@@ -81,12 +81,7 @@ def box_columns(case: CaseData) -> list[Column]:
 def open_sides(case: CaseData) -> list[str]:
     """Return the sides of the domain through which particles can leave it: in 2D four at most."""
     domain = case.domain
-    return [
-        side
-        for axis in range(domain.dimension)
-        if not domain.periodic[axis]
-        for side in SIDES[2 * axis :][:2]
-    ]
+    return [side for axis in range(domain.dimension) if not domain.periodic[axis] for side in SIDES[2 * axis :][:2]]
 
 
 def balance_columns(case: CaseData) -> list[Column]:

@@ -14,7 +14,7 @@ from pdem.case.wall_motions import motion_of
 from pdem.containers.meshes.solid import solid_of
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.motion.bodies import FreeBody
-from pdem.motion.servo import EAGERNESS, Servo
+from pdem.motion.servo import EAGERNESS, ServoDrive
 from pdem.motion.spins import AxisSpin, NoSpin, TopSpin
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from pdem.motion.spins import Spin
 
 
-def drives_of(
-    case: Case, meshes: Sequence[Mesh], clocks: Mapping[str, Clock] | None = None
-) -> dict[int, Drive]:
+def drives_of(case: Case, meshes: Sequence[Mesh], clocks: Mapping[str, Clock] | None = None) -> dict[int, Drive]:
     """Return servos and bodies of a case by number of their wall, in their state at time 0.
 
     Servos with a `stage` count from its clock, as in `pdem.case.wall_motions.motion_of`.
@@ -61,7 +59,7 @@ def _unit(axis: Sequence[float]) -> Floats:
     return np.array(axis, np.float64) / math.hypot(*axis)
 
 
-def servo_of(case: Case, wall: Wall, clocks: Mapping[str, Clock] | None = None) -> Servo:
+def servo_of(case: Case, wall: Wall, clocks: Mapping[str, Clock] | None = None) -> ServoDrive:
     """Return the servo of a wall, in its state at time 0; see `drives_of`.
 
     Raises
@@ -76,7 +74,7 @@ def servo_of(case: Case, wall: Wall, clocks: Mapping[str, Clock] | None = None) 
     if largest == 0.0 and servo.gain is None:
         raise CaseError(f"{case.source}: wall {wall.name}: all loads wanted are 0; give servo.gain")
     gain = EAGERNESS * servo.largest_rate / largest if servo.gain is None else servo.gain
-    return Servo(
+    return ServoDrive(
         _unit(servo.axis), None if servo.centre is None else np.array(servo.centre, np.float64), times, targets,
         largest_rate=servo.largest_rate, gain=gain,
         start=servo.start, travel_limits=servo.travel_limits or (-math.inf, math.inf),

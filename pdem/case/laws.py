@@ -64,10 +64,7 @@ def _law_hint(name: str) -> str:
 
 def _friction_problems(interaction: Interaction, where: Location) -> Iterator[Problem]:
     """Yield problems of resistances to rotation without friction, which would never make a body roll."""
-    keys = {
-        "friction": interaction.friction,
-        "dynamic_friction": interaction.law_keys.get("dynamic_friction"),
-    }
+    keys = {"friction": interaction.friction, "dynamic_friction": interaction.law_keys.get("dynamic_friction")}
     if isinstance(keys["dynamic_friction"], (int, float)) and (text := frictions_rule(keys)):
         yield Problem((*where, "dynamic_friction"), text)
     if interaction.friction > 0.0:
@@ -190,8 +187,7 @@ def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Lo
             if key.required:
                 unit = f" ({key.unit})" if key.unit else ""
                 yield Problem(
-                    (*where, name),
-                    f"is missing; {key.text[:1].lower()}{key.text[1:] or 'the law needs it.'}{unit}",
+                    (*where, name), f"is missing; {key.text[:1].lower()}{key.text[1:] or 'the law needs it.'}{unit}"
                 )
         elif (text := _value_problem(key, given[name])) is not None:
             yield Problem((*where, name), text)
@@ -325,9 +321,7 @@ def _from_file(name: str, directory: Path, where: str) -> LawModel:
     variables = variables_of(path, f'{where}.law = "{name}"')
     if variable not in variables:
         laws = [key for key, value in variables.items() if isinstance(value, LawModel)]
-        hint = (
-            nearest_key_hint(variable, laws) if laws else "the file makes none: NAME = pdem.contact_law(...)"
-        )
+        hint = nearest_key_hint(variable, laws) if laws else "the file makes none: NAME = pdem.contact_law(...)"
         raise CaseError(f'{where}.law = "{name}": {path} has no {variable}; {hint}')
     if not isinstance(variables[variable], LawModel):
         kind = type(variables[variable]).__name__

@@ -24,9 +24,7 @@ _INDEX = re.compile(r"\[\s*(\d+)\s*\]")
 _PLAIN_TEXT = re.compile(r"[\w./~+-][\w ./~+-]*")
 
 
-def apply_override(
-    document: dict[str, Any], assignment: str, source: str, root: type[BaseModel]
-) -> list[str]:
+def apply_override(document: dict[str, Any], assignment: str, source: str, root: type[BaseModel]) -> list[str]:
     """Set one value of a parsed case in place, and return the parts of its key.
 
     Parameters

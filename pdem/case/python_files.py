@@ -40,9 +40,7 @@ def _variables_of_file(path: Path, changed: int) -> dict[str, Any]:
     except SyntaxError as error:
         raise CaseError(f"{path}, line {error.lineno}: {error.msg}; mend it") from None
     except Exception as error:
-        lines = [
-            frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == str(path)
-        ]
+        lines = [frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == str(path)]
         at = f", line {lines[-1]}" if lines else ""
         raise CaseError(f"{path}{at}: {type(error).__name__}: {error}") from None
     return vars(module)

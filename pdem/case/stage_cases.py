@@ -32,9 +32,7 @@ def in_stage(case: CaseData, number: int) -> CaseData:
     for stage in case.stages[: number + 1]:
         for key, changes in stage.interactions.items():
             interactions[key] = changed_interaction(interactions[key], changes)
-    return (
-        case if interactions == case.interactions else case.model_copy(update={"interactions": interactions})
-    )
+    return case if interactions == case.interactions else case.model_copy(update={"interactions": interactions})
 
 
 def cases_of_stages(case: CaseData) -> list[CaseData]:

@@ -12,7 +12,7 @@ from pdem.foundation.texts import TextError, read_text, shown_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pdem.foundation.number_rows import Row
+    from pdem.foundation.number_rows import NumberRow
 
 
 def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
@@ -58,15 +58,13 @@ def _rows(text: str, columns: tuple[str, ...]) -> list[tuple[float, ...]]:
             continue
         found.append(_numbers(row, columns))
         if len(found) > 1 and found[-1][0] <= found[-2][0]:
-            raise TextError(
-                f"line {row.number}: time {found[-1][0]:g} s follows {found[-2][0]:g} s; times must rise"
-            )
+            raise TextError(f"line {row.number}: time {found[-1][0]:g} s follows {found[-2][0]:g} s; times must rise")
     if len(found) < 2:
         raise TextError(f"has {len(found)} rows of numbers; a table needs two or more")
     return found
 
 
-def _check_names(comments: list[str], row: Row, columns: tuple[str, ...]) -> None:
+def _check_names(comments: list[str], row: NumberRow, columns: tuple[str, ...]) -> None:
     """Refuse names that are those of other columns, or in other units, in the first row or in comments before it."""
     named = [(number, names) for number, line in enumerate(comments, 1) if (names := comment_names(line))]
     if is_heading(row):
@@ -79,7 +77,7 @@ def _check_names(comments: list[str], row: Row, columns: tuple[str, ...]) -> Non
             raise TextError(f"line {number}: {error}") from None
 
 
-def _numbers(row: Row, columns: tuple[str, ...]) -> tuple[float, ...]:
+def _numbers(row: NumberRow, columns: tuple[str, ...]) -> tuple[float, ...]:
     if is_heading(row):
         raise TextError(
             f"line {row.number}: {shown_text(row.line)} are no numbers; the first line alone may name the columns, "

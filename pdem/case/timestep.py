@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
     from pdem.case.sections.walls import Wall
     from pdem.foundation.array_types import Floats
-    from pdem.motion.motions import Motion
+    from pdem.motion.motions import RigidMotion
 
 _HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
 
@@ -98,9 +98,7 @@ def impact_conditions(case: CaseData) -> ImpactConditions:
     CaseError
         If a file of particles cannot be read.
     """
-    return ImpactConditions(
-        smallest_radii(case), reference_speed(case), tuple(contact_pairs(case)), of_case=True
-    )
+    return ImpactConditions(smallest_radii(case), reference_speed(case), tuple(contact_pairs(case)), of_case=True)
 
 
 def rayleigh_time(radius: float, density: float, youngs_modulus: float, poisson_ratio: float) -> float:
@@ -145,7 +143,7 @@ def reference_speed(case: CaseData) -> float:
     return max(expected_speed(case, motions), largest_first_speed(case))
 
 
-def expected_speed(case: CaseData, motions: Sequence[Motion]) -> float:
+def expected_speed(case: CaseData, motions: Sequence[RigidMotion]) -> float:
     """Return the larger speed of a fall through the domain and of walls by their motions [m/s].
 
     It falls by gravity and all uniform accelerations of ``[[forces]]``.
@@ -213,9 +211,7 @@ def automatic_fraction(case: CaseData) -> float:
     return min(wanted, HEAVY_DAMPING_STEP * usual) if heavy else wanted
 
 
-def heavily_damped(
-    case: CaseData, pairs: Sequence[tuple[str, str, bool]] | None = None
-) -> dict[str, Interaction]:
+def heavily_damped(case: CaseData, pairs: Sequence[tuple[str, str, bool]] | None = None) -> dict[str, Interaction]:
     """Return by key the heavily damped interactions of pairs of materials that can touch, by default of the case."""
     possible = [case.interaction(*pair[:2]) for pair in (contact_pairs(case) if pairs is None else pairs)]
     return {
@@ -376,7 +372,7 @@ def _compliance(material: Material) -> float:
     return (1.0 - material.poisson_ratio**2) / material.youngs_modulus
 
 
-def wall_speed(case: CaseData, wall: Wall, motion: Motion, points: Floats) -> float:
+def wall_speed(case: CaseData, wall: Wall, motion: RigidMotion, points: Floats) -> float:
     """Return the largest speed of points (n, 3) by the motion of a wall, its surface and what drives it [m/s]."""
     speed = motion.largest_speed(points)
     if wall.surface is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdem.case.sections.motions import RotationKind
 from pdem.motion.courses import Delayed
-from pdem.motion.motions import Motion, Shift, Turn
+from pdem.motion.motions import MotionTurn, RigidMotion, Shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ def motion_of(
     motions: Mapping[str, MovingFrame],
     folder: Path | None = None,
     clocks: Mapping[str, Clock] | None = None,
-) -> Motion:
+) -> RigidMotion:
     """Return the motion of a wall, with those of all frames that carry it.
 
     Torques are about the centre of its own ``rotation``, else of its ``swing``, else of its ``rotation_table``. If it
@@ -47,19 +47,19 @@ def motion_of(
     chain = [wall]
     while chain[-1].on is not None:
         chain.append(motions[chain[-1].on])
-    parts: list[Turn | Shift] = []
+    parts: list[MotionTurn | Shift] = []
     centre, frame = (0.0, 0.0, 0.0), 0
     for moving in reversed(chain):
         for first, part in enumerate(_parts(moving, folder or Path(), clocks or {})):
             parts.append(part)
-            if isinstance(part, Turn) and not any(
-                isinstance(other, Turn) for other in parts[-1 - first : -1]
+            if isinstance(part, MotionTurn) and not any(
+                isinstance(other, MotionTurn) for other in parts[-1 - first : -1]
             ):
                 centre, frame = part.centre, len(parts)
-    return Motion(parts, centre, frame)
+    return RigidMotion(parts, centre, frame)
 
 
-def _parts(moving: MovingFrame, folder: Path, clocks: Mapping[str, Clock]) -> Iterator[Turn | Shift]:
+def _parts(moving: MovingFrame, folder: Path, clocks: Mapping[str, Clock]) -> Iterator[MotionTurn | Shift]:
     """Yield the motions of a frame itself, the outermost first: all translations, then all rotations."""
     kinds, clock = moving.kinds().values(), clocks.get(moving.stage or "")
 
@@ -72,4 +72,4 @@ def _parts(moving: MovingFrame, folder: Path, clocks: Mapping[str, Clock]) -> It
             yield Shift(courses(kind))
     for kind in kinds:
         if isinstance(kind, RotationKind):
-            yield Turn(kind.axis, kind.centre, *courses(kind))
+            yield MotionTurn(kind.axis, kind.centre, *courses(kind))

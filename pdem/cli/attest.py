@@ -16,9 +16,7 @@ _FAILED = 1
 @click.command(short_help="Compute random intervals again, and write a file by which others can check a run.")
 @click.argument("target", metavar="OUTPUT|FILE", type=click.Path())
 @click.option("--verify", is_flag=True, help="Check FILE, which pdem attest has written.")
-@click.option(
-    "-o", "--output", type=click.Path(), help="File to write; by default attest.json in the folder."
-)
+@click.option("-o", "--output", type=click.Path(), help="File to write; by default attest.json in the folder.")
 @click.option(
     "--intervals",
     type=click.IntRange(min=1),
@@ -27,9 +25,7 @@ _FAILED = 1
     help="Number of intervals to compute again.",
 )
 @click.option(
-    "--inputs",
-    type=click.Path(),
-    help="With --verify: folder to which the file names in the case are relative.",
+    "--inputs", type=click.Path(), help="With --verify: folder to which the file names in the case are relative."
 )
 @click.option(
     "--observer",

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Measure the speed of this machine.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
-    "--steps",
-    type=click.IntRange(min=1),
-    help="Number of steps to measure; by default as many as take a few seconds.",
+    "--steps", type=click.IntRange(min=1), help="Number of steps to measure; by default as many as take a few seconds."
 )
 @click.option(
     "--peer",
@@ -117,9 +115,7 @@ def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
     chosen = check_names(options.names) or default_names()
     before = on_first(
         communicator,
-        lambda: [
-            one for folder in {options.keep, options.against} if folder for one in read_result_files(folder)
-        ],
+        lambda: [one for folder in {options.keep, options.against} if folder for one in read_result_files(folder)],
     )
     load_kernels(communicator, None, threads)
     found, ranks = environment(), 1 if communicator is None else communicator.size
@@ -128,15 +124,11 @@ def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
         click.echo(f"{found['cpu']}  {versions}\n{counted(ranks, 'rank')} x {counted(threads, 'thread')}")
     results = [one for name in chosen for one in _measure_case(communicator, threads, options, name)]
     if is_root(communicator):
-        _write_results(
-            document_of(found, options.command(ranks, threads), ranks, threads, results), before, options
-        )
+        _write_results(document_of(found, options.command(ranks, threads), ranks, threads, results), before, options)
     return 0
 
 
-def _measure_case(
-    communicator: Any, threads: int, options: _BenchOptions, name: str
-) -> Iterator[dict[str, Any]]:
+def _measure_case(communicator: Any, threads: int, options: _BenchOptions, name: str) -> Iterator[dict[str, Any]]:
     """Measure a case, print its results and yield them as dictionaries for files."""
     from pdem.benchmark.cases import SkipCase
 

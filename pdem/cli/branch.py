@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 @threads_option
 @quiet_option
 def branch(
-    folder: str,
-    at: str,
-    output: str | None,
-    settings: tuple[str, ...],
-    threads: int | None,
-    quiet: bool,
+    folder: str, at: str, output: str | None, settings: tuple[str, ...], threads: int | None, quiet: bool
 ) -> int:
     """Compute the rest of a finished run from a stage on, with values changed by --set, in a new folder.
 

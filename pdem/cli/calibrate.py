@@ -19,11 +19,7 @@ _NOT_FOUND = 1
 @click.command(short_help="Find values of a case that fit measurements.")
 @click.argument("target", metavar="FILE|FOLDER", type=click.Path())
 @click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of runs at the same time.",
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of runs at the same time."
 )
 @threads_option
 @quiet_option
@@ -48,9 +44,7 @@ def _calibrate(target: str, jobs: int, threads: int | None, quiet: bool, communi
     if communicator is not None and communicator.size > 1 and jobs > 1:
         raise InputError(f"--jobs {jobs} on {communicator.size} ranks: leave one of both away")
     setup = on_first(communicator, lambda: read_setup(CalibrationPlan, Path(target)))
-    tell: Callable[[str], object] = (
-        echo_to_stderr if is_root(communicator) and not quiet else (lambda text: None)
-    )
+    tell: Callable[[str], object] = echo_to_stderr if is_root(communicator) and not quiet else (lambda text: None)
     done = play_calibration(setup, jobs, communicator, threads if jobs > 1 else own, tell)
     if is_root(communicator):
         click.echo(str(done))

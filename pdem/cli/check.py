@@ -33,9 +33,7 @@ _WRONG_INPUT = 2
     help="Write the report on the contact laws to this folder: laws.md, laws.json, laws.png.",
 )
 @threads_option
-def check(
-    case: str, settings: tuple[str, ...], laws: bool | None, report: Path | None, threads: int | None
-) -> int:
+def check(case: str, settings: tuple[str, ...], laws: bool | None, report: Path | None, threads: int | None) -> int:
     """Check a case without running it: time step, particles, walls, contact laws, units, duration, memory, disk.
 
     The exit code is 2 if the case cannot run.
@@ -51,9 +49,7 @@ def check(
     return serial(work)
 
 
-def _check(
-    path: str, settings: Sequence[str], of_laws: tuple[bool | None, Path | None], threads: int | None
-) -> int:
+def _check(path: str, settings: Sequence[str], of_laws: tuple[bool | None, Path | None], threads: int | None) -> int:
     from pdem.case.groups.initial import initial_particles
     from pdem.case.wall_files import read_walls
     from pdem.engine.ranks import launch_layout

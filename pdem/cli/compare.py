@@ -14,9 +14,7 @@ from pdem.cli.result_paths import require_results
 @click.command(short_help="Compare two runs or files bit by bit; find where they begin to differ.")
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path(), required=False)
-@click.option(
-    "--time", type=float, help="Simulated time of the snapshots to compare, in s; by default the last."
-)
+@click.option("--time", type=float, help="Simulated time of the snapshots to compare, in s; by default the last.")
 @click.option(
     "--first",
     is_flag=True,
@@ -110,12 +108,7 @@ def _perturb(path: str, given: dict[str, Any], communicator: Any, threads: int) 
     if not path.endswith(".toml"):
         on_first(communicator, lambda: require_results(path, "compare --perturb"))
     found = forgetting(
-        path,
-        size=given["perturb"],
-        begin=given["begin"],
-        end=given["end"],
-        comm=communicator,
-        threads=threads,
+        path, size=given["perturb"], begin=given["begin"], end=given["end"], comm=communicator, threads=threads
     )
     if is_root(communicator):
         click.echo(str(found))

@@ -72,11 +72,7 @@ def _table(case: Case, reports: list[MeshReport]) -> list[str]:
     for wall, report in zip(case.walls, reports, strict=True):
         closed = "open" if not report.closed else "closed"
         closed += "" if report.volume is None else f", volume {report.volume:.6g} m3"
-        extent = " x ".join(
-            f"{low:.4g} to {high:.4g}" for low, high in zip(report.lower, report.upper, strict=True)
-        )
+        extent = " x ".join(f"{low:.4g} to {high:.4g}" for low, high in zip(report.lower, report.upper, strict=True))
         facets = f"{report.facets:,} facet{'s' if report.facets != 1 else ''}"
-        lines.append(
-            f"{wall.name:<{width}}  {wall.shape}: {facets}, {report.area:.6g} m2, {closed}, {extent} m"
-        )
+        lines.append(f"{wall.name:<{width}}  {wall.shape}: {facets}, {report.area:.6g} m2, {closed}, {extent} m")
     return lines

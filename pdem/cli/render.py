@@ -23,12 +23,8 @@ _PIXELS = click.IntRange(16, 20000)
 )
 @click.option("--time", type=float, help="Simulated time of the snapshot, in s; by default the last.")
 @click.option("--every", is_flag=True, help="Draw a numbered picture of every snapshot.")
-@click.option(
-    "--view", help="three-quarter, isometric, front, side, top, or the direction x,y,z towards the camera."
-)
-@click.option(
-    "--contacts", is_flag=True, help="Draw force chains in place of particles (needs output.contacts_every)."
-)
+@click.option("--view", help="three-quarter, isometric, front, side, top, or the direction x,y,z towards the camera.")
+@click.option("--contacts", is_flag=True, help="Draw force chains in place of particles (needs output.contacts_every).")
 @click.option(
     "--colour-by",
     help="Field to colour by; by default speed, for contacts normal_force. A field of walls (wear, pressure, "
@@ -37,26 +33,18 @@ _PIXELS = click.IntRange(16, 20000)
 @click.option("--colour-map", default="viridis", show_default=True, help="Colour map of matplotlib.")
 @click.option("--limits", type=(float, float), help="Values at the ends of the colour map.")
 @click.option("--colour-walls-by", help="Field to colour walls by, beside the colours of particles.")
-@click.option(
-    "--wall-colour-map", default="plasma", show_default=True, help="Colour map of --colour-walls-by."
-)
+@click.option("--wall-colour-map", default="plasma", show_default=True, help="Colour map of --colour-walls-by.")
 @click.option("--wall-limits", type=(float, float), help="Values at its ends.")
 @click.option("--particles/--no-particles", default=True, help="Draw particles, or leave them out.")
 @click.option(
-    "--size",
-    type=(_PIXELS, _PIXELS),
-    default=(1280, 960),
-    show_default=True,
-    help="Width and height in pixels.",
+    "--size", type=(_PIXELS, _PIXELS), default=(1280, 960), show_default=True, help="Width and height in pixels."
 )
 @click.option(
     "--wall-opacity",
     type=click.FloatRange(0.0, 1.0),
     help="0 is invisible, 1 is opaque; by default 0.15, for walls that are coloured by a field 1.",
 )
-@click.option(
-    "--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Frames per second of films."
-)
+@click.option("--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Frames per second of films.")
 def render(source: str, output: str | None, rate: float, view: str | None, **options: Any) -> int:
     """Draw a run. OUTPUT is its folder, a snapshot file or a checkpoint."""
     return serial(lambda: _render(source, output, _direction(view), frames_per_second=rate, **options))

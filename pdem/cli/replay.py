@@ -38,9 +38,7 @@ _DIFFERENT = 1
     "--fields-every", type=float, help="Interval of the snapshots, in s; by default that of the original run."
 )
 @click.option("--contacts", is_flag=True, help="Also write all contacts, at the times of the snapshots.")
-@click.option(
-    "-o", "--output", type=click.Path(), help="New folder; by default FOLDER-replay beside the run."
-)
+@click.option("-o", "--output", type=click.Path(), help="New folder; by default FOLDER-replay beside the run.")
 @settings_option
 @threads_option
 @quiet_option
@@ -68,9 +66,7 @@ def replay(
     if (blow_up is None) == (begin is None) or (begin is None) != (end is None):
         raise click.UsageError("give both --from and --to, or --blow-up STEPS")
     if blow_up is not None and (contacts or fields_every is not None):
-        raise click.UsageError(
-            "--blow-up writes snapshots and contacts of each step: leave out their options"
-        )
+        raise click.UsageError("--blow-up writes snapshots and contacts of each step: leave out their options")
     request = Request(folder, begin or 0.0, end or 0.0, output, fields_every, contacts, settings)
     work = partial(_replay, request, quiet) if blow_up is None else partial(_blow_up, request, blow_up, quiet)
     return collective(work, threads)

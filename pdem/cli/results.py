@@ -49,9 +49,7 @@ def _plot(outputs: tuple[str, ...], names: tuple[str, ...], file: str | None) ->
 
 @click.command(short_help="Write snapshots for other programs.")
 @click.argument("output", metavar="OUTPUT", type=click.Path())
-@click.option(
-    "--format", "kind", type=click.Choice(["extxyz", "csv", "vtu"]), default="extxyz", show_default=True
-)
+@click.option("--format", "kind", type=click.Choice(["extxyz", "csv", "vtu"]), default="extxyz", show_default=True)
 @click.option("--time", type=float, help="Simulated time of one snapshot, in s; by default all are written.")
 @click.option("-o", "--folder", help="Folder to write to; by default export in OUTPUT.")
 def export(output: str, kind: str, time: float | None, folder: str | None) -> int:
@@ -62,7 +60,7 @@ def export(output: str, kind: str, time: float | None, folder: str | None) -> in
 def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
     from pdem.features.registry import PARTICLE_FIELDS
     from pdem.output.saving import saving
-    from pdem.output.snapshots.exports import EXPORTS, Box
+    from pdem.output.snapshots.exports import EXPORTS, SnapshotBox
     from pdem.run.reading.results import Results
 
     require_results(output, "export")
@@ -75,7 +73,7 @@ def _export(output: str, kind: str, time: float | None, folder: str | None) -> N
     paths = []
     for snapshot in snapshots:
         paths.append(target / f"particles-{snapshot.step:09d}{suffix}")
-        box = Box(*snapshot.box, results.case.domain.periodic)
+        box = SnapshotBox(*snapshot.box, results.case.domain.periodic)
         write(paths[-1], snapshot.time, snapshot.columns, box, PARTICLE_FIELDS)
     for path in paths if len(paths) < 3 else (paths[0], paths[-1]):
         click.echo(f"wrote {path}")

@@ -76,10 +76,7 @@ def run(
 @click.command(short_help="Continue a run from a checkpoint.")
 @click.argument("checkpoint", type=click.Path())
 @click.option(
-    "--from",
-    "stage",
-    metavar="STAGE",
-    help="Repeat this stage: continue from the end of the stage before it.",
+    "--from", "stage", metavar="STAGE", help="Repeat this stage: continue from the end of the stage before it."
 )
 @settings_option
 @overwrite_option("Remove results in the folder that are later than the checkpoint.")
@@ -106,8 +103,7 @@ def restart(
     with _stop_flag() as flag:
         options = RunOptions(quiet, trace, trace_steps, flag, overwrite, laws)
         return collective(
-            lambda communicator, own: _restart(communicator, own, (checkpoint, stage), settings, options),
-            threads,
+            lambda communicator, own: _restart(communicator, own, (checkpoint, stage), settings, options), threads
         )
 
 
@@ -151,9 +147,7 @@ def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions)
     _refuse_errors(case, findings)
     load_kernels(communicator, case, threads, flag, options.kernels)
     stop_if_signalled(communicator, flag)
-    simulation = Simulation(
-        case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
-    )
+    simulation = Simulation(case, communicator, threads=threads, particles=start.particles, meshes=start.meshes)
     start.forget()
     of_laws, files = prove_before_run(communicator, case, options.laws, quiet=options.quiet)
     return options.run_to_end(simulation, [*findings, *of_laws], files)
@@ -197,11 +191,7 @@ class _RestartPoint(NamedTuple):
 
 
 def _restart(
-    communicator: Any,
-    threads: int,
-    given: tuple[str, str | None],
-    settings: Sequence[str],
-    options: RunOptions,
+    communicator: Any, threads: int, given: tuple[str, str | None], settings: Sequence[str], options: RunOptions
 ) -> int:
     """Continue from a checkpoint or folder; if a stage is given with it, from where that begins."""
     from pdem.engine.ranks import on_first
@@ -220,9 +210,7 @@ def _restart(
     return _continue_run(communicator, threads, point, case, groups, options)
 
 
-def _continue_or_start(
-    communicator: Any, threads: int, path: str, settings: Sequence[str], options: RunOptions
-) -> int:
+def _continue_or_start(communicator: Any, threads: int, path: str, settings: Sequence[str], options: RunOptions) -> int:
     """Continue the run of a case in its output folder, or start it."""
     from pdem.engine.ranks import on_first
     from pdem.run.same_on_ranks import on_all
@@ -287,11 +275,7 @@ def _read_restart_point(communicator: Any, path: str, groups: list[StatePart]) -
         if change:
             warnings.append(f"restart: {change}")
         return _RestartPoint(
-            checkpoint.path,
-            case.to_toml(),
-            str(case.directory),
-            step,
-            [f"warning: {one}" for one in warnings],
+            checkpoint.path, case.to_toml(), str(case.directory), step, [f"warning: {one}" for one in warnings]
         )
 
     return on_first(communicator, describe)
@@ -325,12 +309,7 @@ def _no_echo(text: str) -> None:
 
 
 def _continue_run(
-    communicator: Any,
-    threads: int,
-    point: _RestartPoint,
-    case: Case,
-    groups: list[StatePart],
-    options: RunOptions,
+    communicator: Any, threads: int, point: _RestartPoint, case: Case, groups: list[StatePart], options: RunOptions
 ) -> int:
     """Run a case from a checkpoint, unless it has ended; `groups` has this rank's part of its state and is emptied."""
     from pdem.case.differences import physical_differences
@@ -355,12 +334,7 @@ def _continue_run(
 
 
 def _go_on(
-    communicator: Any,
-    threads: int,
-    point: _RestartPoint,
-    case: Case,
-    groups: list[StatePart],
-    options: RunOptions,
+    communicator: Any, threads: int, point: _RestartPoint, case: Case, groups: list[StatePart], options: RunOptions
 ) -> int:
     """Run a case from a checkpoint, in a folder whose lock `options` have."""
     from pdem.case.differences import physical_differences
@@ -377,9 +351,7 @@ def _go_on(
     options.check(communicator)
     load_kernels(communicator, case, threads, options.flag, options.kernels)
     stop_if_signalled(communicator, options.flag)
-    wanted = (
-        options.laws if changes or options.laws else False
-    )  # what has not changed was proved at the begin
+    wanted = options.laws if changes or options.laws else False  # what has not changed was proved at the begin
     of_laws, files = prove_before_run(communicator, case, wanted, quiet=options.quiet)
     simulation = Simulation(case, communicator, threads=threads, state=groups.pop())
     simulation.restart_point = beginning

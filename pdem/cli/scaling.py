@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from benchmarks.planning.network import Network
     from pdem.benchmark.cases import Start
-    from pdem.report.section import Section
+    from pdem.report.section import ReportSection
 
 
 @click.group(short_help="Measure, report and predict how a case scales.")
@@ -50,8 +50,7 @@ def scaling() -> None:
 @warm_up_option(300)
 @number_option("--repeats", 1, 3, "How often every combination is measured, in turn.")
 @click.option(
-    "--launcher",
-    help="Command that starts ranks, for example 'srun -n {ranks}'; by default mpirun -n {ranks}.",
+    "--launcher", help="Command that starts ranks, for example 'srun -n {ranks}'; by default mpirun -n {ranks}."
 )
 @output_option("results/scaling", "Folder for results.")
 @settings_option
@@ -72,13 +71,7 @@ def _run(
     from pdem.benchmark import launch
     from pdem.output.summary import counted
     from pdem.scaling.results import prepare_folder, run_file
-    from pdem.scaling.starts import (
-        enlarged_start,
-        load_start,
-        require_size,
-        settings_for_one_rank,
-        write_start,
-    )
+    from pdem.scaling.starts import enlarged_start, load_start, require_size, settings_for_one_rank, write_start
 
     launch.require_no_launcher()
     launcher_words = launch.check_launcher(launcher or launch.default_launcher())
@@ -87,9 +80,7 @@ def _run(
         echo_to_stderr(f"warning: {warning}")
     kind = {"case": case, "settings": list(settings), "weak": weak, "steps": steps, "warm_up": warm_up}
     prepare_folder(folder, kind)
-    missing = [
-        one for one in launch.combinations(ranks, threads, repeats) if not run_file(folder, *one).exists()
-    ]
+    missing = [one for one in launch.combinations(ranks, threads, repeats) if not run_file(folder, *one).exists()]
     sizes = sorted({one[0] for one in missing}) if weak else [1] * bool(missing)
     if missing:
         load_kernels(None, None, 1)
@@ -120,9 +111,7 @@ def _run(
 @click.option("--name", default="")
 @click.option("--weak", is_flag=True)
 @threads_option
-def measure(
-    start: Path, steps: int, warm_up: int, file: Path, name: str, weak: bool, threads: int | None
-) -> int:
+def measure(start: Path, steps: int, warm_up: int, file: Path, name: str, weak: bool, threads: int | None) -> int:
     """Measure one run from a checkpoint, on the ranks there are; started by ``pdem scaling run``."""
 
     def work(communicator: Any, own: int) -> int:
@@ -179,10 +168,7 @@ def _report(folder: Path, plots: bool) -> int:
 @weak_option
 @network_options
 @number_option(
-    "--steps",
-    0,
-    500,
-    "Number of steps that are timed on one rank; with 0 only particles and bytes are counted.",
+    "--steps", 0, 500, "Number of steps that are timed on one rank; with 0 only particles and bytes are counted."
 )
 @warm_up_option(500)
 @number_option("--threads", 1, 1, "Threads of each rank.")
@@ -216,9 +202,7 @@ def plan(
     help="Weak scaling: number of particles of each rank; by default 15000.",
 )
 @click.option(
-    "--particles",
-    type=click.FloatRange(min=1.0),
-    help="Strong scaling: number of particles of all ranks together.",
+    "--particles", type=click.FloatRange(min=1.0), help="Strong scaling: number of particles of all ranks together."
 )
 @number_option("--made", 2, 3, "Number of ranks that are made.")
 @network_options
@@ -244,9 +228,7 @@ def rehearse(
     of the network. Needs the sources of pdem.
     """
     if particles is not None and particles_per_rank is not None:
-        raise click.UsageError(
-            "--particles is strong scaling and --particles-per-rank weak scaling: give one"
-        )
+        raise click.UsageError("--particles is strong scaling and --particles-per-rank weak scaling: give one")
     each = None if particles is not None else particles_per_rank or 15_000.0
 
     def work() -> int:
@@ -275,9 +257,7 @@ def rehearse(
 @number_option("--threads", 1, 1, "Threads of each rank.")
 @number_option("--runs", 1, 1, "Number of runs.")
 @click.option(
-    "--particles",
-    type=click.IntRange(min=1),
-    help="Number of particles of a run; by default that of the case.",
+    "--particles", type=click.IntRange(min=1), help="Number of particles of a run; by default that of the case."
 )
 @plots_option
 @settings_option
@@ -346,7 +326,7 @@ def _show_plan(folder: Path | None, document: dict[str, Any], plots: bool) -> in
     return _write_report(folder, "plan", f"Plan of {document['case']}", sections)
 
 
-def _write_report(folder: Path | None, stem: str, title: str, sections: Sequence[Section]) -> int:
+def _write_report(folder: Path | None, stem: str, title: str, sections: Sequence[ReportSection]) -> int:
     from pdem.scaling.report import write_report
 
     for section in sections:

@@ -22,26 +22,20 @@ class Counts(click.ParamType):
 
     name = "N,N,..."
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, context: click.Context | None
-    ) -> tuple[int, ...]:
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, ...]:
         """Return the numbers."""
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in str(value).split(",")]
         for word in words:
             if not (word.isascii() and word.isdigit() and int(word) >= 1):
-                self.fail(
-                    f"{word!r} in {value!r}: whole numbers of at least 1 are needed, as 1,2,4", param, context
-                )
+                self.fail(f"{word!r} in {value!r}: whole numbers of at least 1 are needed, as 1,2,4", param, context)
         return tuple(sorted({int(word) for word in words}))
 
 
 def output_option(default: str | None, meaning: str) -> Any:
     """Return the option ``--output``, a folder."""
-    return click.option(
-        "--output", default=default, show_default=True, type=click.Path(path_type=Path), help=meaning
-    )
+    return click.option("--output", default=default, show_default=True, type=click.Path(path_type=Path), help=meaning)
 
 
 def counts_option(name: str, default: str, meaning: str) -> Any:
@@ -53,9 +47,7 @@ def counts_option(name: str, default: str, meaning: str) -> Any:
 
 def number_option(name: str, least: int, default: int, meaning: str) -> Any:
     """Return an option that takes a whole number."""
-    return click.option(
-        name, type=click.IntRange(min=least), default=default, show_default=True, help=meaning
-    )
+    return click.option(name, type=click.IntRange(min=least), default=default, show_default=True, help=meaning)
 
 
 def warm_up_option(default: int) -> Any:
@@ -92,9 +84,9 @@ def network_of(options: dict[str, Any]) -> Network:
 
 def plots_option(command: Command) -> Command:
     """Add ``--plots`` and ``--no-plots``."""
-    return click.option(
-        "--plots/--no-plots", default=True, help="Whether to draw pictures, which needs matplotlib."
-    )(command)
+    return click.option("--plots/--no-plots", default=True, help="Whether to draw pictures, which needs matplotlib.")(
+        command
+    )
 
 
 def weak_option(command: Command) -> Command:

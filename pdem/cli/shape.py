@@ -16,20 +16,12 @@ if TYPE_CHECKING:
     from pdem.containers.sphere_lists import SphereList
     from pdem.particles.clusters.shape_files import ShapeFile
 
-_ROWS = {
-    "union": "union",
-    "sum": "sum of the spheres",
-    "mesh": "the mesh",
-    "file": "the file",
-    "given": "given",
-}
+_ROWS = {"union": "union", "sum": "sum of the spheres", "mesh": "the mesh", "file": "the file", "given": "given"}
 
 
 @click.command(short_help="Fill a shape with spheres, and show its mass properties.")
 @click.argument("file", type=click.Path())
-@click.option(
-    "--spheres", type=click.IntRange(min=1), help="Fill a closed mesh with at most so many spheres."
-)
+@click.option("--spheres", type=click.IntRange(min=1), help="Fill a closed mesh with at most so many spheres.")
 @click.option(
     "--error",
     type=click.FloatRange(min=0.0),

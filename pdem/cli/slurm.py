@@ -10,7 +10,7 @@ import click
 from pdem.cli.common import echo_to_stderr, serial, settings_option
 
 if TYPE_CHECKING:
-    from pdem.scaling.batch_scripts import Job
+    from pdem.scaling.batch_scripts import BatchJob
 
 
 @click.command(short_help="Write a batch script for Slurm.")
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     "--tasks", required=True, type=int, help="Number of ranks on all nodes together; a multiple of the nodes."
 )
 @click.option("--threads", default=1, show_default=True, help="Threads, and therefore cores, of each rank.")
-@click.option(
-    "--time", required=True, help="Time limit in the format of Slurm: 90 (minutes), 12:00:00, 2-00."
-)
+@click.option("--time", required=True, help="Time limit in the format of Slurm: 90 (minutes), 12:00:00, 2-00.")
 @click.option(
     "--kind",
     metavar="[mpi|hybrid|strong|weak|requeue]",
@@ -54,15 +52,15 @@ def slurm(
     """
 
     def work() -> None:
-        from pdem.scaling.batch_scripts import Job
+        from pdem.scaling.batch_scripts import BatchJob
 
         chosen = kind or ("mpi" if threads == 1 else "hybrid")
-        _write(case, Job(chosen, nodes, tasks, threads, time, warning), settings, file)
+        _write(case, BatchJob(chosen, nodes, tasks, threads, time, warning), settings, file)
 
     return serial(work)
 
 
-def _write(case: str, job: Job, settings: tuple[str, ...], file: str | None) -> None:
+def _write(case: str, job: BatchJob, settings: tuple[str, ...], file: str | None) -> None:
     from pdem.foundation.errors import InputError
     from pdem.foundation.files import write_file
     from pdem.output.saving import saving

@@ -59,27 +59,15 @@ def design_options(command: Command) -> Command:
 @click.option("-o", "--folder", type=click.Path(), help="Folder of all results; by default OUTPUT-sweep.")
 @settings_option
 @click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of runs at the same time.",
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Number of runs at the same time."
 )
-@click.option(
-    "--job", type=click.IntRange(min=0), help="Compute only the job of this number (for batch systems)."
-)
+@click.option("--job", type=click.IntRange(min=0), help="Compute only the job of this number (for batch systems).")
 @click.option("--table", is_flag=True, help="Run nothing; evaluate and show the runs that exist.")
 @click.option(
-    "--slurm",
-    metavar="TIME",
-    help="Run nothing; write a batch script with an array of jobs that have this time limit.",
+    "--slurm", metavar="TIME", help="Run nothing; write a batch script with an array of jobs that have this time limit."
 )
 @click.option(
-    "--tasks",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of ranks of each job of --slurm.",
+    "--tasks", type=click.IntRange(min=1), default=1, show_default=True, help="Number of ranks of each job of --slurm."
 )
 @threads_option
 @quiet_option
@@ -99,9 +87,7 @@ def sweep(target: str, threads: int | None, quiet: bool, **given: Any) -> int:
     return collective(partial(_sweep, target, threads, quiet, given), threads)
 
 
-def _sweep(
-    target: str, threads: int | None, quiet: bool, given: dict[str, Any], communicator: Any, own: int
-) -> int:
+def _sweep(target: str, threads: int | None, quiet: bool, given: dict[str, Any], communicator: Any, own: int) -> int:
     from pdem.engine.ranks import on_first
     from pdem.foundation.errors import InputError
     from pdem.sweeps.sweep import play_sweep
@@ -111,9 +97,7 @@ def _sweep(
     setup: Setup = on_first(communicator, lambda: setup_of_target(target, given))
     if given["slurm"] is not None or given["table"]:
         return on_first(communicator, lambda: _without_runs(setup, threads, given))
-    tell: Callable[[str], object] = (
-        echo_to_stderr if is_root(communicator) and not quiet else (lambda text: None)
-    )
+    tell: Callable[[str], object] = echo_to_stderr if is_root(communicator) and not quiet else (lambda text: None)
     each = threads if given["jobs"] > 1 else own
     done = play_sweep(setup, given["jobs"], communicator, each, tell)
     if is_root(communicator):
@@ -132,9 +116,7 @@ def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> i
     if given["slurm"] is not None:
         with writing_into(setup.base, None, FOLDER_OF_SWEEP):
             jobs, _ = prepare(setup)
-        path = write_batch_script(
-            setup.base, len(jobs), given["slurm"], given["tasks"], threads or 1, given["jobs"]
-        )
+        path = write_batch_script(setup.base, len(jobs), given["slurm"], given["tasks"], threads or 1, given["jobs"])
         script, folder = quote(str(path)), quote(str(setup.base))
         echo_to_stderr(f"wrote {path}; next: sbatch {script}, and then pdem sweep {folder} --table")
         return 0
@@ -183,9 +165,7 @@ def setup_of_target(target: str, given: dict[str, Any]) -> Setup:
     if path.is_dir() or isinstance(document.get("case"), str):
         if options:
             names = ", ".join(f"--{_DESCRIBING[name]}" for name in options)
-            raise InputError(
-                f"{target}: says itself what is varied and measured; change it there, leave out {names}"
-            )
+            raise InputError(f"{target}: says itself what is varied and measured; change it there, leave out {names}")
         return read_setup(SweepPlan, path)
     return setup_of(SweepPlan, document_of(target, given), path.parent / "the command")
 
@@ -216,11 +196,7 @@ def _vary(texts: Sequence[str]) -> dict[str, Any]:
     found = {}
     for key, value in pairs:
         last = key.rpartition(".")[2]
-        section = (
-            value
-            if isinstance(value, dict) and {"values", "min", "max"} & value.keys()
-            else {"values": value}
-        )
+        section = value if isinstance(value, dict) and {"values", "min", "max"} & value.keys() else {"values": value}
         found[last if short[last] == 1 else key] = {"key": key, **section}
     return found
 

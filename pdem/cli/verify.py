@@ -39,9 +39,7 @@ def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threa
     anything is outside its tolerance. Start it on one rank; `bits` starts others itself. All other studies are in the
     sources of pdem, and not in a package that is installed without them.
     """
-    return collective(
-        lambda communicator, own: _verify(communicator, own, names, listed, full, folder), threads
-    )
+    return collective(lambda communicator, own: _verify(communicator, own, names, listed, full, folder), threads)
 
 
 @click.command("play-cells", hidden=True)
@@ -59,17 +57,13 @@ def _run_variants(communicator: Any, threads: int, plan: Path) -> None:
     run_plan(communicator, plan)
 
 
-def _verify(
-    communicator: Any, threads: int, names: Sequence[str], listed: bool, full: bool, folder: Path
-) -> int:
+def _verify(communicator: Any, threads: int, names: Sequence[str], listed: bool, full: bool, folder: Path) -> int:
     from pdem.foundation.errors import InputError
     from pdem.output.pictures.figure import empty_figure
     from pdem.verification import summary
 
     if communicator is not None and communicator.size > 1:
-        raise InputError(
-            f"pdem verify runs on one rank, and was started on {communicator.size}: leave mpirun away"
-        )
+        raise InputError(f"pdem verify runs on one rank, and was started on {communicator.size}: leave mpirun away")
     chosen = _studies_of(names)
     if listed:
         for study in chosen:

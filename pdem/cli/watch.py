@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Show a run in the browser while it is running.")
 @click.argument("output", metavar="OUTPUT", type=click.Path())
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8421, show_default=True, help="Port; 0 for a free one."
-)
+@click.option("--port", type=click.IntRange(0, 65535), default=8421, show_default=True, help="Port; 0 for a free one.")
 def watch(output: str, host: str, port: int) -> int:
     """Serve a page with progress, plots of the series and the newest picture of a run, until Ctrl-C.
 

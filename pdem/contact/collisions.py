@@ -18,13 +18,9 @@ from pdem.numerics.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, normal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.walls.storage import Evaluated
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 LOSSES = ("normal", "tangential", "total")
 """What is told apart: losses against the normal motion, by sliding, rolling and twisting, and both."""
@@ -51,7 +47,7 @@ class Kinds(NamedTuple):
 
     sizes: Floats
     group: Integers
-    normal: NDArray[np.bool_]
+    normal: Booleans
     edges: Floats
 
 
@@ -78,7 +74,7 @@ def add_collision(
 
 @kernel
 def add_pairs(
-    runs: Integers, ended: Floats, lower: NDArray[np.int32], higher: NDArray[np.int32], packed: Floats, kinds: Kinds,
+    runs: Integers, ended: Floats, lower: Int32s, higher: Int32s, packed: Floats, kinds: Kinds,
     counts: Integers, limbs: Integers,
 ) -> int:  # fmt: skip
     """Count the contacts between particles that workers have ended; return how many those are.
@@ -101,12 +97,7 @@ def add_pairs(
 
 @kernel
 def add_walls(
-    contacts: Evaluated,
-    columns: Integers,
-    material: NDArray[np.int32],
-    kinds: Kinds,
-    counts: Integers,
-    limbs: Integers,
+    contacts: Evaluated, columns: Integers, material: Int32s, kinds: Kinds, counts: Integers, limbs: Integers
 ) -> int:
     """Count the contacts with walls that nothing continues; return how many those are.
 
@@ -164,13 +155,7 @@ class CollisionCounts:
         self.limbs = np.zeros((*self.counts.shape, NARROW_LIMBS), np.int64)
         self._added = 0
 
-    def count_pairs(
-        self,
-        runs: Integers,
-        ended: Floats,
-        candidates: tuple[NDArray[np.int32], NDArray[np.int32]],
-        packed: Floats,
-    ) -> None:
+    def count_pairs(self, runs: Integers, ended: Floats, candidates: tuple[Int32s, Int32s], packed: Floats) -> None:
         """Count the contacts between particles that have just ended, see `add_pairs`."""
         self._note(add_pairs(runs, ended, *candidates, packed, self._kinds, self.counts, self.limbs))
 

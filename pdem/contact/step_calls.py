@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Integers
     from pdem.numerics.kernel_calls import Call
 
 
@@ -57,8 +55,8 @@ class WallCalls(NamedTuple):
     evaluate: Call
     given: tuple[Any, ...]
     keeps_account: bool
-    terms: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    terms: Integers
+    columns: Integers
     place: Call
     row: int
     poses: tuple[Any, ...]
@@ -98,4 +96,4 @@ class PairCalls(NamedTuple):
     chunks: int
     reserve: int
     needs_forces: bool
-    terms: NDArray[np.int64]
+    terms: Integers

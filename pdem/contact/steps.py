@@ -24,8 +24,7 @@ from pdem.numerics.kernel_calls import ask_python, call_kernel, processor_clock
 from pdem.numerics.kernels import inlined, uncounted_serial_kernel
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
 OUTCOME = 9
 TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, BEGUN = range(OUTCOME)
@@ -62,7 +61,7 @@ have taken; numbers added to the ledger."""
 @inlined
 def find_and_evaluate(
     walls: WallCalls, found: tuple[Any, ...], now: tuple[Any, ...], before: tuple[Any, ...],
-    limbs: NDArray[np.int64],
+    limbs: Integers,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Find the contacts with walls, evaluate their law, and add up the energies of those that have ended.
 
@@ -79,9 +78,7 @@ def find_and_evaluate(
 
 
 @inlined
-def move_walls(
-    walls: WallCalls, of_particles: NDArray[np.float64], outcome: NDArray[np.int64], times: NDArray[np.int64]
-) -> None:
+def move_walls(walls: WallCalls, of_particles: Floats, outcome: Integers, times: Integers) -> None:
     """Place the walls as planned for the step after those that are done, and count how far they and particles move.
 
     `of_particles` is the path of particles, to which this step has been added.
@@ -96,9 +93,7 @@ def move_walls(
 
 
 @inlined
-def evaluate_walls(
-    walls: WallCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
-) -> None:
+def evaluate_walls(walls: WallCalls, limbs: Integers, outcome: Integers, times: Integers) -> None:
     """Find the contacts with walls and their forces."""
     if not walls.acts:
         return
@@ -116,15 +111,12 @@ def evaluate_walls(
 
 @inlined
 def evaluate_part(
-    pairs: PairCalls, late: bool, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+    pairs: PairCalls, late: bool, limbs: Integers, outcome: Integers, times: Integers
 ) -> bool:  # fmt: skip
     """Find contacts among the chunks that workers are to take, and their forces; return whether there was room."""
     runs, candidates, chunks, contacts, rows, early, parameters, kick, particles, work = pairs.evaluated
     schedule = pairs.late if late else early
-    call_kernel(
-        pairs.evaluate,
-        (runs, candidates, chunks, contacts, rows, schedule, parameters, kick, particles, work),
-    )
+    call_kernel(pairs.evaluate, (runs, candidates, chunks, contacts, rows, schedule, parameters, kick, particles, work))
     done, any_ended, deep, code = outcome_of(runs)
     if any_ended:
         times[COUNTED] += add_ended(limbs, pairs.terms, Contacts(*contacts).ended, runs)
@@ -133,7 +125,7 @@ def evaluate_part(
 
 
 @inlined
-def let_messages_get_on(ranks: ExchangeCalls, times: NDArray[np.int64]) -> None:
+def let_messages_get_on(ranks: ExchangeCalls, times: Integers) -> None:
     """Give messages that are on their way the help that they want."""
     begin = processor_clock()
     call_kernel(ranks.poll, ranks.given)
@@ -142,8 +134,8 @@ def let_messages_get_on(ranks: ExchangeCalls, times: NDArray[np.int64]) -> None:
 
 @inlined
 def evaluate_early(
-    pairs: PairCalls, ranks: ExchangeCalls, parts: int, limbs: NDArray[np.int64], outcome: NDArray[np.int64],
-    times: NDArray[np.int64],
+    pairs: PairCalls, ranks: ExchangeCalls, parts: int, limbs: Integers, outcome: Integers,
+    times: Integers,
 ) -> bool:  # fmt: skip
     """Find contacts among owned particles and their forces; return whether there was room for all.
 
@@ -164,7 +156,7 @@ def evaluate_early(
 
 
 @inlined
-def count_step(pairs: PairCalls, outcome: NDArray[np.int64]) -> None:
+def count_step(pairs: PairCalls, outcome: Integers) -> None:
     """Add the step that has brought owned particles to where they are to their path.
 
     How far they have moved in the first one stands there; in the others, workers have noted it.
@@ -185,9 +177,7 @@ def count_step_of_ghosts(pairs: PairCalls) -> None:
 
 
 @inlined
-def evaluate_late(
-    pairs: PairCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
-) -> bool:
+def evaluate_late(pairs: PairCalls, limbs: Integers, outcome: Integers, times: Integers) -> bool:
     """Find contacts with ghosts and their forces; return whether there was room for all."""
     begin = processor_clock()
     divide_runs(pairs.evaluated[0], pairs.inner, pairs.chunks)
@@ -210,7 +200,7 @@ def parts_of(pairs: PairCalls, ghosts: int, ranks: ExchangeCalls) -> int:
 
 
 @inlined
-def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+def sum_remaining(pairs: PairCalls, outcome: Integers, times: Integers) -> None:
     """Sum the forces on the particles whose contacts were not complete before, and let these act."""
     begin, (worst, remaining) = processor_clock(), (pairs.summed[0], pairs.summed[1])
     if len(remaining) > 0:
@@ -221,7 +211,7 @@ def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[n
 
 
 @inlined
-def note_status(status: NDArray[np.int64], outcome: NDArray[np.int64]) -> None:
+def note_status(status: Integers, outcome: Integers) -> None:
     """Write what this rank has to say by what was found in the last step."""
     status[MINE, LISTS] = min(outcome[CODE], STALE)
     told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
@@ -229,7 +219,7 @@ def note_status(status: NDArray[np.int64], outcome: NDArray[np.int64]) -> None:
 
 
 @inlined
-def begin_among_ranks(ranks: ExchangeCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
+def begin_among_ranks(ranks: ExchangeCalls, outcome: Integers, times: Integers) -> bool:
     """Agree with other ranks on the next step, and let ghosts travel; return False if a rank has to look at something.
 
     What goes to other ranks is gathered while these answer.
@@ -253,9 +243,7 @@ def begin_among_ranks(ranks: ExchangeCalls, outcome: NDArray[np.int64], times: N
 
 
 @inlined
-def wait_for_ghosts(
-    ghosts: int, ranks: ExchangeCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]
-) -> None:
+def wait_for_ghosts(ghosts: int, ranks: ExchangeCalls, outcome: Integers, times: Integers) -> None:
     """Return when ghosts are where they are now."""
     if ghosts != 0:
         outcome[FAILED] |= ask_python(ghosts)
@@ -267,8 +255,8 @@ def wait_for_ghosts(
 
 @inlined
 def take_step(
-    pairs: PairCalls, ghosts: int, ranks: ExchangeCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64],
-    times: NDArray[np.int64],
+    pairs: PairCalls, ghosts: int, ranks: ExchangeCalls, limbs: Integers, outcome: Integers,
+    times: Integers,
 ) -> int:  # fmt: skip
     """Evaluate the contacts between particles, and let all forces act; return 0, or as `UNFINISHED`."""
     outcome[CODE] = FINE
@@ -286,7 +274,7 @@ def take_step(
 @uncounted_serial_kernel
 def take_steps(
     most: int, between: tuple[int, int, int], ranks: tuple[Any, ...], walls: tuple[Any, ...] | None,
-    pairs: tuple[Any, ...], limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64],
+    pairs: tuple[Any, ...], limbs: Integers, outcome: Integers, times: Integers,
 ) -> None:  # fmt: skip
     """Evaluate the contacts of steps, each of which also begins the next one, as long as lists stay the same.
 
@@ -309,9 +297,7 @@ def take_steps(
         Added to, see `TIMES`.
     """
     (begin, seen, ghosts), of_pairs, of_ranks = between, PairCalls(*pairs), ExchangeCalls(*ranks)
-    while outcome[TAKEN] < most and has_reserve(
-        of_pairs.evaluated[0], of_pairs.reserve, of_pairs.needs_forces
-    ):
+    while outcome[TAKEN] < most and has_reserve(of_pairs.evaluated[0], of_pairs.reserve, of_pairs.needs_forces):
         if begin != 0 and ask_python(begin) != 0:
             break
         if begin == 0:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 UPRIGHT = -1
 """In place of the gradient axis of a box that does not lean."""
@@ -40,9 +38,7 @@ class BoxShape(NamedTuple):
     @classmethod
     def upright(cls, lower: Floats, period: Floats) -> BoxShape:
         """Return a box that does not lean."""
-        return cls(
-            np.asarray(lower, np.float64), np.asarray(period, np.float64), UPRIGHT, UPRIGHT, np.zeros(3)
-        )
+        return cls(np.asarray(lower, np.float64), np.asarray(period, np.float64), UPRIGHT, UPRIGHT, np.zeros(3))
 
     @property
     def leans(self) -> bool:
@@ -70,9 +66,7 @@ class BoxShape(NamedTuple):
         place, turns = position.copy(), np.zeros(position.shape)
         inverse = np.divide(1.0, self.period, out=np.zeros(3), where=self.period > 0.0)
         if self.leans:
-            turns[:, self.gradient] = np.floor(
-                (place - self.lower)[:, self.gradient] * inverse[self.gradient]
-            )
+            turns[:, self.gradient] = np.floor((place - self.lower)[:, self.gradient] * inverse[self.gradient])
             place = place - turns[:, self.gradient, None] * self.across
         others = np.floor((place - self.lower) * inverse)
         if self.leans:

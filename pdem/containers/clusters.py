@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.particles import Particles
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 CENTRE, SPEED, ORIENTATION, MOMENTUM, SHAPE, SCALE, MATERIAL = 0, 3, 6, 10, 13, 14, 15
 """Where parts of the state of a cluster begin: centre of mass (3) [m], its velocity (3) [m/s], unit quaternion
@@ -117,9 +115,7 @@ class ParticleTable(dict[str, Any]):
         Columns of clusters, see `COLUMNS`; empty for a case without shapes.
     """
 
-    def __init__(
-        self, columns: Mapping[str, Any], clusters: Mapping[str, NDArray[Any]] | None = None
-    ) -> None:
+    def __init__(self, columns: Mapping[str, Any], clusters: Mapping[str, NDArray[Any]] | None = None) -> None:
         super().__init__(columns)
         self.clusters = dict(getattr(columns, "clusters", {}) if clusters is None else clusters)
 
@@ -180,19 +176,19 @@ class Clusters:
         """Radius (count,) of the sphere of the same volume as each owned cluster [m]."""
         return self.shapes.equivalent_radius[self.shape.astype(np.int64)] * self.scale
 
-    def replace(self, number: Integers, image: NDArray[np.int32], states: Floats) -> None:
+    def replace(self, number: Integers, image: Int32s, states: Floats) -> None:
         """Own exactly these clusters, in the order of their numbers; copies are dropped."""
         order = np.argsort(number)
         self.number, self.image = number[order], np.ascontiguousarray(image[order])
         self._states = np.ascontiguousarray(states[order])
         self.count, self.ghosts = len(order), 0
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
+    def keep(self, kept: Booleans) -> None:
         """Own only some of the clusters; `kept` (count,) says which."""
         mine = slice(0, self.count)
         self.replace(self.number[mine][kept], self.image[kept], self._states[mine][kept])
 
-    def chosen(self, kept: NDArray[np.bool_]) -> Clusters:
+    def chosen(self, kept: Booleans) -> Clusters:
         """Return a copy of some of the owned clusters; `kept` (count,) says which."""
         copy, mine = Clusters(self.shapes), slice(0, self.count)
         copy.replace(self.number[mine], self.image, self._states[mine])
@@ -212,16 +208,11 @@ class Clusters:
 
     def centres(self, particles: Particles) -> Floats:
         """Return for each owned particle the place (n, 3) that decides who owns it, see `places_of_owners` [m]."""
-        return places_of_owners(
-            particles.position, particles.cluster, self.number[: self.count], self.position
-        )
+        return places_of_owners(particles.position, particles.cluster, self.number[: self.count], self.position)
 
     def as_columns(self) -> dict[str, NDArray[Any]]:
         """Return copies of all that is to be known of the owned clusters, by name: see `COLUMNS`."""
-        columns: dict[str, NDArray[Any]] = {
-            "number": self.number[: self.count].copy(),
-            "image": self.image.copy(),
-        }
+        columns: dict[str, NDArray[Any]] = {"number": self.number[: self.count].copy(), "image": self.image.copy()}
         for name in COLUMNS:
             columns[name] = np.ascontiguousarray(getattr(self, name))
         return columns | {name: columns[name].astype(np.int32) for name in ("shape", "material")}

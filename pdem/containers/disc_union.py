@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
-    Floats = NDArray[np.float64]
     Moments = tuple[float, float, float, float, float, float]
 
 _TURN = 2.0 * math.pi

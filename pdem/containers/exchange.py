@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.numerics.kernel_calls import Call
 
     Columns = dict[str, NDArray[Any]]
@@ -62,7 +63,7 @@ class Migration(NamedTuple):
         Contacts of those with walls.
     """
 
-    leaves: NDArray[np.bool_]
+    leaves: Booleans
     arrived: Columns
     pairs: PairRecords
     walls: WallRecords
@@ -100,7 +101,7 @@ class ExchangeCalls(NamedTuple):
     finish_update: Call
     poll: Call
     given: tuple[Any, ...]
-    status: NDArray[np.int64]
+    status: Integers
 
 
 def calls_without() -> ExchangeCalls:
@@ -116,22 +117,20 @@ class Exchange(Group, Protocol):
         """Take note that the box has another shape from now on."""
         ...
 
-    def divide(self, position: NDArray[np.float64]) -> None:
+    def divide(self, position: Floats) -> None:
         """Divide space among the ranks: equal numbers of particles, which any rank may hold, at these positions."""
         ...
 
     @property
-    def cut_axes(self) -> NDArray[np.bool_]:
+    def cut_axes(self) -> Booleans:
         """For each axis (3,), whether other ranks have what lies beyond this rank's part along it."""
         ...
 
-    def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
+    def owners(self, position: Floats) -> Integers:
         """Return the rank (n,) whose part of space each of the positions (n, 3) is in."""
         ...
 
-    def near(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def near(self, position: Floats, reach: Floats) -> tuple[Integers, Integers]:
         """Return the ranks whose parts come within a reach of positions, the rank of the part it is in included.
 
         Parameters
@@ -147,10 +146,7 @@ class Exchange(Group, Protocol):
         ...
 
     def migrate(
-        self,
-        particles: Particles,
-        records: Callable[[NDArray[np.bool_]], Records],
-        clusters: Clusters | None = None,
+        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None
     ) -> Migration | None:
         """Send particles that have left to their new owners, with their contacts.
 
@@ -173,12 +169,7 @@ class Exchange(Group, Protocol):
         """
         ...
 
-    def rebalance(
-        self,
-        position: NDArray[np.float64],
-        seconds: NDArray[np.float64],
-        counts: Callable[[], NDArray[np.float64]],
-    ) -> bool:
+    def rebalance(self, position: Floats, seconds: Floats, counts: Callable[[], Floats]) -> bool:
         """Divide the particles anew if the present division has cost more than that would.
 
         Nothing moves before `migrate`.
@@ -197,8 +188,8 @@ class Exchange(Group, Protocol):
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Any],
-        radii: NDArray[np.float64],
+        reach: Callable[[Floats, Floats, Floats], Any],
+        radii: Floats,
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones.
@@ -208,7 +199,7 @@ class Exchange(Group, Protocol):
         """
         ...
 
-    def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def known_ids(self, ids: Integers) -> Integers:
         """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here.
 
         Parameters
@@ -224,8 +215,8 @@ class Exchange(Group, Protocol):
         ...
 
     def begin_update(
-        self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None,
-        columns: Sequence[NDArray[np.float64]] = (),
+        self, rows: Floats, states: Floats | None = None,
+        columns: Sequence[Floats] = (),
     ) -> None:  # fmt: skip
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile.
 
@@ -246,11 +237,11 @@ class Exchange(Group, Protocol):
         """Return when the ghosts are as `begin_update` found their originals."""
         ...
 
-    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+    def agree(self, mine: Integers) -> Integers:
         """Return the largest of each of three numbers over the ranks, of which others may be within `ExchangeCalls`."""
         ...
 
-    def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
+    def calls(self, rows: Floats) -> ExchangeCalls | None:
         """Return how kernels agree with other ranks and refresh these rows, until there are new ghosts.
 
         None if that takes Python: for copies of clusters, for columns that ghosts get besides rows, or where MPI cannot
@@ -258,7 +249,7 @@ class Exchange(Group, Protocol):
         """
         ...
 
-    def check_calls(self, status: NDArray[np.int64]) -> None:
+    def check_calls(self, status: Integers) -> None:
         """Raise the error that a call has noted in this status, if there is one."""
         ...
 
@@ -273,72 +264,62 @@ class Alone(OneRank):
     def reshape(self, shape: BoxShape) -> None:
         """Do nothing: nobody else wants to know."""
 
-    def divide(self, position: NDArray[np.float64]) -> None:
+    def divide(self, position: Floats) -> None:
         """Do nothing: there is one part."""
 
     @property
-    def cut_axes(self) -> NDArray[np.bool_]:
+    def cut_axes(self) -> Booleans:
         """No axis: there is one part."""
         return np.zeros(3, np.bool_)
 
-    def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
+    def owners(self, position: Floats) -> Integers:
         """Return 0 for each position."""
         return np.zeros(len(position), np.int64)
 
-    def near(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def near(self, position: Floats, reach: Floats) -> tuple[Integers, Integers]:
         """Return rank 0 for each position."""
         return np.arange(len(position)), self.owners(position)
 
     def migrate(
-        self,
-        particles: Particles,
-        records: Callable[[NDArray[np.bool_]], Records],
-        clusters: Clusters | None = None,
+        self, particles: Particles, records: Callable[[Booleans], Records], clusters: Clusters | None = None
     ) -> Migration | None:
         """Return None: nothing leaves."""
 
-    def rebalance(
-        self,
-        position: NDArray[np.float64],
-        seconds: NDArray[np.float64],
-        counts: Callable[[], NDArray[np.float64]],
-    ) -> bool:
+    def rebalance(self, position: Floats, seconds: Floats, counts: Callable[[], Floats]) -> bool:
         """Return False: there is nothing to divide."""
         return False
 
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Any],
-        radii: NDArray[np.float64],
+        reach: Callable[[Floats, Floats, Floats], Any],
+        radii: Floats,
         clusters: Clusters | None = None,
     ) -> None:
         """There are none."""
 
-    def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def known_ids(self, ids: Integers) -> Integers:
         """Return the ids, rising."""
         return np.unique(ids)
 
     def begin_update(
-        self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None,
-        columns: Sequence[NDArray[np.float64]] = (),
+        self, rows: Floats, states: Floats | None = None,
+        columns: Sequence[Floats] = (),
     ) -> None:  # fmt: skip
         """There are none."""
 
     def finish_update(self) -> None:
         """There are none."""
 
-    def agree(self, mine: NDArray[np.int64]) -> NDArray[np.int64]:
+    def agree(self, mine: Integers) -> Integers:
         """Return the numbers."""
         return mine
 
-    def calls(self, rows: NDArray[np.float64]) -> ExchangeCalls | None:
+    def calls(self, rows: Floats) -> ExchangeCalls | None:
         """Return calls that do nothing."""
         return calls_without()
 
-    def check_calls(self, status: NDArray[np.int64]) -> None:
+    def check_calls(self, status: Integers) -> None:
         """There are no errors."""
 
     def traffic(self) -> Traffic:

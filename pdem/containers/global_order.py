@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Integers
+
 _LARGEST = 2**63 - 1
 
 
-class Rows(Protocol):
+class OrderedRows(Protocol):
     """The place of this rank's rows among those of all ranks, and how columns get there.
 
     Attributes
@@ -45,7 +47,7 @@ class OwnRows:
 
     begin = 0
 
-    def __init__(self, total: int, order: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, total: int, order: Integers | None = None) -> None:
         self.total = total
         self._order = order
 
@@ -59,14 +61,12 @@ def part_of(total: int, rank: int, size: int) -> tuple[int, int]:
     return total * rank // size, total * (rank + 1) // size
 
 
-def taken(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+def taken(column: NDArray[Any], rows: Integers) -> NDArray[Any]:
     """Return some rows of a column; rows must be there."""
-    return np.take(
-        column, rows, axis=0, mode="clip"
-    )  # with the check, or by brackets, it takes twice as long
+    return np.take(column, rows, axis=0, mode="clip")  # with the check, or by brackets, it takes twice as long
 
 
-def order_of(keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def order_of(keys: Sequence[Integers]) -> Integers:
     """Return the order of rows by their keys, the first key first; rows of the same keys stay as they are.
 
     Parameters

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.global_order import Rows
+    from pdem.containers.global_order import OrderedRows
+    from pdem.foundation.array_types import Integers
 
     Columns = dict[str, NDArray[Any]]
 
@@ -50,7 +51,7 @@ class Group(Protocol):
     workers: int
     layout: str
 
-    def route(self, columns: Columns, targets: NDArray[np.int64]) -> Columns:
+    def route(self, columns: Columns, targets: Integers) -> Columns:
         """Send each row of some columns to a rank; return the rows that come, in the order of the ranks they are from.
 
         Parameters
@@ -66,7 +67,7 @@ class Group(Protocol):
         """Return the largest of each entry over the ranks."""
         ...
 
-    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
+    def add(self, limbs: Integers) -> Integers:
         """Return the sum of integers over the ranks, which is exact."""
         ...
 
@@ -86,7 +87,7 @@ class Group(Protocol):
         """Return the sum of the counts of lower ranks."""
         ...
 
-    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> Rows:
+    def in_order(self, keys: Sequence[Integers], block: int = 1) -> OrderedRows:
         """Return how the rows of all ranks get into the order of their keys, a part on each rank.
 
         Parameters
@@ -118,7 +119,7 @@ class OneRank:
         self.threads = self.workers = threads
         self.crowded = threads > available_cores()
 
-    def route(self, columns: Columns, targets: NDArray[np.int64]) -> Columns:
+    def route(self, columns: Columns, targets: Integers) -> Columns:
         """Return the columns."""
         return columns
 
@@ -126,7 +127,7 @@ class OneRank:
         """Return the values."""
         return values
 
-    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
+    def add(self, limbs: Integers) -> Integers:
         """Return the values."""
         return limbs
 
@@ -146,7 +147,7 @@ class OneRank:
         """Return 0: there are no lower ranks."""
         return 0
 
-    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> OwnRows:
+    def in_order(self, keys: Sequence[Integers], block: int = 1) -> OwnRows:
         """Return the order of the rows, which are all here."""
         return OwnRows(len(keys[0]), order_of(keys))
 
@@ -182,7 +183,7 @@ def on_first_rank(group: Group, work: Callable[[], Result]) -> Result:
     return cast("Result", group.share(mine))
 
 
-def route_in_one(group: Group, columns: Columns, targets: NDArray[np.int64]) -> Columns:
+def route_in_one(group: Group, columns: Columns, targets: Integers) -> Columns:
     """Hand over rows as `Group.route` does, but all columns in one message: rows are copied twice. Collective."""
     if group.size == 1:
         return group.route(columns, targets)

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.group import Group
-
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Integers
 
 IDS_TOGETHER = 1024
 """Ids in a row that one rank answers for: ids that are asked for together are often near each other."""

@@ -9,7 +9,7 @@ import numpy as np
 from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Integers
 
 PAGE = 4096
 """Things that have one mark in common, which says whether any of theirs is set."""
@@ -28,7 +28,7 @@ class IndexSet:
         self._marks = np.zeros(count, np.bool_)
         self._pages = np.zeros(count // PAGE + 1, np.bool_)
 
-    def distinct(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def distinct(self, numbers: Integers) -> Integers:
         """Return the numbers without repetitions, rising."""
         found = np.empty(len(numbers), np.int64)
         return found[: _distinct(numbers, self._marks, self._pages, found)]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Int32s
     from pdem.foundation.fields import Field
 
 
@@ -41,9 +42,7 @@ class Particles:
         Copies of particles of other ranks, in the rows after the owned ones.
     """
 
-    def __init__(
-        self, columns: Mapping[str, NDArray[Any]] | None = None, further: Iterable[Field] = ()
-    ) -> None:
+    def __init__(self, columns: Mapping[str, NDArray[Any]] | None = None, further: Iterable[Field] = ()) -> None:
         self.fields = with_further(further)
         self._beside_rows = tuple(
             field
@@ -83,15 +82,14 @@ class Particles:
         """Return a whole column: owned rows, ghost rows, spare rows."""
         return self._columns[name]
 
-    def columns_beside_rows(self) -> tuple[NDArray[np.float64], ...]:
+    def columns_beside_rows(self) -> tuple[Floats, ...]:
         """Return the columns that ghosts get in every step besides packed rows: of owned particles and of ghosts.
 
         For each field an array (n, numbers of a particle), a view; whole numbers are seen as the bits that they are.
         """
         rows = self.count + self.ghosts
         return tuple(
-            self._columns[field.name][:rows].view(np.float64).reshape(rows, field.width)
-            for field in self._beside_rows
+            self._columns[field.name][:rows].view(np.float64).reshape(rows, field.width) for field in self._beside_rows
         )
 
     def replace(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -102,9 +100,7 @@ class Particles:
         for name, column in self._columns.items():
             column[:count] = columns.get(name, self.fields[name].default)
 
-    def replace_rows(
-        self, leaves: NDArray[np.bool_], arrived: Mapping[str, NDArray[Any]]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def replace_rows(self, leaves: Booleans, arrived: Mapping[str, NDArray[Any]]) -> tuple[Int32s, Int32s]:
         """Let some owned particles go and others come; rows are written for those alone. Ghosts are dropped.
 
         Who comes takes the row of one who has gone. Rows that are left over go to the last particles, and particles
@@ -168,8 +164,4 @@ class Particles:
     @property
     def memory(self) -> int:
         """Bytes held in columns."""
-        return (
-            self._scratch.nbytes
-            + self._order.nbytes
-            + sum(column.nbytes for column in self._columns.values())
-        )
+        return self._scratch.nbytes + self._order.nbytes + sum(column.nbytes for column in self._columns.values())

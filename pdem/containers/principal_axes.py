@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from pdem.foundation.array_types import Floats
 
 _SAME = 1e-10
 """Difference of moments, over the largest, below which they are the same."""

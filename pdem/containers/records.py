@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Integers
+
 
 @dataclass
 class PairRecords:
@@ -23,16 +25,16 @@ class PairRecords:
         History columns of the contact law, oriented from the lower to the higher id.
     """
 
-    lower: NDArray[np.int64]
-    higher: NDArray[np.int64]
-    history: NDArray[np.float64]
+    lower: Integers
+    higher: Integers
+    history: Floats
 
     @classmethod
     def none(cls, columns: int) -> PairRecords:
         """Return no records, of histories with so many columns."""
         return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((columns, 0)))
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> PairRecords:
+    def take(self, rows: Integers | Booleans) -> PairRecords:
         """Return some of the records, in the order of `rows`."""
         return PairRecords(self.lower[rows], self.higher[rows], self.history[:, rows])
 
@@ -58,11 +60,11 @@ class WallRecords:
         History columns.
     """
 
-    id: NDArray[np.int64]
+    id: Integers
     kind: NDArray[np.int8]
-    feature: NDArray[np.int64]
-    facet: NDArray[np.int64]
-    history: NDArray[np.float64]
+    feature: Integers
+    facet: Integers
+    history: Floats
 
     @classmethod
     def none(cls, columns: int) -> WallRecords:
@@ -70,11 +72,9 @@ class WallRecords:
         empty = np.empty(0, np.int64)
         return cls(empty, np.empty(0, np.int8), empty.copy(), empty.copy(), np.empty((columns, 0)))
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> WallRecords:
+    def take(self, rows: Integers | Booleans) -> WallRecords:
         """Return some of the records, in the order of `rows`."""
-        return WallRecords(
-            self.id[rows], self.kind[rows], self.feature[rows], self.facet[rows], self.history[:, rows]
-        )
+        return WallRecords(self.id[rows], self.kind[rows], self.feature[rows], self.facet[rows], self.history[:, rows])
 
     def joined(self, others: WallRecords) -> WallRecords:
         """Return these records, and others behind them."""

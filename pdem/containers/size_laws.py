@@ -23,7 +23,9 @@ from pdem.containers.sizes import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from pdem.foundation.array_types import Floats
 
 LEAST_SHARE = 1e-6
 """Least part of a distribution that has to lie inside its limits."""
@@ -44,7 +46,7 @@ class CutSizes(Protocol):
     def largest(self) -> float:
         """Largest radius, in m."""
 
-    def cumulative(self, radius: ArrayLike) -> NDArray[np.float64]:
+    def cumulative(self, radius: ArrayLike) -> Floats:
         """Return the fraction of radii up to some, in m, before the distribution is cut off."""
 
 
@@ -57,7 +59,7 @@ def _share_inside(sizes: CutSizes, name: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Normal:
+class NormalRadii:
     """Radii are normally distributed, cut off at two limits.
 
     Parameters
@@ -84,7 +86,7 @@ class Normal:
         require(0.0 < self.sigma < np.inf, f"sigma {self.sigma!r} m: need a positive number")
         _share_inside(self, "normal")
 
-    def cumulative(self, radius: ArrayLike) -> NDArray[np.float64]:
+    def cumulative(self, radius: ArrayLike) -> Floats:
         """Return the fraction of radii up to some, in m, before the distribution is cut off."""
         from scipy.special import ndtr  # late, because it takes longer to import than the rest of a case
 
@@ -102,7 +104,7 @@ class Normal:
         weights = weights * np.exp(-0.5 * ((radius - self.mean) / self.sigma) ** 2)
         return float(np.sum(weights * radius**3) / np.sum(weights))
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
         from scipy.special import ndtri
 
@@ -144,7 +146,7 @@ class RosinRammler:
         require(0.0 < self.spread < np.inf, f"spread {self.spread!r}: need a positive number")
         _share_inside(self, "Rosin-Rammler")
 
-    def cumulative(self, radius: ArrayLike) -> NDArray[np.float64]:
+    def cumulative(self, radius: ArrayLike) -> Floats:
         """Return the fraction of radii up to some, in m, before the distribution is cut off."""
         return -np.expm1(-((np.asarray(radius) / self.size) ** self.spread))
 
@@ -153,7 +155,7 @@ class RosinRammler:
         """Mean of the cubed radius, in m^3: that of the law by fine intervals."""
         return _tabulated(self, "number").mean_cube
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
         low, high = _share_inside(self, "Rosin-Rammler")
         values = low + (high - low) * np.asarray(uniform, dtype=np.float64)
@@ -173,7 +175,7 @@ def _tabulated(sizes: CutSizes, by: str) -> SizeDistribution:
     return Tabulated(tuple(points.tolist()), tuple(shares.tolist()), by)
 
 
-def by_volume(sizes: Uniform | PowerLaw | LogNormal | Normal | RosinRammler) -> SizeDistribution:
+def by_volume(sizes: Uniform | PowerLaw | LogNormal | NormalRadii | RosinRammler) -> SizeDistribution:
     """Return the distribution by number in which a law holds for the volume of the particles.
 
     Uniform and power laws are exact; others are taken from 4096 intervals of equal ratio, in each of which the density
@@ -208,7 +210,7 @@ class Mixture:
     parts: tuple[SizeDistribution, ...]
     shares: tuple[float, ...]
     by: str = "volume"
-    _number: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _number: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require(len(self.parts) == len(self.shares) > 0, "a mixture needs parts, and a share of each")
@@ -234,7 +236,7 @@ class Mixture:
         """Mean of the cubed radius, in m^3."""
         return float(np.diff(self._number) @ np.array([part.mean_cube for part in self.parts]))
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return radii, in m, for numbers `uniform` in [0, 1]: which part, and where in its distribution.
 
         Unlike those of other distributions they rise within each part alone.

@@ -15,7 +15,9 @@ import numpy as np
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from pdem.foundation.array_types import Floats
 
 
 class SizeDistribution(Protocol):
@@ -33,7 +35,7 @@ class SizeDistribution(Protocol):
     def mean_cube(self) -> float:
         """Mean of the cubed radius over the particles, in m^3."""
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the given values of the cumulative distribution, same shape."""
 
 
@@ -98,7 +100,7 @@ class Constant:
         """Cubed radius, in m^3."""
         return self.radius**3
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radius, in m, once for each entry of `uniform`."""
         return np.full(np.shape(uniform), self.radius)
 
@@ -129,7 +131,7 @@ class Uniform:
         """Mean of the cubed radius, in m^3."""
         return (self.smallest + self.largest) * (self.smallest**2 + self.largest**2) / 4.0
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
         return self.smallest + (self.largest - self.smallest) * np.asarray(uniform, dtype=np.float64)
 
@@ -168,11 +170,9 @@ class PowerLaw:
         ratio = _log_power_integral(self.exponent + 3.0, span) - _log_power_integral(self.exponent, span)
         return self.smallest**3 * float(np.exp(ratio))
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
-        return _power_inverse(
-            np.asarray(uniform, dtype=np.float64), self.exponent, self.smallest, self.largest
-        )
+        return _power_inverse(np.asarray(uniform, dtype=np.float64), self.exponent, self.smallest, self.largest)
 
 
 def _log_power_integral(exponent: float, span: float) -> float:
@@ -185,12 +185,7 @@ def _log_power_integral(exponent: float, span: float) -> float:
     return float(np.log(np.expm1(power * span) / power))
 
 
-def _power_inverse(
-    uniform: NDArray[np.float64],
-    exponent: float,
-    smallest: float | NDArray[np.float64],
-    largest: float | NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _power_inverse(uniform: Floats, exponent: float, smallest: float | Floats, largest: float | Floats) -> Floats:
     # With x = radius / smallest the cumulative distribution is (x^(e+1) - 1) / (ratio^(e+1) - 1), and for
     # e = -1 it is log x / log ratio. With expm1 and log1p both are one formula, exact near -1 too.
     span = np.log(largest / smallest)
@@ -236,9 +231,7 @@ class LogNormal:
         require(0.0 < self.sigma < np.inf, f"sigma {self.sigma!r}: need a positive number")
         low, high = self._cumulative_limits()
         inside = self.smallest == self.largest or high - low > 1e-6
-        require(
-            inside, f"only {high - low:.1e} of the log-normal distribution lies inside its limits: widen them"
-        )
+        require(inside, f"only {high - low:.1e} of the log-normal distribution lies inside its limits: widen them")
 
     @property
     def mean_cube(self) -> float:
@@ -251,7 +244,7 @@ class LogNormal:
         mean = self.median**3 * float(np.exp(0.5 * shift**2)) * share
         return min(max(mean, self.smallest**3), self.largest**3)
 
-    def cumulative(self, radius: ArrayLike) -> NDArray[np.float64]:
+    def cumulative(self, radius: ArrayLike) -> Floats:
         """Return the fraction of radii up to some, in m, before the distribution is cut off."""
         from scipy.special import ndtr
 
@@ -264,7 +257,7 @@ class LogNormal:
         high = float(ndtr(np.log(self.largest / self.median) / self.sigma))
         return low, high
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
         from scipy.special import ndtri
 
@@ -296,20 +289,18 @@ class Tabulated:
     points: tuple[float, ...]
     cumulative: tuple[float, ...]
     by: str = "number"
-    _number: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _number: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         points, cumulative = np.asarray(self.points), np.asarray(self.cumulative)
         require(points.size == cumulative.size >= 2, "a table needs as many fractions as radii, at least two")
-        require(
-            bool(np.all(np.diff(points) > 0.0)) and points[0] > 0.0, "radii must be positive and increase"
-        )
+        require(bool(np.all(np.diff(points) > 0.0)) and points[0] > 0.0, "radii must be positive and increase")
         require(cumulative[0] == 0.0 and cumulative[-1] == 1.0, "fractions must start at 0 and end at 1")
         require(bool(np.all(np.diff(cumulative) >= 0.0)), "fractions must never decrease")
         require(self.by in ("number", "volume"), f"by = {self.by!r}: need 'number' or 'volume'")
         object.__setattr__(self, "_number", self._cumulative_number())
 
-    def _cumulative_number(self) -> NDArray[np.float64]:
+    def _cumulative_number(self) -> Floats:
         points, weights = np.asarray(self.points), np.diff(np.asarray(self.cumulative))
         if self.by == "volume":
             # Volume density w / (b - a) over [a, b] means number density proportional to it divided by r^3.
@@ -336,7 +327,7 @@ class Tabulated:
         """Largest radius, in m."""
         return float(self.points[-1])
 
-    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+    def radii(self, uniform: ArrayLike) -> Floats:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution by number."""
         values, points = np.asarray(uniform, dtype=np.float64), np.asarray(self.points)
         interval = np.clip(np.searchsorted(self._number, values, side="right") - 1, 0, points.size - 2)

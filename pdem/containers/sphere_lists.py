@@ -10,7 +10,7 @@ from pdem.containers.mesh_files.vtk import is_poly_data, read_radii
 from pdem.foundation.errors import InputError
 from pdem.foundation.headings import meaning_of
 from pdem.foundation.number_rows import (
-    Row,
+    NumberRow,
     divider_of,
     fields_of,
     is_decimal_comma,
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.solid import Solid
+    from pdem.foundation.array_types import Floats
 
 _WIDTHS = range(4, 1000)
 _CLUSTER_SPHERES = "centers_and_radii"
@@ -48,10 +47,10 @@ class SphereList(NamedTuple):
         Principal moments over the mass, about the origin of the file, which is the centre of mass.
     """
 
-    centre: NDArray[np.float64]
-    radius: NDArray[np.float64]
+    centre: Floats
+    radius: Floats
     volume: float | None = None
-    inertia_per_mass: NDArray[np.float64] | None = None
+    inertia_per_mass: Floats | None = None
 
 
 def read_spheres(path: Path) -> SphereList:
@@ -105,7 +104,7 @@ def _points(path: Path) -> SphereList:
 def _table(path: Path, lines: Sequence[str]) -> SphereList:
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line]
     places, sign = [0, 1, 2, 3], ""
-    if numbered and is_heading(Row(*numbered[0], [])):
+    if numbered and is_heading(NumberRow(*numbered[0], [])):
         number, head = numbered.pop(0)
         places, sign = _columns(path, number, names_of(head)), divider_of(head)
     rows = [_row(path, number, line, places, sign) for number, line in numbered]
@@ -176,9 +175,7 @@ def _numbers(path: Path, number: int, line: str, count: int) -> list[float]:
     return values
 
 
-def _checked(
-    path: Path, spheres: NDArray[np.float64], numbers: Sequence[int], what: str = "line"
-) -> SphereList:
+def _checked(path: Path, spheres: Floats, numbers: Sequence[int], what: str = "line") -> SphereList:
     """Return the spheres; `numbers` are those of the lines that have them, or of what else messages name."""
     for number, row in zip(numbers, spheres, strict=True):
         if not np.isfinite(row).all() or not row[3] > 0.0:
@@ -201,9 +198,7 @@ def require_possible(solid: Solid, name: str) -> None:
     tensor = solid.inertia
     size = float(np.abs(tensor).max())
     if not np.isfinite(tensor).all() or np.abs(tensor - tensor.T).max() > 1e-9 * size:
-        raise InputError(
-            f"{name}: a tensor of inertia is symmetric and finite, and this one is {tensor.tolist()}"
-        )
+        raise InputError(f"{name}: a tensor of inertia is symmetric and finite, and this one is {tensor.tolist()}")
     low, middle, high = np.linalg.eigvalsh(tensor).tolist()
     if not low > 0.0 or high > (1.0 + 1e-9) * (low + middle):
         raise InputError(

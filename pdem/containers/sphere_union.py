@@ -23,9 +23,7 @@ from pdem.containers.meshes.solid import Solid
 from pdem.numerics.kernels import inlined, kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 _COUNT = 10
 """Integrals: 1, x, y, z, xx, xy, xz, yy, zz, yz."""
@@ -72,9 +70,7 @@ def union_of_spheres(centre: Floats, radius: Floats) -> Solid:
 
 def slice_area(centre: Floats, radius: Floats, height: float) -> float:
     """Return the area [m^2] in which some spheres (n, 3), (n,) [m] cut a plane of constant z at a height [m]."""
-    return float(
-        _slice_area(height, np.ascontiguousarray(centre[:, (2, 0, 1)]), np.ascontiguousarray(radius))
-    )
+    return float(_slice_area(height, np.ascontiguousarray(centre[:, (2, 0, 1)]), np.ascontiguousarray(radius)))
 
 
 @kernel
@@ -101,7 +97,7 @@ def _uncovered(points: Floats, centre: Floats, radius: Floats) -> Floats:
     return kept
 
 
-def _meeting(centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+def _meeting(centre: Floats, radius: Floats) -> Booleans:
     """Return which spheres meet which others in a circle, (n, n)."""
     apart = np.linalg.norm(centre[:, None] - centre, axis=2)
     total, difference = radius[:, None] + radius, np.abs(radius[:, None] - radius)
@@ -143,7 +139,7 @@ def _triple_points(centre: Floats, radius: Floats) -> Floats:
     return np.concatenate((middle - step, middle + step))
 
 
-def _triples(meeting: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _triples(meeting: Booleans) -> Integers:
     """Return all triples (n, 3) of spheres of which each meets both others; `meeting` has the upper triangle."""
     found = [np.zeros((0, 3), np.int64)]
     for first in range(len(meeting)):

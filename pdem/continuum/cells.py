@@ -9,8 +9,8 @@ import numpy as np
 
 from pdem.continuum.gaussian import Lengths
 from pdem.continuum.grid import GAUSSIAN, LUCY, Grid, cells_across, images_along, points_per_cell
-from pdem.continuum.layout import NODE, NODES, PART, ROW, Cells
-from pdem.continuum.lucy import Lattice
+from pdem.continuum.layout import NODE, NODES, PART, ROW, FieldCells
+from pdem.continuum.lucy import LucyLattice
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ class Prepared(NamedTuple):
 
     Attributes
     ----------
-    cells : Cells
+    cells : FieldCells
         Its cells.
-    phi : Lengths or Lattice
+    phi : Lengths or LucyLattice
         What the function is evaluated from.
     room : int
         Numbers that are written while it is evaluated.
     """
 
-    cells: Cells
-    phi: Lengths | Lattice
+    cells: FieldCells
+    phi: Lengths | LucyLattice
     room: int
 
 
@@ -70,11 +70,7 @@ def fills_period(grid: Grid, period: Floats) -> Booleans:
 def prepared(grid: Grid, period: Floats, longest: float) -> Prepared:
     """Return a grid as kernels take it, for ways that are at most so long [m]."""
     beyond = np.where(fills_period(grid, period), 0.0, period)
-    images = (
-        images_along(beyond, grid, longest + float(grid.size.max()))
-        if beyond.any()
-        else np.zeros(3, np.int64)
-    )
+    images = images_along(beyond, grid, longest + float(grid.size.max())) if beyond.any() else np.zeros(3, np.int64)
     lists = (tuple(one.tolist()) for one in (grid.lower, grid.size, grid.cells, period, images))
     return _prepared(*lists, grid.width, grid.kernel, grid.dimension)
 
@@ -109,13 +105,11 @@ def _lucy_layout(grid: Grid) -> _Layout:
     return _Layout(grid.inverse, behind, 2.0 * behind, (2.0 * behind + apart).astype(np.int64) + 1)
 
 
-def _cells_of(grid: Grid, layout: _Layout, filled: Booleans, period: Floats, images: Integers) -> Cells:
+def _cells_of(grid: Grid, layout: _Layout, filled: Booleans, period: Floats, images: Integers) -> FieldCells:
     ahead = np.where(filled, 0, layout.across - 1)
     steps = ROW * np.cumprod([1, *grid.cells[:0:-1]])[::-1]
-    begins = (
-        _begins(axis, int(step), grid.cells, filled, ahead + layout.across) for axis, step in enumerate(steps)
-    )
-    return Cells(
+    begins = (_begins(axis, int(step), grid.cells, filled, ahead + layout.across) for axis, step in enumerate(steps))
+    return FieldCells(
         grid.lower + layout.before * grid.size, layout.inverse, grid.cells, ahead, grid.cells + ahead,
         np.where(filled, grid.cells, period * layout.inverse), images, layout.reach, grid.width, layout.across, *begins,
     )  # fmt: skip
@@ -130,7 +124,7 @@ def _begins(axis: int, step: int, cells: Integers, filled: Booleans, more: Integ
     return np.where((cell >= 0) & (cell < count), cell * step, -1)
 
 
-def _lattice_of(grid: Grid, layout: _Layout) -> Lattice:
+def _lattice_of(grid: Grid, layout: _Layout) -> LucyLattice:
     points = points_per_cell(grid)
     stride = 2 + int(np.ceil(2.0 * grid.reach * layout.inverse * points).max())
-    return Lattice(points, grid.width * layout.inverse, layout.before, stride)
+    return LucyLattice(points, grid.width * layout.inverse, layout.before, stride)

@@ -27,13 +27,13 @@ from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from pdem.continuum.items import Actions, Matter
-    from pdem.continuum.layout import Cells, Work
+    from pdem.continuum.layout import FieldCells, Work
     from pdem.foundation.array_types import Floats
     from pdem.numerics.vectors import Vector
 
 
 @inlined
-def place_of(p: int, begin: Floats, cells: Cells) -> Vector:
+def place_of(p: int, begin: Floats, cells: FieldCells) -> Vector:
     """Return where an item begins, in units of cells."""
     lower, inverse = cells.lower, cells.inverse
     return (
@@ -43,7 +43,7 @@ def place_of(p: int, begin: Floats, cells: Cells) -> Vector:
 
 
 @inlined
-def way_of(p: int, way: Floats, share: float, cells: Cells) -> Vector:
+def way_of(p: int, way: Floats, share: float, cells: FieldCells) -> Vector:
     """Return a share of the way of an item, in units of cells."""
     inverse = cells.inverse
     return share * way[p, 0] * inverse[0], share * way[p, 1] * inverse[1], share * way[p, 2] * inverse[2]
@@ -64,7 +64,7 @@ def image_at(number: int) -> int:
 
 
 @inlined
-def slot_of(axis: int, first: float, cells: Cells) -> int:
+def slot_of(axis: int, first: float, cells: FieldCells) -> int:
     """Return the slot along an axis of a box whose first cell is this; -1 if none of its cells is in the grid."""
     slot, count = int(first), cells.cells[axis]
     if cells.period[axis] == count:
@@ -100,8 +100,16 @@ def entry_visitor(nodes: int) -> Any:
 
     @inlined_closure
     def visit_box(
-        p: int, middle: Vector, away: Vector, share: float, cells: Cells, work: Work, at: int, worker: int, kind: int
-    ) -> int:  # fmt: skip
+        p: int,
+        middle: Vector,
+        away: Vector,
+        share: float,
+        cells: FieldCells,
+        work: Work,
+        at: int,
+        worker: int,
+        kind: int,
+    ) -> int:
         """Write an entry if its box reaches into the grid, and count it; with no entries to write in only that."""
         x, y, z = middle[0] - away[0], middle[1] - away[1], middle[2] - away[2]
         x, y, z = math.floor(x), math.floor(y), math.floor(z)
@@ -118,13 +126,10 @@ def entry_visitor(nodes: int) -> Any:
         return at + 1
 
     @inlined_closure
-    def visit_item(p: int, items: Any, cells: Cells, work: Work, at: int, worker: int, classes: int) -> int:
+    def visit_item(p: int, items: Any, cells: FieldCells, work: Work, at: int, worker: int, classes: int) -> int:
         """Write the entries of an item: of the parts of its way, with those of their images that reach the grid."""
         x, y, z = place_of(p, items[0], cells)
-        kind, parts = (
-            items.kind[p] if classes > 1 else 0,
-            parts_of(p, items.way, cells.width) if nodes > 1 else 1,
-        )
+        kind, parts = (items.kind[p] if classes > 1 else 0, parts_of(p, items.way, cells.width) if nodes > 1 else 1)
         share = 1.0 / parts
         a, b, c = way_of(p, items.way, share, cells) if nodes > 1 else (0.0, 0.0, 0.0)
         away = far * abs(a), far * abs(b), far * abs(c)
@@ -191,7 +196,7 @@ def entry_writer(nodes: int) -> Any:
 
     @inlined_closure
     def write_entries(
-        first: int, number: int, last: int, items: Any, cells: Cells, scale: Floats, work: Work, worker: int
+        first: int, number: int, last: int, items: Any, cells: FieldCells, scale: Floats, work: Work, worker: int
     ) -> None:
         """Write the entries from `first` on; others are brought from memory, up to `last` - 1."""
         room, ends = work.rooms[worker], work.ends[worker]

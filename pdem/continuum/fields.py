@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 _STORED = (
-    Field(
-        "number_density", np.float64, (), "1/m^3", "number of particles over volume; clusters count as one"
-    ),
+    Field("number_density", np.float64, (), "1/m^3", "number of particles over volume; clusters count as one"),
     Field("density", np.float64, (), "kg/m^3", "mass over volume"),
     Field("solid_fraction", np.float64, (), "1", "volume of particles over volume"),
     Field("momentum", np.float64, (3,), "kg/(m^2 s)", "momentum over volume"),
@@ -102,22 +100,14 @@ class ContinuumFields:
     """
 
     def __init__(
-        self,
-        grid: Grid,
-        columns: CellColumns,
-        parts: Mapping[str, CellColumns] | None = None,
-        lacking: str = "",
+        self, grid: Grid, columns: CellColumns, parts: Mapping[str, CellColumns] | None = None, lacking: str = ""
     ) -> None:
         self.grid, self.columns, self._lacking = grid, columns, lacking
         made = {name: ContinuumFields(grid, part, lacking=lacking) for name, part in (parts or {}).items()}
-        self.materials = Named(
-            made, "material", 'there are no parts of materials; make fields with by="material"'
-        )
+        self.materials = Named(made, "material", 'there are no parts of materials; make fields with by="material"')
 
     @classmethod
-    def of_sums(
-        cls, grid: Grid, sums: Floats, materials: Sequence[str] = (), lacking: str = ""
-    ) -> ContinuumFields:
+    def of_sums(cls, grid: Grid, sums: Floats, materials: Sequence[str] = (), lacking: str = "") -> ContinuumFields:
         """Return the fields of sums (classes, cells, SUMS), means over states; classes are materials, if any."""
         parts = {name: _columns_of(grid, one) for name, one in zip(materials, sums, strict=False)}
         return cls(grid, _columns_of(grid, sums.sum(axis=0)), parts, lacking)
@@ -259,9 +249,7 @@ def _columns_of(grid: Grid, sums: Floats) -> CellColumns:
 def _mean(columns: Sequence[CellColumns], weights: Sequence[float]) -> CellColumns:
     """Return the mean of columns; the kinetic stress is that of velocities less the mean one over all of them."""
     whole = [one._replace(kinetic_stress=one.kinetic_stress + _carried(one)) for one in columns]
-    sums = (
-        sum(w * part for w, part in zip(weights, parts, strict=True)) for parts in zip(*whole, strict=True)
-    )
+    sums = (sum(w * part for w, part in zip(weights, parts, strict=True)) for parts in zip(*whole, strict=True))
     mean = CellColumns._make(np.asarray(one) for one in sums)
     return mean._replace(kinetic_stress=mean.kinetic_stress - _carried(mean))
 

@@ -19,7 +19,7 @@ from pdem.numerics.simd.shares import PLACED, box_writer, share_writer
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
-    from pdem.continuum.layout import Cells
+    from pdem.continuum.layout import FieldCells
     from pdem.foundation.array_types import Floats
 
 TERMS = 13
@@ -51,14 +51,7 @@ def gaussian_kernel(nodes: int) -> Any:
 
     @inlined_closure
     def write_boxes(
-        number: int,
-        cells: Cells,
-        grid: Lengths,
-        room: Floats,
-        places: int,
-        shares: int,
-        behind: int,
-        free: int,
+        number: int, cells: FieldCells, grid: Lengths, room: Floats, places: int, shares: int, behind: int, free: int
     ) -> None:
         """Write the shares of the cells of boxes."""
         counts = cells.box[0], cells.box[1], cells.box[2]

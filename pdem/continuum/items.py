@@ -55,12 +55,7 @@ class Actions(NamedTuple):
 
 
 def actions_of_contacts(
-    centre: Floats,
-    branch: Floats,
-    force: Floats,
-    is_pair: Booleans,
-    kinds: Integers,
-    point: Floats | None,
+    centre: Floats, branch: Floats, force: Floats, is_pair: Booleans, kinds: Integers, point: Floats | None
 ) -> list[Actions]:
     """Return what acts in contacts: forces along branches, and those of walls on particles where branches end.
 

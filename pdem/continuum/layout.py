@@ -43,7 +43,7 @@ AHEAD = 12
 """Entries between one that is evaluated and one that is brought from memory."""
 
 
-class Cells(NamedTuple):
+class FieldCells(NamedTuple):
     """A grid as kernels take it.
 
     Places are in units of cells, and 0 where phi about them begins with the first cell. Slots are first cells of boxes:

@@ -17,13 +17,13 @@ from pdem.numerics.simd.shares import PLACED
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
-    from pdem.continuum.layout import Cells
+    from pdem.continuum.layout import FieldCells
     from pdem.foundation.array_types import Floats, Integers
 
     Three = tuple[int, int, int]
 
 
-class Lattice(NamedTuple):
+class LucyLattice(NamedTuple):
     """A grid as Lucy's function takes it. Places are in units of cells.
 
     Attributes
@@ -53,7 +53,7 @@ def lucy(squared: float) -> float:
 
 
 @inlined
-def write_points(away: float, cells: int, axis: int, grid: Lattice, room: Floats, to: int) -> int:
+def write_points(away: float, cells: int, axis: int, grid: LucyLattice, room: Floats, to: int) -> int:
     """Write the points of the lattice along an axis that are near a place, which is so many cells behind the first one.
 
     Of each there is the square of its distance, in widths, and how many cells its own is behind the first one. Returns
@@ -73,7 +73,7 @@ def write_points(away: float, cells: int, axis: int, grid: Lattice, room: Floats
 
 
 @inlined
-def away_of(axis: int, place: int, step: float, grid: Lattice, room: Floats) -> float:
+def away_of(axis: int, place: int, step: float, grid: LucyLattice, room: Floats) -> float:
     """Return how far a node of an entry is behind the first cell of its box along an axis."""
     return grid.behind[axis] - room[place + LANES * axis] + step * room[place + LANES * (3 + axis)]
 
@@ -102,7 +102,7 @@ def lucy_kernel(nodes: int) -> Any:
 
     @inlined_closure
     def add_node(
-        node: int, cells: Cells, grid: Lattice, room: Floats, place: int, to: int, behind: int, free: int
+        node: int, cells: FieldCells, grid: LucyLattice, room: Floats, place: int, to: int, behind: int, free: int
     ) -> None:
         """Add the shares of a node, which add up to its weight, to those of the cells of its box."""
         step, stride, box = (node - (nodes - 1) / 2.0) * NODE, grid.stride, cells.box
@@ -118,8 +118,8 @@ def lucy_kernel(nodes: int) -> Any:
     @inlined_closure
     def write_boxes(
         number: int,
-        cells: Cells,
-        grid: Lattice,
+        cells: FieldCells,
+        grid: LucyLattice,
         room: Floats,
         places: int,
         shares: int,
@@ -134,7 +134,7 @@ def lucy_kernel(nodes: int) -> Any:
             for node in range(nodes):
                 add_node(node, cells, grid, room, place, shares + one, behind, free)
 
-    return spreading_kernel("lucy", Lattice, nodes, write_boxes)
+    return spreading_kernel("lucy", LucyLattice, nodes, write_boxes)
 
 
 points, ways = lucy_kernel(1), lucy_kernel(NODES)

@@ -55,9 +55,7 @@ class MovingImages(NamedTuple):
         axes = [int(axis) for axis in np.flatnonzero(moving) if axis != self.shape.gradient]
         return [self.shape.gradient, *axes] if self.shape.leans and moving[self.shape.gradient] else axes
 
-    def repeated(
-        self, grid: Grid, matter: Matter, actions: Sequence[Actions]
-    ) -> tuple[Floats, Matter, list[Actions]]:
+    def repeated(self, grid: Grid, matter: Matter, actions: Sequence[Actions]) -> tuple[Floats, Matter, list[Actions]]:
         """Return the period (3,) that is left to kernels, and what there is with the images that they do not know."""
         axes, period = self.axes_of(grid), self.shape.period.copy()
         period[axes] = 0.0
@@ -76,9 +74,7 @@ class MovingImages(NamedTuple):
         first = grid.lower[axis] - reach - high
         last = grid.lower[axis] + grid.cells[axis] * grid.size[axis] + reach - low
         length = float(self.shape.period[axis])
-        turns = range(
-            math.ceil(first.min(initial=0.0) / length), math.floor(last.max(initial=0.0) / length) + 1
-        )
+        turns = range(math.ceil(first.min(initial=0.0) / length), math.floor(last.max(initial=0.0) / length) + 1)
         there = [np.flatnonzero((first <= turn * length) & (turn * length <= last)) for turn in turns]
         parts = [self._moved(items, rows, axis, turn) for turn, rows in zip(turns, there, strict=True)]
         made: Any = type(items)
@@ -90,10 +86,7 @@ class MovingImages(NamedTuple):
         made: Any = type(items)
         some, way = made(*(column[rows] for column in items)), turn * self.shape.vectors[axis]
         if isinstance(some, Matter):
-            place, velocity = (
-                self._beside(some.position + way, axis),
-                some.velocity + turn * self.speeds[axis],
-            )
+            place, velocity = (self._beside(some.position + way, axis), some.velocity + turn * self.speeds[axis])
             some = some._replace(position=place, velocity=velocity)
         else:
             some = some._replace(begin=self._beside(some.begin + way, axis))
@@ -109,7 +102,7 @@ class MovingImages(NamedTuple):
         return place
 
 
-class Frame(NamedTuple):
+class FieldFrame(NamedTuple):
     """Corners of a box in which corners of a grid are given.
 
     Attributes
@@ -122,11 +115,11 @@ class Frame(NamedTuple):
     upper: Floats
 
     @classmethod
-    def of_lengths(cls, lower: Floats, lengths: ArrayLike) -> Frame:
+    def of_lengths(cls, lower: Floats, lengths: ArrayLike) -> FieldFrame:
         """Return that of a box with a corner and lengths [m]."""
         return cls(lower, lower + np.asarray(lengths))
 
-    def follow(self, grid: Grid, other: Frame) -> Grid:
+    def follow(self, grid: Grid, other: FieldFrame) -> Grid:
         """Return a grid at the same place in another frame; along axes of the same length it stays as it is."""
         ratio = (other.upper - other.lower) / (self.upper - self.lower)
         ratio[np.abs(ratio - 1.0) < _SAME] = 1.0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.continuum.entries import begin_keys, entry_visitor, entry_writer, sort_entries
 from pdem.continuum.items import Actions, Matter
-from pdem.continuum.layout import BRANCHES, ROW, Cells, Work
+from pdem.continuum.layout import BRANCHES, ROW, FieldCells, Work
 from pdem.numerics.kernel_factory import inlined_closure, versioned_kernel
 from pdem.numerics.kernels import inlined, prange
 from pdem.numerics.simd.shares import AT_ONCE, box_adder
@@ -33,9 +33,7 @@ _add_matter, _add_branches = box_adder(ROW, ROW), box_adder(BRANCHES, ROW)
 
 
 @inlined
-def same_first_cells(
-    first: int, last: int, work: Work, ends: Integers, one: int
-) -> tuple[int, int, int, int]:
+def same_first_cells(first: int, last: int, work: Work, ends: Integers, one: int) -> tuple[int, int, int, int]:
     """Return how many of the sorted entries from `first` to `last` - 1 have the same first cells, and their cells.
 
     Number `one` of `ends` is that of the first of them.
@@ -49,7 +47,7 @@ def same_first_cells(
 
 
 @inlined
-def slots_of(key: int, cells: Cells) -> tuple[int, int, int, int]:
+def slots_of(key: int, cells: FieldCells) -> tuple[int, int, int, int]:
     """Return class and slots of a key."""
     slots = cells.slots
     rest = key // slots[2]
@@ -63,7 +61,7 @@ def sorted_spreader(nodes: int, write_boxes: Callable[..., None]) -> Any:
 
     @inlined_closure
     def add_entries(
-        key: int, one: int, number: int, many: Three, walls: bool, cells: Cells, work: Work, room: Any, sums: Any
+        key: int, one: int, number: int, many: Three, walls: bool, cells: FieldCells, work: Work, room: Any, sums: Any
     ) -> None:  # fmt: skip
         """Add some entries with the same first cells to the sums of their cells."""
         kind, plane, line, along = slots_of(key, cells)
@@ -80,18 +78,24 @@ def sorted_spreader(nodes: int, write_boxes: Callable[..., None]) -> Any:
 
     @inlined_closure
     def spread_sorted(
-        first: int, last: int, items: Any, cells: Cells, grid: Any, scale: Any, walls: bool, work: Work, worker: int,
+        first: int,
+        last: int,
+        items: Any,
+        cells: FieldCells,
+        grid: Any,
+        scale: Any,
+        walls: bool,
+        work: Work,
+        worker: int,
         sums: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add the sorted entries from `first` to `last` - 1."""
         room, ends, most, box = work.rooms[worker], work.ends[worker], work.most, cells.box
         while first < last:
             number, one = min(most, last - first), 0
             write_entries(first, number, last, items, cells, scale, work, worker)
             shares = (ROW + ROWS) * most
-            write_boxes(
-                number, cells, grid, room, ROW * most, shares, most, shares + most * box[0] * box[1] * box[2]
-            )
+            write_boxes(number, cells, grid, room, ROW * most, shares, most, shares + most * box[0] * box[1] * box[2])
             while one < number:
                 same, planes, lines, along = same_first_cells(first + one, first + number, work, ends, one)
                 key = work.keys[work.order[first + one]]
@@ -105,10 +109,11 @@ def sorted_spreader(nodes: int, write_boxes: Callable[..., None]) -> Any:
 def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable[..., None]) -> Any:
     """Make the kernels that share items among the cells of a grid.
 
-    The first one counts the entries of each worker: of the fields of items, of `Cells`, and of `Work`, and the array
-    of the numbers. The second one adds to sums: of the fields of items, of `Cells`, and of the grid as phi takes it;
-    how many quanta make a unit of each size, the number of classes, whether there are forces of walls among items; the
-    fields of `Work`, an array for the ends of entries, and the sums (workers, classes * 2 * cells * `ROW`), int64.
+    The first one counts the entries of each worker: of the fields of items, of `FieldCells`, and of `Work`, and the
+    array of the numbers. The second one adds to sums: of the fields of items, of `FieldCells`, and of the grid as phi
+    takes it; how many quanta make a unit of each size, the number of classes, whether there are forces of walls among
+    items; the fields of `Work`, an array for the ends of entries, and the sums (workers, classes * 2 * cells * `ROW`),
+    int64.
 
     Parameters
     ----------
@@ -131,7 +136,7 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
         for worker in prange(len(ends)):
             (first, last), at = share_of(worker, len(ends), len(item_type(*items).kind)), 0
             for p in range(first, last):
-                at = visit_item(p, item_type(*items), Cells(*cells), Work(*work), at, worker, 1)
+                at = visit_item(p, item_type(*items), FieldCells(*cells), Work(*work), at, worker, 1)
             ends[worker] = at
 
     @versioned_kernel(f"{phi}, {nodes}", threaded=True)
@@ -143,7 +148,7 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
             first, last = share_of(worker, len(sums), len(item_type(*items).kind))
             at = Work(*work).starts[worker]
             for p in range(first, last):
-                at = visit_item(p, item_type(*items), Cells(*cells), Work(*work), at, worker, classes)
+                at = visit_item(p, item_type(*items), FieldCells(*cells), Work(*work), at, worker, classes)
             ends[worker] = at
         begin_keys(Work(*work))
         for worker in prange(len(sums)):
@@ -154,7 +159,7 @@ def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable
         for worker in prange(len(sums)):
             begin, end = share_of(worker, len(sums), total)
             spread_sorted(
-                begin, end, item_type(*items), Cells(*cells), grid_type(*grid), scale, walls, Work(*work), worker,
+                begin, end, item_type(*items), FieldCells(*cells), grid_type(*grid), scale, walls, Work(*work), worker,
                 sums[worker],
             )  # fmt: skip
 

@@ -21,7 +21,9 @@ from pdem.foundation.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from pdem.foundation.array_types import Floats, Integers
 
 OVERHEAD = {"cells": 7.0, "rows": 15.0}
 """Time of one access in distance tests, as measured on sorted contiguous arrays."""
@@ -49,7 +51,7 @@ class CellSizes:
         ``checks + overhead * accesses``.
     """
 
-    sizes: NDArray[np.float64]
+    sizes: Floats
     checks: float
     accesses: float
     cost: float
@@ -80,11 +82,11 @@ class _Problem:
     def largest(self) -> float:
         return 2.0 * self.moments.largest
 
-    def evaluate(self, sizes: NDArray[np.float64]) -> CellSizes:
+    def evaluate(self, sizes: Floats) -> CellSizes:
         checks, accesses = (float(count) for count in self.counts(sizes))
         return CellSizes(sizes, checks, accesses, checks + self.overhead * accesses)
 
-    def counts(self, sizes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def counts(self, sizes: Floats) -> tuple[Floats, Floats]:
         return expected_counts(
             self.moments,
             sizes,
@@ -95,7 +97,7 @@ class _Problem:
             own_level=self.own_level,
         )
 
-    def cost(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def cost(self, sizes: Floats) -> Floats:
         checks, accesses = self.counts(sizes)
         return checks + self.overhead * accesses
 
@@ -178,7 +180,7 @@ def cell_sizes(
 
 
 def automatic_cell_sizes(
-    radii: NDArray[np.float64],
+    radii: Floats,
     *,
     density: float,
     dimension: int,
@@ -186,7 +188,7 @@ def automatic_cell_sizes(
     skin: float = 0.0,
     direction: str = "top-down",
     least: float = 0.0,
-    counts: NDArray[np.int64] | None = None,
+    counts: Integers | None = None,
 ) -> CellSizes:
     """Choose few levels for a system at hand within milliseconds: constant number per cell, cost of rows.
 
@@ -219,11 +221,7 @@ def automatic_cell_sizes(
         return CellSizes(np.empty(0), 0.0, 0.0, 0.0)
     top = 2.0 * float(radii.max()) + skin
     effective = radii + 0.5 * skin
-    table = (
-        sample_table(effective, _COARSE, counts)
-        if effective.min() < effective.max()
-        else SampleMoments(effective)
-    )
+    table = sample_table(effective, _COARSE, counts) if effective.min() < effective.max() else SampleMoments(effective)
     if not 0.0 < density < math.inf:
         return CellSizes(np.array([top]), math.nan, math.nan, math.nan)
     problem = _Problem(table, density, dimension, overhead, direction, "rows", "search-box")
@@ -284,7 +282,7 @@ def _search_levels(result: Callable[[int], CellSizes], *, most: int, patience: i
     return best
 
 
-def _tight(sizes: NDArray[np.float64], radii: NDArray[np.float64], skin: float) -> NDArray[np.float64]:
+def _tight(sizes: Floats, radii: Floats, skin: float) -> Floats:
     """Lower each size to the largest diameter of its level; leave out empty levels."""
     diameters = 2.0 * radii + skin
     # Half a rounding error above each limit, so that a limit computed as 2 r keeps the particle of radius r.
@@ -294,17 +292,15 @@ def _tight(sizes: NDArray[np.float64], radii: NDArray[np.float64], skin: float) 
     return np.unique(largest[largest > 0.0])
 
 
-def _linear(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
+def _linear(problem: _Problem) -> Callable[[int], Floats]:
     return lambda levels: np.linspace(problem.smallest, problem.largest, levels + 1)[1:]
 
 
-def _exponential(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
+def _exponential(problem: _Problem) -> Callable[[int], Floats]:
     return lambda levels: np.geomspace(problem.smallest, problem.largest, levels + 1)[1:]
 
 
-def _constant_number(
-    problem: _Problem, knots: int = _FINE, bisections: int = 60
-) -> Callable[[int], NDArray[np.float64]]:
+def _constant_number(problem: _Problem, knots: int = _FINE, bisections: int = 60) -> Callable[[int], Floats]:
     """Shoot: for a number per cell the sizes follow one by one; bisect the number until the last one fits."""
     grid = np.geomspace(problem.smallest, problem.largest, knots)
     grid[-1] = problem.largest
@@ -326,7 +322,7 @@ def _constant_number(
             below = float(population[start] + share * (population[at] - population[start]))
         return sizes, float((population[-1] - below) * volume[-1])
 
-    def rule(levels: int) -> NDArray[np.float64]:
+    def rule(levels: int) -> Floats:
         high = math.log(population[-1] * volume[-1])
         low = high - 70.0
         for _ in range(bisections if levels > 1 else 0):
@@ -340,7 +336,7 @@ def _constant_number(
     return rule
 
 
-def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
+def _optimal(problem: _Problem) -> Callable[[int], Floats]:
     """Minimise the expected cost over the steps of ln(size), which are a softmax of free variables."""
     from scipy.optimize import minimize
 
@@ -351,7 +347,7 @@ def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
     constant = _constant_number(smooth)
     span = math.log(smooth.largest / smooth.smallest)
 
-    def sizes_at(free: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sizes_at(free: Floats) -> Floats:
         exponents = np.concatenate((free, np.zeros((*free.shape[:-1], 1))), axis=-1)
         weights = np.exp(exponents - exponents.max(axis=-1, keepdims=True))
         shares = np.cumsum(weights, axis=-1) / weights.sum(axis=-1, keepdims=True)
@@ -359,29 +355,27 @@ def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
         sizes[..., -1] = smooth.largest
         return np.minimum(sizes, smooth.largest)
 
-    def cost_and_gradient(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def cost_and_gradient(free: Floats) -> tuple[float, Floats]:
         steps = _DIFFERENCE * np.eye(len(free))
         costs = smooth.cost(sizes_at(np.vstack((free, free + steps, free - steps))))
         slopes = (costs[1 : 1 + len(free)] - costs[1 + len(free) :]) / (2.0 * _DIFFERENCE)
         return math.log(costs[0]), slopes / costs[0]
 
-    def start_from(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def start_from(sizes: Floats) -> Floats:
         steps = np.diff(np.log(np.append(smooth.smallest, sizes)))
         logarithms = np.log(np.maximum(steps, 1e-6 * span))
         return logarithms[:-1] - logarithms[-1]
 
     known = {1: np.array([smooth.largest])}
 
-    def rule(levels: int) -> NDArray[np.float64]:
+    def rule(levels: int) -> Floats:
         if levels not in known:
             # The best grid of one level less and a level that holds next to nothing: never worse than it.
             fewer = np.append(smooth.smallest, rule(levels - 1))
             thin = np.insert(fewer[1:], -1, fewer[-1] - 1e-3 * (fewer[-1] - fewer[-2]))
             starts = [_linear(smooth)(levels), constant(levels), thin]
             found = [
-                minimize(
-                    cost_and_gradient, start_from(start), method="BFGS", jac=True, options={"gtol": 1e-6}
-                )
+                minimize(cost_and_gradient, start_from(start), method="BFGS", jac=True, options={"gtol": 1e-6})
                 for start in starts
                 if len(start) == levels and (np.diff(start) > 0.0).all()
             ]
@@ -391,7 +385,7 @@ def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
     return rule
 
 
-_RULES: dict[str, Callable[[_Problem], Callable[[int], NDArray[np.float64]]]] = {
+_RULES: dict[str, Callable[[_Problem], Callable[[int], Floats]]] = {
     "linear": _linear,
     "exponential": _exponential,
     "constant": _constant_number,

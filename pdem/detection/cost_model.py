@@ -18,9 +18,8 @@ from pdem.detection.moments import below_smallest
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.detection.moments import Moments
+    from pdem.foundation.array_types import Floats
 
 DIRECTIONS = ("top-down", "bottom-up")
 UNITS = ("cells", "rows")
@@ -36,14 +35,14 @@ def number_density(moments: Moments, volume_fraction: float, dimension: int) -> 
 
 def expected_counts(
     moments: Moments,
-    sizes: NDArray[np.float64],
+    sizes: Floats,
     *,
     density: float,
     dimension: int,
     direction: str = "top-down",
     unit: str = "cells",
     own_level: str = "half-mask",
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return the expected distance tests and accesses per particle.
 
     Parameters
@@ -89,13 +88,11 @@ def expected_counts(
     return checks, accesses
 
 
-def _diagonal(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+def _diagonal(matrices: Floats) -> Floats:
     return np.diagonal(matrices, axis1=-2, axis2=-1)
 
 
-def _cross_level(
-    parts: list[NDArray[np.float64]], sizes: NDArray[np.float64], axes: int
-) -> NDArray[np.float64]:
+def _cross_level(parts: list[Floats], sizes: Floats, axes: int) -> Floats:
     """Return how many cells (or rows) of level j the particles of level h visit, per particle of the system.
 
     A search box of edge 2 r + s_j laid at random over cells of edge s_j meets 2 + 2 r / s_j of them per axis.
@@ -115,11 +112,7 @@ def check_options(direction: str, unit: str, own_level: str, dimension: int) -> 
     InputError
         Lists what is allowed.
     """
-    choices = (
-        ("direction", direction, DIRECTIONS),
-        ("unit", unit, UNITS),
-        ("own_level", own_level, OWN_LEVELS),
-    )
+    choices = (("direction", direction, DIRECTIONS), ("unit", unit, UNITS), ("own_level", own_level, OWN_LEVELS))
     for name, value, allowed in choices:
         if value not in allowed:
             raise InputError(f"{name} is {value!r}; use one of {', '.join(allowed)}")

@@ -21,7 +21,9 @@ from pdem.foundation.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from pdem.foundation.array_types import Floats, Integers
 
 _SIZE_RULES = ("single", "linear", "exponential", "constant", "optimal")
 _MOST_CELLS = 2.0**31
@@ -49,10 +51,10 @@ class PairSearch:
         brute force and without particles.
     """
 
-    pairs: NDArray[np.int64]
+    pairs: Integers
     checks: int
     cell_accesses: int
-    cell_sizes: NDArray[np.float64]
+    cell_sizes: Floats
 
     def __repr__(self) -> str:
         """Return numbers in place of the pairs themselves."""
@@ -69,7 +71,7 @@ def find_pairs(
     *,
     method: str = "hgrid",
     direction: str = "top-down",
-    cell_sizes: str | Sequence[float] | NDArray[np.float64] = "auto",
+    cell_sizes: str | Sequence[float] | Floats = "auto",
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     periodic: Sequence[bool] = (False, False, False),
@@ -139,28 +141,22 @@ def find_pairs(
     elif system.count < 2:
         found = np.empty((0, 2), dtype=np.int64), 0, 0
     else:
-        found = hgrid.search_pairs(
-            system.positions, system.radii, cell_sizes=sizes, direction=direction, **common
-        )
+        found = hgrid.search_pairs(system.positions, system.radii, cell_sizes=sizes, direction=direction, **common)
     pairs, checks, accesses = found
     return PairSearch(_ordered(pairs, system.count), int(checks), int(accesses), sizes * system.unit)
 
 
-def _ordered(pairs: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _ordered(pairs: Integers, count: int) -> Integers:
     """Return the pairs with the lower index first, sorted."""
     low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
     keys = np.sort(low * count + high)
     return np.stack(np.divmod(keys, max(count, 1)), axis=1)
 
 
-def _sizes(
-    system: SearchInput, method: str, direction: str, wanted: str | Sequence[float] | NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _sizes(system: SearchInput, method: str, direction: str, wanted: str | Sequence[float] | Floats) -> Floats:
     """Return the cell sizes in the unit of the system, checked."""
     if isinstance(wanted, str) and wanted not in ("auto", *_SIZE_RULES):
-        raise InputError(
-            f"cell_sizes is {wanted!r}; use auto, one of {', '.join(_SIZE_RULES)}, or rising numbers in m"
-        )
+        raise InputError(f"cell_sizes is {wanted!r}; use auto, one of {', '.join(_SIZE_RULES)}, or rising numbers in m")
     explicit = None if isinstance(wanted, str) else _checked_sizes(wanted, system)
     if method == "brute-force" or (system.count == 0 and explicit is None):
         return np.empty(0)
@@ -175,7 +171,7 @@ def _sizes(
     return sizes
 
 
-def _checked_sizes(wanted: Sequence[float] | NDArray[np.float64], system: SearchInput) -> NDArray[np.float64]:
+def _checked_sizes(wanted: Sequence[float] | Floats, system: SearchInput) -> Floats:
     """Return explicit cell sizes in the unit of the system."""
     try:
         sizes = np.asarray(wanted, dtype=np.float64)
@@ -203,7 +199,7 @@ def _checked_sizes(wanted: Sequence[float] | NDArray[np.float64], system: Search
     return scaled
 
 
-def _ruled_sizes(system: SearchInput, direction: str, rule: str) -> NDArray[np.float64]:
+def _ruled_sizes(system: SearchInput, direction: str, rule: str) -> Floats:
     """Return the sizes of a rule for the particles at hand; cells too small to be counted are left out."""
     dimension = system.dimension
     extent = (system.upper - system.lower)[:dimension]

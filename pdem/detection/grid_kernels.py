@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.numerics.vectors import Vector
 
 
@@ -37,10 +38,10 @@ class Centres(NamedTuple):
         Axes of the positions in the order of the cells' axes.
     """
 
-    position: NDArray[np.float64]
-    reach: NDArray[np.float64]
-    bucket: NDArray[np.int64]
-    axes: NDArray[np.int64]
+    position: Floats
+    reach: Floats
+    bucket: Integers
+    axes: Integers
 
 
 class SortedSpheres(NamedTuple):
@@ -57,9 +58,9 @@ class SortedSpheres(NamedTuple):
         Particle of each slot, with as much room.
     """
 
-    spheres: NDArray[np.float64]
-    start: NDArray[np.int32]
-    order: NDArray[np.int32]
+    spheres: Floats
+    start: Int32s
+    order: Int32s
 
 
 @inlined_geometry
@@ -86,22 +87,13 @@ def row_bucket(levels: Levels, level: int, row_y: int, row_z: int) -> int:
 
 
 @threaded_kernel
-def find_buckets(
-    position: NDArray[np.float64],
-    count: int,
-    levels: Levels,
-    level_of: NDArray[np.int8],
-    bucket_of: NDArray[np.int64],
-) -> None:
+def find_buckets(position: Floats, count: int, levels: Levels, level_of: NDArray[np.int8], bucket_of: Integers) -> None:
     """Write the bucket of each particle."""
     x, y, z = levels.axes
     for i in prange(count):
         level = level_of[i]
         row = row_bucket(
-            levels,
-            level,
-            cell_along(levels, level, 1, position[i, y]),
-            cell_along(levels, level, 2, position[i, z]),
+            levels, level, cell_along(levels, level, 1, position[i, y]), cell_along(levels, level, 2, position[i, z])
         )
         local = row + cell_along(levels, level, 0, position[i, x])
         if levels.dense[level] == 0:
@@ -110,20 +102,20 @@ def find_buckets(
 
 
 @inlined_geometry
-def centre_of(slot: int, spheres: NDArray[np.float64]) -> Vector:
+def centre_of(slot: int, spheres: Floats) -> Vector:
     """Return the centre of the sphere in a slot."""
     room = len(spheres) // COORDINATES
     return spheres[slot], spheres[room + slot], spheres[2 * room + slot]
 
 
 @inlined_geometry
-def reach_of(slot: int, spheres: NDArray[np.float64]) -> float:
+def reach_of(slot: int, spheres: Floats) -> float:
     """Return the reach of the sphere in a slot."""
     return spheres[3 * (len(spheres) // COORDINATES) + slot]
 
 
 @inlined_geometry
-def put_sphere(slot: int, centre: Vector, reach: float, spheres: NDArray[np.float64]) -> None:
+def put_sphere(slot: int, centre: Vector, reach: float, spheres: Floats) -> None:
     """Write the sphere of a slot."""
     room = len(spheres) // COORDINATES
     spheres[slot], spheres[room + slot], spheres[2 * room + slot] = centre
@@ -136,10 +128,10 @@ def sort_into_buckets(
     count: int,
     bucket_count: int,
     centres: Centres,
-    before: NDArray[np.int64],
-    start: NDArray[np.int32],
-    order: NDArray[np.int32],
-    spheres: NDArray[np.float64],
+    before: Integers,
+    start: Int32s,
+    order: Int32s,
+    spheres: Floats,
 ) -> None:
     """Sort the first `count` particles by counting, and write the fields of `SortedSpheres`.
 

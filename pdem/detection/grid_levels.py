@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats, Integers
+
 CELLS_PER_PARTICLE = 16
 """Up to so many cells per particle of a level are buckets themselves; more are hashed."""
 
@@ -47,18 +49,18 @@ class Levels(NamedTuple):
         `highest` have those of space, all others those of the cells.
     """
 
-    limit: NDArray[np.float64]
-    origin: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    cells: NDArray[np.int64]
-    base: NDArray[np.int64]
-    buckets: NDArray[np.int64]
-    dense: NDArray[np.int64]
-    reach: NDArray[np.float64]
-    lowest: NDArray[np.float64]
-    highest: NDArray[np.float64]
-    population: NDArray[np.int64]
-    axes: NDArray[np.int64]
+    limit: Floats
+    origin: Floats
+    inverse: Floats
+    cells: Integers
+    base: Integers
+    buckets: Integers
+    dense: Integers
+    reach: Floats
+    lowest: Floats
+    highest: Floats
+    population: Integers
+    axes: Integers
 
 
 class Lean(NamedTuple):
@@ -79,12 +81,7 @@ class Lean(NamedTuple):
 
 @threaded_kernel
 def assign_levels(
-    position: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    count: int,
-    levels: Levels,
-    extents: NDArray[np.float64],
-    level_of: NDArray[np.int8],
+    position: Floats, reach: Floats, count: int, levels: Levels, extents: Floats, level_of: NDArray[np.int8]
 ) -> None:
     """Put each particle on the lowest level that holds its reach, and measure what each segment has of a level.
 
@@ -113,7 +110,7 @@ def assign_levels(
 
 
 @kernel
-def measure_levels(levels: Levels, extents: NDArray[np.float64]) -> None:
+def measure_levels(levels: Levels, extents: Floats) -> None:
     """Bring together what `assign_levels` has measured of the levels."""
     depth = len(levels.limit)
     for level in range(depth):
@@ -126,7 +123,7 @@ def measure_levels(levels: Levels, extents: NDArray[np.float64]) -> None:
 
 
 @kernel
-def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float64]) -> None:
+def lay_out(levels: Levels, lower: Floats, period: Floats) -> None:
     """Choose origin, number of cells and buckets of each level; `period` is 0 on open axes [m]."""
     levels.base[0] = 0
     for level in range(len(levels.limit)):

@@ -18,6 +18,8 @@ from pdem.numerics.simd.transposition import LANES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats, Int32s, Integers
+
 INFLATION = 1.0 + 1e-12
 """Factor on the search range, so that rounding at a cell border loses nothing."""
 
@@ -25,8 +27,8 @@ INFLATION = 1.0 + 1e-12
 class PairArrays(NamedTuple):
     """Where pairs are written: both particles of each."""
 
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
+    first: Int32s
+    second: Int32s
 
 
 class Query(NamedTuple):
@@ -69,7 +71,7 @@ def _span(period: float) -> float:
 @inlined_geometry
 def _in_row(
     count: int, first: int, levels: Levels, level: int, row: tuple[int, int], cells: tuple[int, int],
-    spheres: NDArray[np.float64],
+    spheres: Floats,
 ) -> int:  # fmt: skip
     """Return a bit for each sphere, of so many from the slot `first` on, that is in some cells of a row.
 
@@ -89,7 +91,7 @@ def _in_row(
 
 
 @inlined_geometry
-def _of_image(mask: int, first: int, query: Query, lean: Any, spheres: NDArray[np.float64]) -> int:
+def _of_image(mask: int, first: int, query: Query, lean: Any, spheres: Floats) -> int:
     """Return the bits of those spheres to which this image of the query is the nearest across the layers.
 
     In a narrow box both an image and the next may be near: one counts.
@@ -109,7 +111,7 @@ def _search_level(
     after: int,
     levels: Levels,
     particles: SortedSpheres,
-    period: NDArray[np.float64],
+    period: Floats,
     lean: Any,
     pairs: PairArrays,
     at: int,
@@ -122,13 +124,9 @@ def _search_level(
     """
     place = centre_of(slot, particles.spheres)
     if lean is None:
-        return _search_around(
-            Query(slot, level, after, 0), place, levels, particles, period, lean, pairs, at, stop
-        )
+        return _search_around(Query(slot, level, after, 0), place, levels, particles, period, lean, pairs, at, stop)
     checks = accesses = 0
-    for image in range(
-        -1, 2
-    ):  # layers are not wrapped: each image of the sphere is somewhere else in its row
+    for image in range(-1, 2):  # layers are not wrapped: each image of the sphere is somewhere else in its row
         from_corner = place[0] + image * lean.offset - levels.origin[level, 0]
         moved = (
             levels.origin[level, 0] + (from_corner - lean.width * math.floor(from_corner / lean.width)), place[1],
@@ -148,7 +146,7 @@ def _search_around(
     centre: tuple[float, float, float],
     levels: Levels,
     particles: SortedSpheres,
-    period: NDArray[np.float64],
+    period: Floats,
     lean: Any,
     pairs: PairArrays,
     at: int,
@@ -214,10 +212,10 @@ def search(
     levels: Levels,
     level_of: NDArray[np.int8],
     particles: SortedSpheres,
-    period: NDArray[np.float64],
+    period: Floats,
     lean: Any,
-    room: NDArray[np.int64],
-    written: tuple[PairArrays, NDArray[np.int64], NDArray[np.int64]],
+    room: Integers,
+    written: tuple[PairArrays, Integers, Integers],
 ) -> None:
     """Find every pair once; chunk c writes its ``found[c]`` ones from ``room[c]`` on.
 
@@ -232,9 +230,7 @@ def search(
     order = sorted_spheres.order
     depth = len(levels.limit)
     for iteration in prange(SEGMENTS):
-        chunk = (
-            iteration * 37
-        ) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
+        chunk = (iteration * 37) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
         at, stop = room[chunk], room[chunk + 1] - LANES
         checks = accesses = 0
         for slot in range(chunk * count // SEGMENTS, (chunk + 1) * count // SEGMENTS):
@@ -243,16 +239,7 @@ def search(
                 if levels.population[level] == 0 or (level > own if top_down else level < own):
                     continue
                 at, tested, visited = _search_level(
-                    slot,
-                    level,
-                    slot + 1 if level == own else 0,
-                    levels,
-                    sorted_spheres,
-                    period,
-                    lean,
-                    pairs,
-                    at,
-                    stop,
+                    slot, level, slot + 1 if level == own else 0, levels, sorted_spheres, period, lean, pairs, at, stop
                 )
                 checks += tested
                 accesses += visited

@@ -27,6 +27,8 @@ from pdem.numerics.thread_pool import threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
+
 _GROWTH = 1.1
 
 _BINS = 64
@@ -53,9 +55,9 @@ class HierarchicalGrid:
 
     def __init__(
         self,
-        cell_sizes: NDArray[np.float64],
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
+        cell_sizes: Floats,
+        lower: Floats,
+        upper: Floats,
         periodic: tuple[bool, bool, bool],
         direction: str = "top-down",
     ) -> None:
@@ -98,18 +100,18 @@ class HierarchicalGrid:
         """Search in a box of another shape from now on."""
         self._shape = shape
 
-    def set_cut_axes(self, cut: NDArray[np.bool_]) -> None:
+    def set_cut_axes(self, cut: Booleans) -> None:
         """Lay the rows of cells along axes (3,) that are not cut, and layers across one that is, if there is any.
 
         Then those who are near particles of others, beyond the ends of such axes, stand together in `order`.
         """
         self._cut = cut
 
-    def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
+    def set_limits(self, cell_sizes: Floats) -> None:
         """Change the limits of the reach diameters of the levels [m]; of more than there are, the largest."""
         self._levels.limit[:] = cell_sizes[-len(self._levels.limit) :]
 
-    def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
+    def sort(self, position: Floats, reach: Floats, count: int) -> None:
         """Sort particles into the cells of their levels.
 
         Parameters
@@ -124,9 +126,7 @@ class HierarchicalGrid:
         position = self._lay_out(position, reach, count)
         self._sort_into_buckets(position, reach, count)
 
-    def _sort_into_buckets(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
-    ) -> None:
+    def _sort_into_buckets(self, position: Floats, reach: Floats, count: int) -> None:
         """Sort particles into the buckets of the levels that they are on."""
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
@@ -140,9 +140,7 @@ class HierarchicalGrid:
             self._order, self._spheres,
         )  # fmt: skip
 
-    def _lay_out(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
-    ) -> NDArray[np.float64]:
+    def _lay_out(self, position: Floats, reach: Floats, count: int) -> Floats:
         """Lay out the grids of all levels, with room for so many particles; return the positions that they are for.
 
         Where a periodic box has many more cells than there are particles, these may fill a small part of it alone, as
@@ -160,7 +158,7 @@ class HierarchicalGrid:
             self._measure(together, reach, count)
         return together
 
-    def _measure(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
+    def _measure(self, position: Floats, reach: Floats, count: int) -> None:
         """Put particles on levels, and give each of these a grid."""
         grid_levels.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
         grid_levels.measure_levels(self._levels, self._extents)
@@ -186,9 +184,7 @@ class HierarchicalGrid:
             float(shape.period[shape.velocity]),
         )  # fmt: skip
 
-    def order(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
-    ) -> NDArray[np.int32]:
+    def order(self, position: Floats, reach: Floats, count: int) -> Int32s:
         """Return the particles in the order of the cells of one level, that of most of them, whatever their own.
 
         Who are near each other are near in this order, too; parameters as for `sort`. The array is a buffer that the
@@ -199,7 +195,7 @@ class HierarchicalGrid:
         self._sort_into_buckets(position, reach, count)
         return self._order[:count]
 
-    def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:
+    def search(self, position: Floats, reach: Floats, count: int) -> NearPairs:
         """Return both particles of each pair nearer than the sum of their reaches, each pair once.
 
         A pair farther apart by up to a part of 1e-12 may be among them. The arrays are buffers that the next
@@ -235,9 +231,7 @@ class HierarchicalGrid:
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
 
-def opened(
-    position: NDArray[np.float64], lower: NDArray[np.float64], period: NDArray[np.float64], width: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def opened(position: Floats, lower: Floats, period: Floats, width: float) -> tuple[Floats, Floats]:
     """Return positions and period of axes, those axes open along which there is nobody over some width.
 
     Positions below that gap are one period higher, so that all are together.
@@ -271,7 +265,7 @@ def opened(
     return together, left
 
 
-def _middle_of_gap(place: NDArray[np.float64], width: float) -> float | None:
+def _middle_of_gap(place: Floats, width: float) -> float | None:
     """Return the middle of the widest gap between places on a circle of length 1, None if it is narrower than that."""
     there = np.zeros(_BINS, bool)
     there[np.floor(_BINS * place).astype(np.int64) % _BINS] = True
@@ -287,12 +281,7 @@ def _middle_of_gap(place: NDArray[np.float64], width: float) -> float | None:
 
 @kernel
 def _exactly_touching(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    found: NDArray[np.int64],
-    spheres: Spheres,
-    pairs: NDArray[np.int64],
+    first: Int32s, second: Int32s, begin: Integers, found: Integers, spheres: Spheres, pairs: Integers
 ) -> int:
     kept = 0
     for segment in range(SEGMENTS):
@@ -305,17 +294,17 @@ def _exactly_touching(
 
 
 def search_pairs(
-    positions: NDArray[np.float64],
-    radii: NDArray[np.float64],
+    positions: Floats,
+    radii: Floats,
     *,
-    cell_sizes: NDArray[np.float64],
+    cell_sizes: Floats,
     direction: str,
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
+    lower: Floats,
+    upper: Floats,
     periodic: tuple[bool, bool, bool],
     dimension: int,
     skin: float,
-) -> tuple[NDArray[np.int64], int, int]:
+) -> tuple[Integers, int, int]:
     """Find touching pairs; parameters and result as in `pdem.detection.rivals.linked_cell.search_pairs`.
 
     Parameters

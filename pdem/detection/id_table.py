@@ -9,7 +9,7 @@ import numpy as np
 from pdem.numerics.kernels import inlined, kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
 @inlined
@@ -20,7 +20,7 @@ def _place(identity: int, mask: int) -> int:
 
 
 @kernel
-def index_ids(ids: NDArray[np.int64], count: int, table: NDArray[np.int32]) -> None:
+def index_ids(ids: Integers, count: int, table: Int32s) -> None:
     """Hash the rows of `count` ids into `table` (length a power of two, at least twice `count`)."""
     mask = len(table) - 1
     table[:] = -1
@@ -32,7 +32,7 @@ def index_ids(ids: NDArray[np.int64], count: int, table: NDArray[np.int32]) -> N
 
 
 @inlined
-def find_id(identity: int, ids: NDArray[np.int64], table: NDArray[np.int32]) -> int:
+def find_id(identity: int, ids: Integers, table: Int32s) -> int:
     """Return the row of an id, or -1."""
     mask = len(table) - 1
     place = _place(identity, mask)
@@ -44,15 +44,13 @@ def find_id(identity: int, ids: NDArray[np.int64], table: NDArray[np.int32]) -> 
 
 
 @kernel
-def find_rows(
-    wanted: NDArray[np.int64], ids: NDArray[np.int64], table: NDArray[np.int32], rows: NDArray[np.int32]
-) -> None:
+def find_rows(wanted: Integers, ids: Integers, table: Int32s, rows: Int32s) -> None:
     """Write the row of each wanted id, or -1."""
     for place in range(len(wanted)):
         rows[place] = find_id(wanted[place], ids, table)
 
 
-def indexed(ids: NDArray[np.int64], table: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+def indexed(ids: Integers, table: Int32s | None = None) -> Int32s:
     """Return a table that holds the rows of these ids: the one given, or a longer one."""
     if table is None or len(table) < max(16, 2 * len(ids)):
         table = np.empty(1 << max(4, (2 * len(ids)).bit_length()), dtype=np.int32)
@@ -62,13 +60,7 @@ def indexed(ids: NDArray[np.int64], table: NDArray[np.int32] | None = None) -> N
 
 @kernel
 def look_up_by_id(
-    lower_id: NDArray[np.int64],
-    higher_id: NDArray[np.int64],
-    ids: NDArray[np.int64],
-    radius: NDArray[np.float64],
-    table: NDArray[np.int32],
-    row: NDArray[np.int32],
-    other: NDArray[np.int64],
+    lower_id: Integers, higher_id: Integers, ids: Integers, radius: Floats, table: Int32s, row: Int32s, other: Integers
 ) -> None:
     """Note where contacts known by ids are to be found in the next lists, as `neighbours.look_up_by_row`.
 

@@ -14,9 +14,10 @@ from pdem.containers.sizes import PowerLaw, Uniform
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pdem.containers.sizes import SizeDistribution
+    from pdem.foundation.array_types import Floats, Integers
 
 HIGHEST_POWER = 3
 _KNOTS = 4096
@@ -34,9 +35,7 @@ class Moments(Protocol):
     def largest(self) -> float:
         """Largest radius, in m."""
 
-    def moment(
-        self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def moment(self, power: int, lower: Floats, upper: Floats) -> Floats:
         """Return the moments of order `power` over the radii ``lower < r <= upper``, arrays of one shape."""
 
 
@@ -61,9 +60,7 @@ class PowerLawMoments:
     smallest: float
     largest: float
 
-    def moment(
-        self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def moment(self, power: int, lower: Floats, upper: Floats) -> Floats:
         """Return the moments over (lower, upper], radii clipped to the limits; in m**power."""
         # In units of the smallest radius, so that no power can overflow.
         ends = [np.clip(end, self.smallest, self.largest) / self.smallest for end in (lower, upper)]
@@ -71,9 +68,7 @@ class PowerLawMoments:
         return _power_integral(self.exponent + power + 1.0, *ends) / whole * self.smallest**power
 
 
-def _power_integral(
-    order: float, lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _power_integral(order: float, lower: Floats, upper: Floats) -> Floats:
     """Return the integral of x**(order - 1), without cancellation where the order is nearly zero."""
     span = np.log(upper / lower)
     if abs(order) * np.max(span, initial=0.0) < 1e-12:
@@ -90,20 +85,18 @@ class SampleMoments:
         Radii in m, n of one or more.
     """
 
-    def __init__(self, radii: NDArray[np.float64]) -> None:
+    def __init__(self, radii: Floats) -> None:
         self.radii = np.sort(radii)
         self.smallest = float(self.radii[0])
         self.largest = float(self.radii[-1])
-        self._sums: dict[int, NDArray[np.float64]] = {}
+        self._sums: dict[int, Floats] = {}
 
-    def _prefix(self, power: int) -> NDArray[np.float64]:
+    def _prefix(self, power: int) -> Floats:
         if power not in self._sums:
             self._sums[power] = np.concatenate(([0.0], np.cumsum(self.radii**power))) / len(self.radii)
         return self._sums[power]
 
-    def moment(
-        self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def moment(self, power: int, lower: Floats, upper: Floats) -> Floats:
         """Return the moments over (lower, upper]; in m**power."""
         sums = self._prefix(power)
         start, end = (np.searchsorted(self.radii, bound, side="right") for bound in (lower, upper))
@@ -121,7 +114,7 @@ class TableMoments:
         Fraction of the particles up to each knot, from 0 to 1.
     """
 
-    def __init__(self, knots: NDArray[np.float64], cumulative: NDArray[np.float64]) -> None:
+    def __init__(self, knots: Floats, cumulative: Floats) -> None:
         self.smallest, self.largest = float(knots[0]), float(knots[-1])
         self._logarithms = np.log(knots)
         middles = np.sqrt(knots[1:] * knots[:-1])
@@ -130,19 +123,13 @@ class TableMoments:
             for power in range(HIGHEST_POWER + 1)
         ]
 
-    def moment(
-        self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def moment(self, power: int, lower: Floats, upper: Floats) -> Floats:
         """Return the moments over (lower, upper]; in m**power."""
-        start, end = (
-            np.interp(np.log(bound), self._logarithms, self._sums[power]) for bound in (lower, upper)
-        )
+        start, end = (np.interp(np.log(bound), self._logarithms, self._sums[power]) for bound in (lower, upper))
         return end - start
 
 
-def sample_table(
-    radii: NDArray[np.float64], knots: int = 256, counts: NDArray[np.int64] | None = None
-) -> TableMoments:
+def sample_table(radii: Floats, knots: int = 256, counts: Integers | None = None) -> TableMoments:
     """Return the moments of a sample of different radii as a table of logarithmic intervals, in O(n) time.
 
     `counts` are the numbers of particles of each radius, one unless given.
@@ -180,21 +167,18 @@ def moments_of(radii: ArrayLike | object) -> Moments:
     return SampleMoments(_checked_sample(radii))
 
 
-def _checked_sample(radii: object) -> NDArray[np.float64]:
+def _checked_sample(radii: object) -> Floats:
     try:
         sample = np.atleast_1d(np.asarray(radii, dtype=np.float64))
     except (TypeError, ValueError):
         raise InputError(
-            f"radii are {type(radii).__name__}; give numbers, "
-            "or a distribution with smallest, largest and moment"
+            f"radii are {type(radii).__name__}; give numbers, or a distribution with smallest, largest and moment"
         ) from None
     if sample.ndim != 1 or sample.size == 0:
         raise InputError(f"radii have shape {sample.shape}; give a list of one radius or more")
     bad = np.flatnonzero(~(np.isfinite(sample) & (sample > 0.0)))
     if len(bad):
-        raise InputError(
-            f"particle {bad[0]} has the radius {sample[bad[0]]}; radii must be positive and finite"
-        )
+        raise InputError(f"particle {bad[0]} has the radius {sample[bad[0]]}; radii must be positive and finite")
     return sample
 
 

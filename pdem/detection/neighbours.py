@@ -14,7 +14,7 @@ from pdem.numerics.kernels import inlined, kernel, prange, threaded_kernel
 from pdem.numerics.simd.places import ROW
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 SEGMENTS = 64
 """Parts in which pairs come, so that threads share the work."""
@@ -39,13 +39,13 @@ class NearPairs(NamedTuple):
         Where each segment begins, and how many pairs it has.
     """
 
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
-    begin: NDArray[np.int64]
-    found: NDArray[np.int64]
+    first: Int32s
+    second: Int32s
+    begin: Integers
+    found: Integers
 
     @classmethod
-    def of(cls, first: NDArray[np.int32], second: NDArray[np.int32]) -> NearPairs:
+    def of(cls, first: Int32s, second: Int32s) -> NearPairs:
         """Return pairs that lie one behind the other, cut into segments."""
         ends = np.arange(SEGMENTS + 1) * len(first) // SEGMENTS
         return cls(first, second, ends[:-1], np.diff(ends))
@@ -57,7 +57,7 @@ class NearPairs(NamedTuple):
 
 
 @inlined
-def of_one_body(i: int, j: int, cluster: NDArray[np.int64]) -> bool:
+def of_one_body(i: int, j: int, cluster: Integers) -> bool:
     """Tell whether two rows are of one body; `cluster` has its number, 0 for single spheres, and may be empty."""
     return len(cluster) > 0 and cluster[i] == cluster[j] and cluster[i] != 0
 
@@ -73,8 +73,8 @@ def number_key(i: int, j: int, owned: int) -> int:
 
 @threaded_kernel
 def count_entries(
-    parts: int, pairs: NearPairs, owned: int, cluster: NDArray[np.int64],
-    cursors: tuple[NDArray[np.int32], NDArray[np.int32]],
+    parts: int, pairs: NearPairs, owned: int, cluster: Integers,
+    cursors: tuple[Int32s, Int32s],
 ) -> None:  # fmt: skip
     """Count what each row will hold: ``cursors[0][part * owned + p]`` entries of owned particle p from one part.
 
@@ -99,9 +99,7 @@ def count_entries(
 
 
 @threaded_kernel
-def begin_rows(
-    parts: int, rows: int, cursor: NDArray[np.int32], start: NDArray[np.int64], total: NDArray[np.int64]
-) -> None:
+def begin_rows(parts: int, rows: int, cursor: Int32s, start: Integers, total: Integers) -> None:
     """Turn counts into places: of each part in each row (`cursor`), and the first of each row (`start`).
 
     Of `start` as much is written as there is, up to ``rows + 1`` numbers.
@@ -135,12 +133,12 @@ def write_rows(
     parts: int,
     pairs: NearPairs,
     owned: int,
-    ids: NDArray[np.int64],
-    cluster: NDArray[np.int64],
-    cursors: tuple[NDArray[np.int32], NDArray[np.int32]],
-    lower: NDArray[np.int32],
-    higher: NDArray[np.int32],
-    entries: tuple[NDArray[np.int32], NDArray[np.int32]],
+    ids: Integers,
+    cluster: Integers,
+    cursors: tuple[Int32s, Int32s],
+    lower: Int32s,
+    higher: Int32s,
+    entries: tuple[Int32s, Int32s],
 ) -> None:
     """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows.
 
@@ -176,9 +174,7 @@ def write_rows(
 
 
 @inlined
-def partner_of(
-    which: int, lower: NDArray[np.int32], higher: NDArray[np.int32], ids: NDArray[np.int64]
-) -> int:
+def partner_of(which: int, lower: Int32s, higher: Int32s, ids: Integers) -> int:
     """Return the id of the partner in an entry of a row."""
     k = (which >> 1) & ROW
     return ids[(lower[k] if which & 1 else higher[k]) & ROW]
@@ -186,8 +182,8 @@ def partner_of(
 
 @inlined
 def _sink(
-    first: int, root: int, size: int, lower: NDArray[np.int32], higher: NDArray[np.int32], ids: NDArray[np.int64],
-    entry: NDArray[np.int32],
+    first: int, root: int, size: int, lower: Int32s, higher: Int32s, ids: Integers,
+    entry: Int32s,
 ) -> None:  # fmt: skip
     """Restore the heap below `root`."""
     key = partner_of(entry[first + root], lower, higher, ids)
@@ -206,8 +202,8 @@ def _sink(
 
 @inlined
 def sort_row(
-    first: int, last: int, lower: NDArray[np.int32], higher: NDArray[np.int32], ids: NDArray[np.int64],
-    entry: NDArray[np.int32],
+    first: int, last: int, lower: Int32s, higher: Int32s, ids: Integers,
+    entry: Int32s,
 ) -> None:  # fmt: skip
     """Sort a part of a row by partner id: by insertion, and the long rows of large particles by a heap."""
     if last - first <= _SHORT:
@@ -229,14 +225,14 @@ def sort_row(
 
 
 @threaded_kernel
-def invert(order: NDArray[np.int32], place: NDArray[np.int32]) -> None:
+def invert(order: Int32s, place: Int32s) -> None:
     """Write the place of each row in an order of all rows."""
     for at in prange(len(order)):
         place[order[at]] = at
 
 
 @inlined
-def stays(p: int, owned: int, leaves: NDArray[np.bool_]) -> bool:
+def stays(p: int, owned: int, leaves: Booleans) -> bool:
     """Tell whether a row is that of an owned particle that stays; `leaves` is empty if all do."""
     if len(leaves) > 0 and p < owned:
         return not leaves[p]
@@ -247,14 +243,14 @@ def stays(p: int, owned: int, leaves: NDArray[np.bool_]) -> bool:
 def look_up_by_row(
     count: int,
     owned: int,
-    candidate: NDArray[np.int32],
-    lower: NDArray[np.int32],
-    higher: NDArray[np.int32],
-    ids: NDArray[np.int64],
-    radius: NDArray[np.float64],
-    leaves: NDArray[np.bool_],
-    row: NDArray[np.int32],
-    other: NDArray[np.int64],
+    candidate: Int32s,
+    lower: Int32s,
+    higher: Int32s,
+    ids: Integers,
+    radius: Floats,
+    leaves: Booleans,
+    row: Int32s,
+    other: Integers,
 ) -> None:
     """Note where each contact is to be found in the next lists: a row, as rows are now, and the partner's id there.
 
@@ -283,7 +279,7 @@ def look_up_by_row(
 
 
 @threaded_kernel
-def renumber(count: int, row_now: NDArray[np.int32], row: NDArray[np.int32]) -> None:
+def renumber(count: int, row_now: Int32s, row: Int32s) -> None:
     """Write the present rows of contacts, as `look_up_by_row` notes them, by the present row of each particle."""
     for contact in prange(count):
         if row[contact] >= 0:
@@ -295,15 +291,15 @@ def renumber(count: int, row_now: NDArray[np.int32], row: NDArray[np.int32]) -> 
 @threaded_kernel
 def find_candidates(
     count: int,
-    row: NDArray[np.int32],
-    other: NDArray[np.int64],
-    start: NDArray[np.int64],
-    lower: NDArray[np.int32],
-    higher: NDArray[np.int32],
-    ids: NDArray[np.int64],
-    entries: tuple[NDArray[np.int32], NDArray[np.int32]],
-    number: NDArray[np.int32],
-    candidate: NDArray[np.int32],
+    row: Int32s,
+    other: Integers,
+    start: Integers,
+    lower: Int32s,
+    higher: Int32s,
+    ids: Integers,
+    entries: tuple[Int32s, Int32s],
+    number: Int32s,
+    candidate: Int32s,
 ) -> None:
     """Give contact c (from 0) to its candidate as number c + 1, and to it the candidate, -1 if there is none.
 
@@ -325,9 +321,7 @@ def find_candidates(
 
 
 @kernel
-def list_lost(
-    count: int, row: NDArray[np.int32], candidate: NDArray[np.int32], lost: NDArray[np.int32]
-) -> int:
+def list_lost(count: int, row: Int32s, candidate: Int32s, lost: Int32s) -> int:
     """List the contacts without candidate whose lower particle is owned; return how many."""
     missing = 0
     for contact in range(count):

@@ -11,21 +11,15 @@ from pdem.containers.group import OneRank
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.group import Group
+    from pdem.foundation.array_types import Floats
 
 _SAMPLE = 20_000
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def local_density(
-    positions: NDArray[np.float64],
-    size: float,
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    periodic: Sequence[bool],
-    over: Group | None = None,
+    positions: Floats, size: float, lower: Floats, upper: Floats, periodic: Sequence[bool], over: Group | None = None
 ) -> float:
     """Return the particles per volume around a particle, counted in cells as large as the largest sphere.
 

@@ -27,7 +27,7 @@ from pdem.numerics.random import keyed_uniform, keyed_vectors
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 _COUNT = 20_000
 _RATIO, _EXPONENT, _FRACTION = 10.0, -3.0, 0.5
@@ -91,9 +91,7 @@ def measure() -> SearchTimes:
     return SearchTimes(check=float(fitted[1]), row=float(fitted[2]))
 
 
-def uncorrelated_spheres(
-    count: int, ratio: float, fraction: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def uncorrelated_spheres(count: int, ratio: float, fraction: float) -> tuple[Floats, Floats, float]:
     """Return spheres of equal volume in each interval of radius, anywhere in a cube.
 
     Parameters
@@ -118,9 +116,7 @@ def uncorrelated_spheres(
     return edge * keyed_vectors(1, 1, identities), radii, edge
 
 
-def _timed(
-    position: NDArray[np.float64], radii: NDArray[np.float64], edge: float, levels: int
-) -> tuple[float, float, float]:
+def _timed(position: Floats, radii: Floats, edge: float, levels: int) -> tuple[float, float, float]:
     """Return the least time of a search, its tests and its visits of rows, all per particle."""
     sizes = cell_sizes(radii, method="constant", levels=levels, volume_fraction=_FRACTION).sizes
     grid = HierarchicalGrid(sizes, np.zeros(3), np.full(3, edge), (True, True, True))

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.group import Group
+    from pdem.foundation.array_types import Floats, Integers
 
 BINS = 4096
 """Intervals of equal ratio between the smallest and the largest radius."""
 
 
-def binned_radii(radius: NDArray[np.float64], over: Group) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def binned_radii(radius: Floats, over: Group) -> tuple[Floats, Integers]:
     """Return the largest radius of each interval that has particles, rising, and their numbers. Collective.
 
     Parameters

@@ -13,7 +13,9 @@ from pdem.foundation.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from pdem.foundation.array_types import Floats
 
 _EXTREME = 2.0**200
 _AXES = "xyz"
@@ -41,10 +43,10 @@ class SearchInput:
         A power of two, in m.
     """
 
-    positions: NDArray[np.float64]
-    radii: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    positions: Floats
+    radii: Floats
+    lower: Floats
+    upper: Floats
     periodic: tuple[bool, bool, bool]
     dimension: int
     skin: float
@@ -84,9 +86,7 @@ def check_input(
     box = _checked_bounds(lower, upper, rings, dimension)
     largest = 2.0 * float(sizes.max()) + gap if count else 0.0
     if not math.isfinite(largest):
-        raise InputError(
-            f"the largest diameter plus skin is above {np.finfo(np.float64).max:.3g} m; use smaller radii"
-        )
+        raise InputError(f"the largest diameter plus skin is above {np.finfo(np.float64).max:.3g} m; use smaller radii")
     _check_box(box, rings, dimension, largest)
     unit = _unit(largest)
     full = np.zeros((count, 3))
@@ -98,12 +98,10 @@ def check_input(
     for axis in range(dimension):
         if rings[axis]:
             full[:, axis] = _wrapped(full[:, axis], low[axis], high[axis])
-    return SearchInput(
-        np.ascontiguousarray(full), sizes / unit, low, high, rings, dimension, gap / unit, unit
-    )
+    return SearchInput(np.ascontiguousarray(full), sizes / unit, low, high, rings, dimension, gap / unit, unit)
 
 
-def _checked_positions(positions: ArrayLike) -> NDArray[np.float64]:
+def _checked_positions(positions: ArrayLike) -> Floats:
     centres = _numbers(positions, "positions")
     if centres.ndim != 2 or centres.shape[1] not in (2, 3):
         raise InputError(f"positions have shape {centres.shape}; give an array of shape (n, 2) or (n, 3)")
@@ -117,19 +115,16 @@ def _checked_positions(positions: ArrayLike) -> NDArray[np.float64]:
     return centres
 
 
-def _checked_radii(radii: ArrayLike, count: int) -> NDArray[np.float64]:
+def _checked_radii(radii: ArrayLike, count: int) -> Floats:
     sizes = _numbers(radii, "radii")
     if sizes.ndim > 0 and sizes.shape != (count,):
         raise InputError(
-            f"radii have shape {sizes.shape} for {count} particles; "
-            "give one number or one radius per particle"
+            f"radii have shape {sizes.shape} for {count} particles; give one number or one radius per particle"
         )
     sizes = np.ascontiguousarray(np.broadcast_to(sizes, (count,)))
     bad = np.flatnonzero(~(np.isfinite(sizes) & (sizes > 0.0)))
     if len(bad):
-        raise InputError(
-            f"particle {bad[0]} has the radius {sizes[bad[0]]}; radii must be positive and finite"
-        )
+        raise InputError(f"particle {bad[0]} has the radius {sizes[bad[0]]}; radii must be positive and finite")
     return sizes
 
 
@@ -144,8 +139,7 @@ def _checked_periodic(periodic: Sequence[bool], dimension: int) -> tuple[bool, b
     flags = [bool(flag) for flag in np.atleast_1d(np.asarray(periodic))]
     if len(flags) not in (dimension, 3) or any(flags[dimension:]):
         raise InputError(
-            f"periodic is {tuple(flags)} for {dimension}D positions; "
-            f"give {dimension} values, one for each axis"
+            f"periodic is {tuple(flags)} for {dimension}D positions; give {dimension} values, one for each axis"
         )
     flags += [False] * (3 - len(flags))
     return flags[0], flags[1], flags[2]
@@ -153,12 +147,11 @@ def _checked_periodic(periodic: Sequence[bool], dimension: int) -> tuple[bool, b
 
 def _checked_bounds(
     lower: ArrayLike | None, upper: ArrayLike | None, periodic: tuple[bool, bool, bool], dimension: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+) -> tuple[Floats, Floats] | None:
     if lower is None and upper is None:
         if any(periodic):
             raise InputError(
-                f"axis {_AXES[periodic.index(True)]} is periodic but the box is not known; "
-                "give lower and upper"
+                f"axis {_AXES[periodic.index(True)]} is periodic but the box is not known; give lower and upper"
             )
         return None
     if lower is None or upper is None:
@@ -168,9 +161,7 @@ def _checked_bounds(
     for name, given in (("lower", lower), ("upper", upper)):
         bound = _numbers(given, name)
         if bound.shape != (dimension,) or not np.isfinite(bound).all():
-            raise InputError(
-                f"{name} is {bound.tolist()}; {dimension}D positions need {dimension} finite numbers"
-            )
+            raise InputError(f"{name} is {bound.tolist()}; {dimension}D positions need {dimension} finite numbers")
         bounds.append(bound)
     for axis in range(dimension):
         if not bounds[0][axis] < bounds[1][axis]:
@@ -181,19 +172,14 @@ def _checked_bounds(
 
 
 def _check_box(
-    box: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-    periodic: tuple[bool, bool, bool],
-    dimension: int,
-    largest: float,
+    box: tuple[Floats, Floats] | None, periodic: tuple[bool, bool, bool], dimension: int, largest: float
 ) -> None:
     """Refuse a periodic box in which the largest sphere would touch itself."""
     for axis in range(dimension):
         if box is None or not periodic[axis]:
             continue
         if not math.isfinite(float(box[1][axis]) - float(box[0][axis])):
-            raise InputError(
-                f"the periodic box is too long along {_AXES[axis]} for a number; move its bounds closer"
-            )
+            raise InputError(f"the periodic box is too long along {_AXES[axis]} for a number; move its bounds closer")
         if not box[1][axis] - box[0][axis] >= largest:
             raise InputError(
                 f"the periodic box is {box[1][axis] - box[0][axis]} m long along {_AXES[axis]}, "
@@ -201,7 +187,7 @@ def _check_box(
             )
 
 
-def _check_scaled(positions: NDArray[np.float64], unit: float) -> None:
+def _check_scaled(positions: Floats, unit: float) -> None:
     """Refuse coordinates that cannot be expressed in diameters."""
     bad = np.argwhere(~np.isfinite(positions))
     if len(bad):
@@ -214,11 +200,8 @@ def _check_scaled(positions: NDArray[np.float64], unit: float) -> None:
 
 
 def _extent(
-    positions: NDArray[np.float64],
-    box: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-    periodic: tuple[bool, bool, bool],
-    dimension: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    positions: Floats, box: tuple[Floats, Floats] | None, periodic: tuple[bool, bool, bool], dimension: int
+) -> tuple[Floats, Floats]:
     """Return the box on periodic axes and the extent of the centres on open ones."""
     low, high = np.zeros(3), np.zeros(3)
     if len(positions):
@@ -229,7 +212,7 @@ def _extent(
     return low, high
 
 
-def _wrapped(coordinates: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+def _wrapped(coordinates: Floats, low: float, high: float) -> Floats:
     """Bring coordinates into [low, high); those inside keep every bit."""
     period = high - low
     inside = coordinates - period * np.floor((coordinates - low) / period)
@@ -244,7 +227,7 @@ def _unit(largest: float) -> float:
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 
-def _numbers(given: object, name: str) -> NDArray[np.float64]:
+def _numbers(given: object, name: str) -> Floats:
     """Return an array of float64, or say what cannot be one."""
     try:
         array = np.asarray(given)

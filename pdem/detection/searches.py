@@ -11,9 +11,8 @@ from pdem.detection.neighbours import NearPairs
 from pdem.detection.rivals import brute_force, nbs, screening, sorting
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.box_shape import BoxShape
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 
 class Search(Protocol):
@@ -21,15 +20,15 @@ class Search(Protocol):
 
     def __call__(
         self,
-        positions: NDArray[np.float64],
-        radii: NDArray[np.float64],
+        positions: Floats,
+        radii: Floats,
         *,
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
+        lower: Floats,
+        upper: Floats,
         periodic: tuple[bool, bool, bool],
         dimension: int,
         skin: float,
-    ) -> tuple[NDArray[np.int64], int, int]:
+    ) -> tuple[Integers, int, int]:
         """Return touching pairs (m, 2), each once; distance tests; visits of cells."""
         ...
 
@@ -52,7 +51,7 @@ class PairFinder(Protocol):
         """Bytes held in buffers."""
         ...
 
-    def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
+    def set_limits(self, cell_sizes: Floats) -> None:
         """Change the limits of the reach diameters of the levels [m], as many as before."""
         ...
 
@@ -60,17 +59,15 @@ class PairFinder(Protocol):
         """Search in a box of another shape from now on; only hierarchical grids know one that leans."""
         ...
 
-    def set_cut_axes(self, cut: NDArray[np.bool_]) -> None:
+    def set_cut_axes(self, cut: Booleans) -> None:
         """Have particles along these axes (3,) far from each other in the order, where more are beyond both ends."""
         ...
 
-    def order(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
-    ) -> NDArray[np.int32]:
+    def order(self, position: Floats, reach: Floats, count: int) -> Int32s:
         """Return the particles in the order of cells."""
         ...
 
-    def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:
+    def search(self, position: Floats, reach: Floats, count: int) -> NearPairs:
         """Return both particles of each pair, each pair once."""
         ...
 
@@ -91,12 +88,7 @@ class SingleSizeFinder:
     """
 
     def __init__(
-        self,
-        find: Search,
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
-        periodic: tuple[bool, bool, bool],
-        dimension: int,
+        self, find: Search, lower: Floats, upper: Floats, periodic: tuple[bool, bool, bool], dimension: int
     ) -> None:
         self._find = find
         self._lower, self._upper = lower, upper
@@ -106,23 +98,21 @@ class SingleSizeFinder:
         self.accesses = 0
         self.memory = 0
 
-    def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
+    def set_limits(self, cell_sizes: Floats) -> None:
         """Do nothing: cells are as large as the largest reach."""
 
     def set_shape(self, shape: BoxShape) -> None:
         """Search in a box of another shape from now on."""
         self._lower, self._upper = shape.lower, shape.lower + shape.period
 
-    def set_cut_axes(self, cut: NDArray[np.bool_]) -> None:
+    def set_cut_axes(self, cut: Booleans) -> None:
         """Do nothing: there is no order to choose."""
 
-    def order(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
-    ) -> NDArray[np.int32]:
+    def order(self, position: Floats, reach: Floats, count: int) -> Int32s:
         """Return the particles as they are: these methods keep their order."""
         return np.arange(count, dtype=np.int32)
 
-    def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:
+    def search(self, position: Floats, reach: Floats, count: int) -> NearPairs:
         """Return both particles of each pair, each pair once."""
         if count < 2:
             return NearPairs.of(np.empty(0, np.int32), np.empty(0, np.int32))
@@ -147,12 +137,7 @@ SINGLE_SIZE: dict[str, Search] = {
 
 
 def make_search(
-    method: str,
-    cell_sizes: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    period: NDArray[np.float64],
-    direction: str,
-    dimension: int,
+    method: str, cell_sizes: Floats, lower: Floats, period: Floats, direction: str, dimension: int
 ) -> PairFinder:
     """Return the finder of a method.
 

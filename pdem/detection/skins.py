@@ -12,11 +12,9 @@ from pdem.numerics.kernels import prange, threaded_kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pdem.containers.group import Group
     from pdem.detection.cell_sizes import CellSizes
-
+    from pdem.foundation.array_types import Floats
 
 AT_REST = 0.7
 """Speed that is added to that of each particle where skins grow with it, over the mean of the level: who is slow now
@@ -62,17 +60,17 @@ class Skins:
     """
 
     def __init__(
-        self, radii: NDArray[np.float64], fraction: float, expected: CellSizes | None = None, *, by_speed: bool = False,
+        self, radii: Floats, fraction: float, expected: CellSizes | None = None, *, by_speed: bool = False,
     ) -> None:  # fmt: skip
         self.radii = radii
         self.fraction = fraction
         self.expected = expected
         self.speeds = np.zeros(len(radii)) if by_speed else None
-        self.beyond: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+        self.beyond: Callable[[Floats], Floats] | None = None
 
     def write(
-        self, radius: NDArray[np.float64], velocity: NDArray[np.float64], skin: NDArray[np.float64],
-        reach: NDArray[np.float64],
+        self, radius: Floats, velocity: Floats, skin: Floats,
+        reach: Floats,
     ) -> None:  # fmt: skip
         """Write how far particles may move before lists are made anew, and radius plus that [m].
 
@@ -87,7 +85,7 @@ class Skins:
         if self.beyond is not None:
             reach[: len(radius)] += self.beyond(radius)
 
-    def _growth(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _growth(self) -> tuple[Floats, Floats, Floats]:
         """Return by level the skin of a particle at rest [m], its growth with the speed [s], and the widest skin [m].
 
         The mean over a level of these speeds is `fraction` of its radius.
@@ -106,9 +104,7 @@ class Skins:
             return math.inf
         return float(np.min(self.radii / np.maximum((1.0 + AT_REST) * self.speeds, 1e-300)))
 
-    def measure_speeds(
-        self, radius: NDArray[np.float64], velocity: NDArray[np.float64], group: Group
-    ) -> None:
+    def measure_speeds(self, radius: Floats, velocity: Floats, group: Group) -> None:
         """Note the mean speeds of the levels, if skins depend on them; of the particles of all ranks. Collective.
 
         They are whole parts of the largest: sums of whole numbers are the same on every rank.
@@ -126,7 +122,7 @@ class Skins:
         count, total = group.add(np.concatenate(sums)).reshape(2, levels)
         self.speeds = unit * total / np.maximum(count, 1)
 
-    def reach(self, radius: NDArray[np.float64], velocity: NDArray[np.float64]) -> NDArray[np.float64]:
+    def reach(self, radius: Floats, velocity: Floats) -> Floats:
         """Return radius plus skin [m]."""
         skin, reach = np.empty(len(radius)), np.empty(len(radius))
         self.write(radius, velocity, skin, reach)
@@ -151,7 +147,7 @@ class Skins:
         )
 
     @property
-    def cell_sizes(self) -> NDArray[np.float64]:
+    def cell_sizes(self) -> Floats:
         """Limits of the reach diameters of the levels of cells [m].
 
         Where skins depend on speeds, particles that are much faster than the mean of their level are on the next one,
@@ -167,14 +163,14 @@ class Skins:
 
 @threaded_kernel
 def _write_skins(
-    radius: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    levels: NDArray[np.float64],
-    at_rest: NDArray[np.float64],
-    growth: NDArray[np.float64],
-    widest: NDArray[np.float64],
-    skin: NDArray[np.float64],
-    reach: NDArray[np.float64],
+    radius: Floats,
+    velocity: Floats,
+    levels: Floats,
+    at_rest: Floats,
+    growth: Floats,
+    widest: Floats,
+    skin: Floats,
+    reach: Floats,
 ) -> None:
     for p in prange(len(radius)):
         level = 0

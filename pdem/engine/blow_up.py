@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats, Integers
 
     Columns = dict[str, NDArray[Any]]
 
@@ -117,7 +118,7 @@ def _pairs(system: System) -> Columns:
     return {"id": records.lower[deep], "other": records.higher[deep], "share": share[deep]}
 
 
-def _walls(system: System, ids: NDArray[np.int64] | None = None) -> Columns:
+def _walls(system: System, ids: Integers | None = None) -> Columns:
     """Return id, wall, overlap over the radius and normal of wall contacts: those too deep, or all of some ids."""
     assert system.moving_walls is not None
     records, own, normal = system.wall_records(), system.particles, system.constants.law.columns
@@ -168,13 +169,13 @@ class _Facts:
         speed = float(np.linalg.norm(self._particles["velocity"][found[0]]))
         return f" ({speed:.4g} m/s, {speed * step:.4g} m in a step)"
 
-    def wall_contacts_of(self, id_: int) -> list[tuple[int, float, NDArray[np.float64]]]:
+    def wall_contacts_of(self, id_: int) -> list[tuple[int, float, Floats]]:
         """Return wall, overlap over the radius and normal of each wall that a particle touches, the deepest first."""
         if self._walls is None:
             return []
         mine = np.flatnonzero(self._walls["id"] == id_)
         order = mine[np.lexsort((self._walls["other"][mine], -self._walls["share"][mine]))]
-        found: dict[int, tuple[int, float, NDArray[np.float64]]] = {}
+        found: dict[int, tuple[int, float, Floats]] = {}
         for row in order.tolist():
             wall = int(self._walls["other"][row])
             found.setdefault(wall, (wall, float(self._walls["share"][row]), self._walls["normal"][row]))

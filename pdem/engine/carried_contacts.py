@@ -10,11 +10,10 @@ from pdem.detection.neighbours import ALL_STAY
 from pdem.engine.clusters.steps import cluster_table, with_members_together
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.walls.facet_lists import Carried
     from pdem.containers.exchange import Migration, Records
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Booleans
 
 
 def migrate_and_carry(system: System) -> Carried | None:
@@ -47,7 +46,7 @@ def migrate_by_id(system: System, contacts: Records) -> Records:
     """Migrate particles whose contacts are known by id; return those of the particles here now. Collective."""
     own, (pairs, walls) = system.particles, contacts
 
-    def leaving(leaves: NDArray[np.bool_]) -> Records:
+    def leaving(leaves: Booleans) -> Records:
         gone = own.id[leaves]
         some = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
         return pairs.take(some), walls.take(np.isin(walls.id, gone))

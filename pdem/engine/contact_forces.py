@@ -48,23 +48,16 @@ from pdem.numerics.kernel_calls import PythonCall, call_of
 if TYPE_CHECKING:
     from typing import Any
 
-    from numpy.typing import NDArray
-
     from pdem.contact.pairs.arguments import Kick
     from pdem.containers.exchange import ExchangeCalls
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Integers
     from pdem.motion.planned_walls import PlannedWalls
 
 
 def compute_contact_forces(
-    system: System,
-    dt: float,
-    phases: Phases,
-    *,
-    same_lists: bool = False,
-    ahead: bool = False,
-    keep: bool = False,
+    system: System, dt: float, phases: Phases, *, same_lists: bool = False, ahead: bool = False, keep: bool = False
 ) -> None:
     """Compute the contact forces on owned particles and kick these by the second half of the step.
 
@@ -165,7 +158,7 @@ class ContactSteps:
         return int(self._outcome[CODE])
 
     @property
-    def agreed(self) -> NDArray[np.int64] | None:
+    def agreed(self) -> Integers | None:
         """What ranks have agreed on for the step after those that are done, None if they have not looked at it."""
         return self._ranks.status[AGREED] if self._outcome[BEGUN] else None
 
@@ -230,9 +223,7 @@ class ContactSteps:
         """Add the step of ghosts, which are where they are now, to the path of all."""
         particles, pairs = self._system.particles, self._system.pair_contacts
         rows = particles.count + particles.ghosts
-        count_step_of_all(
-            2.0 * self.kick.half, particles.count, rows, pairs.packed(rows), pairs.due_values.path
-        )
+        count_step_of_all(2.0 * self.kick.half, particles.count, rows, pairs.packed(rows), pairs.due_values.path)
 
     def note(self) -> None:
         """Have known what kernels have found so far."""
@@ -311,9 +302,7 @@ class ContactSteps:
                 call_of(contacts.law_kernel, (near, parameters, surface, motion, *both)),
             )
         keeps, moves = contacts.law.has_ledger, self._wall_moves()
-        return tuple(
-            WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts, *moves)
-        )
+        return tuple(WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts, *moves))
 
     def _wall_moves(self) -> tuple[Any, ...]:
         """Return by what call walls are placed in each step, from which row of the plan on, and its arguments."""

@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from pdem.engine.energy_terms import EnergyTerms
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats, Int32s
 
 
-def terms_of(
-    law: ContactLaw, case: CaseData, terms: EnergyTerms, of_features: Iterable[str]
-) -> tuple[str, ...]:
+def terms_of(law: ContactLaw, case: CaseData, terms: EnergyTerms, of_features: Iterable[str]) -> tuple[str, ...]:
     """Return the terms of the ledger of a case with a contact law.
 
     Parameters
@@ -65,14 +64,14 @@ def terms_of_run(system: System) -> tuple[str, ...]:
 @kernel
 def _owned_contact_columns(
     owned: int,
-    lower: NDArray[np.int32],
-    higher: NDArray[np.int32],
-    radius: NDArray[np.float64],
-    material: NDArray[np.int32],
+    lower: Int32s,
+    higher: Int32s,
+    radius: Floats,
+    material: Int32s,
     materials: int,
-    overlap: NDArray[np.float64],
-    effective: NDArray[np.float64],
-    pair: NDArray[np.int32],
+    overlap: Floats,
+    effective: Floats,
+    pair: Int32s,
 ) -> tuple[int, float]:
     """Write effective radius [m] and pair of materials of owned contacts; return their number and the largest overlap.
 
@@ -110,9 +109,7 @@ class Measures:
         self._terms = system.features.terms
         counts = np.array([[count_of_bodies(system), pairs, walls, _with_fixed(system)]], np.int64)
         total = system.exchange.add(sums.limbs)
-        self.particles, self.pair_contacts, self.wall_contacts, self._fixed = system.exchange.add(counts)[
-            0
-        ].tolist()
+        self.particles, self.pair_contacts, self.wall_contacts, self._fixed = system.exchange.add(counts)[0].tolist()
         values = ExactSums(sums.names, total).values()
         self.energies = {name: values[name] for name in terms_of_run(system)}
         self.largest_overlap = float(system.exchange.largest(np.array([largest]))[0])
@@ -183,15 +180,13 @@ def _add_particles(system: System, sums: ExactSums) -> None:
 
 def energies_of_features(
     system: System, columns: Particles | Mapping[str, NDArray[Any]]
-) -> Iterator[tuple[str, NDArray[np.float64]]]:
+) -> Iterator[tuple[str, Floats]]:
     """Yield by name the terms that features have for each particle: what those of some columns have (n,) [J]."""
     for feature in system.features:
         yield from feature.particle_energies(system, columns).items()
 
 
-def particle_energies(
-    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
-) -> list[NDArray[np.float64]]:
+def particle_energies(columns: Particles | Mapping[str, NDArray[Any]], constants: Constants) -> list[Floats]:
     """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity.
 
     Those of the members of clusters are 0: the clusters have them, see `pdem.engine.clusters.energy`; and so are
@@ -207,18 +202,14 @@ def particle_energies(
     ]
 
 
-def masses_of_spheres(
-    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
-) -> NDArray[np.float64]:
+def masses_of_spheres(columns: Particles | Mapping[str, NDArray[Any]], constants: Constants) -> Floats:
     """Return the masses of single spheres that can move [kg], 0 of members of clusters and of fixed particles."""
     mass = sphere_masses(columns["radius"], constants.density[columns["material"]])
     mass = np.where(columns["cluster"] == 0, mass, 0.0) if constants.law.has_clusters else mass
     return np.where(columns["fixed"] == 0, mass, 0.0) if constants.has_fixed else mass
 
 
-def gravity_energies(
-    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
-) -> list[NDArray[np.float64]]:
+def gravity_energies(columns: Particles | Mapping[str, NDArray[Any]], constants: Constants) -> list[Floats]:
     """Return energies of particles in gravity [J], for each axis along which gravity acts."""
     mass = masses_of_spheres(columns, constants)
     return [
@@ -250,7 +241,7 @@ def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
     return int(number), float(largest)
 
 
-def _add_accounts(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:
+def _add_accounts(sums: ExactSums, law: ContactLaw, accounts: Floats) -> None:
     """Add the accounts (accounts, n) of lasting contacts to their terms of the ledger."""
     rows = [(one.lasting, row) for one, row in zip(law.energies, accounts, strict=True) if one.lasting]
     if rows and accounts.size:

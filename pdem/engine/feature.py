@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.foundation.fields import Field
     from pdem.numerics.sums import ExactSums
 
@@ -190,9 +190,7 @@ class Feature:
         the engine.
         """
 
-    def particle_energies(
-        self, system: System, columns: Particles | Columns
-    ) -> Mapping[str, NDArray[np.float64]]:
+    def particle_energies(self, system: System, columns: Particles | Columns) -> Mapping[str, Floats]:
         """Return by term what each particle has of it (n,) [J], from columns of particles."""
         return {}
 
@@ -229,7 +227,7 @@ class Feature:
     def after_walls(self, system: System, evaluated: Evaluated, parameters: ContactParameters) -> None:
         """Look at the contacts with walls that have just been evaluated in a step."""
 
-    def after_pairs(self, system: System, runs: NDArray[np.int64]) -> None:
+    def after_pairs(self, system: System, runs: Integers) -> None:
         """Look at the contacts between particles that workers have just evaluated, some or all of a step."""
 
     @property

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from pdem.foundation.fields import Field
 
 
-def kept_fields(
-    fields: Iterable[Field], case: CaseData, features: Iterable[Feature | type[Feature]]
-) -> list[Field]:
+def kept_fields(fields: Iterable[Field], case: CaseData, features: Iterable[Feature | type[Feature]]) -> list[Field]:
     """Return the fields that files of a case have: none of clusters, of a moving box or of a feature that it has not.
 
     `features` are those of a run, or their classes.

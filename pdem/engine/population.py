@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
     from pdem.containers.exchange import Records
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Booleans, Int32s, Integers
 
 RENEWAL_SHARE = 0.2
 """Inserted and removed particles, over all, after which the levels of the grid are chosen anew."""
 
 
-def remove_particles(system: System, ids: NDArray[np.int64]) -> Records:
+def remove_particles(system: System, ids: Integers) -> Records:
     """Remove particles of this rank by id; return the remaining contacts. Collective.
 
     Of a cluster all members go. Their energy, and the elastic energy of their contacts, is added to ``outflow``; the
@@ -60,16 +61,11 @@ def remove_particles(system: System, ids: NDArray[np.int64]) -> Records:
     return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
 
 
-def _rows(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _rows(mask: Booleans) -> Int32s:
     return np.flatnonzero(mask).astype(np.int32)
 
 
-def _add_outflow(
-    system: System,
-    columns: Mapping[str, NDArray[Any]],
-    removed: NDArray[np.int64],
-    is_removed: NDArray[np.bool_],
-) -> None:
+def _add_outflow(system: System, columns: Mapping[str, NDArray[Any]], removed: Integers, is_removed: Booleans) -> None:
     """Add the energies of removed particles and their elastic contacts to ``outflow``, each on one rank.
 
     `columns` are those of the removed ones of this rank, which `is_removed` marks among its particles. `removed` are
@@ -105,9 +101,7 @@ def _term_after(system: System, name: str) -> str:
     return "outflow" if name in system.features.terms.with_role(Role.STORED) else name
 
 
-def insert_particles(
-    system: System, columns: Mapping[str, NDArray[Any]]
-) -> tuple[NDArray[np.int64], Records]:
+def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tuple[Integers, Records]:
     """Insert particles, the same columns on every rank; return their ids and all present contacts. Collective.
 
     With ``shape`` and ``orientation`` among the columns, as `pdem.particles.clusters.cluster_members.cluster_columns`
@@ -145,12 +139,10 @@ def renew_levels_if_due(system: System) -> None:
     if system.population_change <= RENEWAL_SHARE * system.population and not grown:
         return
     system.renew_levels()
-    system.notices.append(
-        f"step {system.step}: levels chosen anew for {system.population} particles: {system.skins}"
-    )
+    system.notices.append(f"step {system.step}: levels chosen anew for {system.population} particles: {system.skins}")
 
 
-def check_ids_exist(system: System, ids: NDArray[np.int64]) -> None:
+def check_ids_exist(system: System, ids: Integers) -> None:
     """Require that every id is that of a particle. Collective, the same ids on every rank.
 
     Raises
@@ -161,6 +153,4 @@ def check_ids_exist(system: System, ids: NDArray[np.int64]) -> None:
     here = np.isin(ids, system.particles.id).astype(np.int64)
     missing = np.flatnonzero(system.exchange.largest(here) == 0)
     if len(missing):
-        raise InputError(
-            f"there is no particle {ids[missing[0]]} to remove; give ids of particles that exist"
-        )
+        raise InputError(f"there is no particle {ids[missing[0]]} to remove; give ids of particles that exist")

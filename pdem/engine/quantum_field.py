@@ -11,18 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.exchange.flows import NO_ID
-from pdem.contact.exchange.pair_flows import (
-    flowing_pairs,
-    pair_choice_kernel,
-    pair_flow_kernel,
-    pair_parts_kernel,
-)
-from pdem.contact.exchange.wall_flows import (
-    WallList,
-    wall_choice_kernel,
-    wall_flow_kernel,
-    wall_parts_kernel,
-)
+from pdem.contact.exchange.pair_flows import flowing_pairs, pair_choice_kernel, pair_flow_kernel, pair_parts_kernel
+from pdem.contact.exchange.wall_flows import WallList, wall_choice_kernel, wall_flow_kernel, wall_parts_kernel
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.engine.blow_up import PAIR_FLOW, TOO_MANY_QUANTA, WALL_FLOW
 from pdem.engine.feature_set import StateTable
@@ -37,14 +27,11 @@ from pdem.numerics.sums import ExactSums
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from pdem.contact.exchange.pair_flows import FlowingPairs
     from pdem.contact.exchange.wall_flows import FlowingWalls
     from pdem.engine.feature import Columns, Groups
     from pdem.engine.system import System
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
 class QuantumField:
@@ -174,9 +161,7 @@ class QuantumField:
         if bad >= 0:
             system.errors.append((TOO_MANY_QUANTA, int(system.particles.id[bad]), 0))
 
-    def pairs(
-        self, system: System, choice: Callable[..., Any] | None = None, parameters: Any = ()
-    ) -> FlowingPairs:
+    def pairs(self, system: System, choice: Callable[..., Any] | None = None, parameters: Any = ()) -> FlowingPairs:
         """Return the contacts between particles of this rank, all or those that a plain function chooses; views.
 
         ``choice(pair, parameters, memory)`` tells whether one is meant, by the column `memory` of its history.
@@ -205,7 +190,7 @@ class QuantumField:
         number = int(wall_choice_kernel(choice)(*plain(walls, parameters, listed)))
         return walls.chosen(listed[:number])
 
-    def _room_for(self, which: int, count: int) -> NDArray[np.int32]:
+    def _room_for(self, which: int, count: int) -> Int32s:
         """Return room for a list of contacts, of pairs (0) or with walls (1)."""
         if count > len(self._room[which]):
             room = np.empty(with_spare(count), np.int32)
@@ -224,7 +209,7 @@ class QuantumField:
         system.exchange.finish_update()
         return rows
 
-    def _changes(self, system: System) -> NDArray[np.int64]:
+    def _changes(self, system: System) -> Integers:
         """Return by how many quanta each owned particle changes, still 0."""
         count = system.particles.count
         if count > len(self._change):
@@ -276,7 +261,7 @@ class QuantumField:
 def sum_over_contacts(
     system: System, pairs: FlowingPairs, walls: FlowingWalls | None,
     parts: tuple[Callable[..., Any], Callable[..., Any]], parameters: Any = (),
-) -> NDArray[np.int64]:  # fmt: skip
+) -> Integers:  # fmt: skip
     """Return sums of whole numbers over the contacts of each owned particle (n,).
 
     Parameters

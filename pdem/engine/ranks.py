@@ -131,12 +131,7 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
 
     domain = case.domain
     exchange = RankExchange(
-        world,
-        domain.lower,
-        domain.upper,
-        domain.periodic,
-        case.decomposition.method,
-        case.decomposition.balance,
+        world, domain.lower, domain.upper, domain.periodic, case.decomposition.method, case.decomposition.balance
     )
     check_same_files(exchange, case)
     return exchange

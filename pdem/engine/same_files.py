@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pdem.case.model import Case
-    from pdem.output.hdf5.parallel_hdf5 import Ranks
+    from pdem.output.hdf5.parallel_hdf5 import WritingRanks
 
 
 def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -26,7 +26,7 @@ def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[t
     ]
 
 
-def check_same_files(ranks: Ranks, case: Case) -> None:
+def check_same_files(ranks: WritingRanks, case: Case) -> None:
     """Refuse ranks of other working folders in which a file that the case names is another than for rank 0. Collective.
 
     Ranks in one folder read the same files; whether nodes see the same is asked for each node, not for each rank.

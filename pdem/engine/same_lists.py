@@ -29,12 +29,10 @@ from pdem.motion.integration import FINE
 from pdem.numerics.kernel_calls import PythonCall
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.containers.exchange import ExchangeCalls
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Integers
     from pdem.motion.walls import MovingWalls
 
 LONGEST = 0.05
@@ -85,7 +83,7 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
     return None
 
 
-def _begun(system: System, agreed: NDArray[np.int64]) -> Begun:
+def _begun(system: System, agreed: Integers) -> Begun:
     """Return the step that ranks have begun by what they have agreed on; raise if any has recorded an error."""
     system.step += 1
     if system.pending_drift is not None:
@@ -117,9 +115,7 @@ class _StepsWithPython:
         system, begin = self._system, PythonCall(self._begin)
         while self._begun is None and system.step < last:
             end_box_sums(system)
-            contacts = ContactSteps(
-                system, system.constants.step, self._phases, ahead=True, ranks=self._ranks
-            )
+            contacts = ContactSteps(system, system.constants.step, self._phases, ahead=True, ranks=self._ranks)
             self._contacts = contacts
             taken = contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
             if contacts.agreed is not None:

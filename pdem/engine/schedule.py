@@ -19,7 +19,7 @@ def series_steps(output: Output, step: float) -> int:
     return max(1, round(output.series_every / step))
 
 
-class Window(NamedTuple):
+class OutputWindow(NamedTuple):
     """The part of a run whose output is written, when it is run again.
 
     Attributes
@@ -43,14 +43,14 @@ class Window(NamedTuple):
         return min((one for one in stops if one > step), default=self.last)
 
 
-class Schedule:
+class OutputSchedule:
     """Steps at which outputs are due.
 
     Parameters
     ----------
     simulation : Engine
         Whose case has the intervals.
-    window : Window, optional
+    window : OutputWindow, optional
         Of which output is written; of all steps unless given.
 
     Attributes
@@ -68,7 +68,7 @@ class Schedule:
         Steps between two outputs of features.
     """
 
-    def __init__(self, simulation: Engine, window: Window | None = None) -> None:
+    def __init__(self, simulation: Engine, window: OutputWindow | None = None) -> None:
         output, step = simulation.case.output, simulation.system.constants.step
         self._window = window
         self.last = round(simulation.case.time.end / step) if window is None else window.last
@@ -76,9 +76,7 @@ class Schedule:
         self.series = series_steps(output, step)
         self.checkpoint = max(1, round(output.checkpoint_every / step))
         self.contacts, self.parts = self._contacts_of(output, step)
-        self.windows = [
-            steps for feature in features_of(simulation.system) for steps in feature.output_intervals
-        ]
+        self.windows = [steps for feature in features_of(simulation.system) for steps in feature.output_intervals]
         self.progress = max(1, self.last // PROGRESS_SHARES)
 
     def _contacts_of(self, output: Output, step: float) -> tuple[int, int]:
@@ -97,9 +95,7 @@ class Schedule:
             return (step // self.contacts + 1) * self.contacts
         begin = step // self.fields * self.fields
         part = (step - begin) * self.parts // self.fields
-        steps = (
-            begin + ((part + more) * self.fields * 2 + self.parts) // (2 * self.parts) for more in range(3)
-        )
+        steps = (begin + ((part + more) * self.fields * 2 + self.parts) // (2 * self.parts) for more in range(3))
         return next(one for one in steps if one > step)
 
     def has_contacts(self, step: int) -> bool:

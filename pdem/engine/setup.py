@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.containers.meshes.mesh import Mesh
     from pdem.detection.walls.facet_tree import FacetTree
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.motion.courses import Clock
 
 AUTOMATIC_SKIN = 0.15
@@ -85,37 +86,35 @@ class Constants:
 
     step: float
     shape: BoxShape
-    flow: NDArray[np.float64]
-    centre: NDArray[np.float64]
-    lowest: NDArray[np.float64]
-    highest: NDArray[np.float64]
+    flow: Floats
+    centre: Floats
+    lowest: Floats
+    highest: Floats
     keeps_outside: bool
-    gravity: NDArray[np.float64]
-    free: NDArray[np.float64]
-    density: NDArray[np.float64]
+    gravity: Floats
+    free: Floats
+    density: Floats
     law: ContactLaw
-    table: NDArray[np.float64]
+    table: Floats
     largest_overlap: float
     has_fixed: bool = False
 
     @property
-    def lower(self) -> NDArray[np.float64]:
+    def lower(self) -> Floats:
         """Corner of the box (3,) [m]."""
         return self.shape.lower
 
     @property
-    def period(self) -> NDArray[np.float64]:
+    def period(self) -> Floats:
         """Length of periodic axes (3,) [m], 0 on open ones."""
         return self.shape.period
 
     @cached_property
-    def inverse_period(self) -> NDArray[np.float64]:
+    def inverse_period(self) -> Floats:
         """One over the length of periodic axes (3,) [1/m], 0 on open ones."""
         return np.divide(1.0, self.period, out=np.zeros(3), where=self.period > 0.0)
 
-    def own_velocity(
-        self, position: NDArray[np.float64], velocity: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def own_velocity(self, position: Floats, velocity: Floats) -> Floats:
         """Return velocities (n, 3) relative to that of the box at these places [m/s]."""
         if not self.flow.any():
             return velocity
@@ -127,12 +126,12 @@ class Constants:
         return np.stack(own, axis=1)
 
     @cached_property
-    def powers(self) -> NDArray[np.float64]:
+    def powers(self) -> Floats:
         """Exponents of the overlap in elastic forces, by row of the pair table."""
         return self.law.powers(self.table)
 
     @cached_property
-    def adhesion_half_gaps(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+    def adhesion_half_gaps(self) -> Callable[[Floats], Floats] | None:
         """Function that returns half of the widest gap of adhesion for some radii [m]; None without adhesion."""
         return half_gaps(self.law, self.table) if self.law.may_stretch else None
 
@@ -164,7 +163,7 @@ def constants_of(case: Case) -> Constants:
     )  # fmt: skip
 
 
-def table_of(case: Case, stage: int, law: ContactLaw) -> NDArray[np.float64]:
+def table_of(case: Case, stage: int, law: ContactLaw) -> Floats:
     """Return the pair table of a case in one of its stages, laid out for its law."""
     present, materials = in_stage(case, stage), material_properties(case)
     return pair_table(law, materials, _pair_recipes(present, materials, recipes_of(present)))
@@ -204,8 +203,8 @@ class WallGeometry:
 
     meshes: list[Mesh]
     joined: Mesh | None = None
-    facet_origin: NDArray[np.int64] | None = None
-    vertex_origin: NDArray[np.int64] | None = None
+    facet_origin: Integers | None = None
+    vertex_origin: Integers | None = None
     facet_tree: FacetTree | None = None
 
 
@@ -230,9 +229,7 @@ def wall_geometry_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallGe
     return WallGeometry(meshes, joined, facets, vertices, tree_of(joined))
 
 
-def walls_of(
-    case: Case, geometry: WallGeometry, clocks: Mapping[str, Clock] | None = None
-) -> MovingWalls | None:
+def walls_of(case: Case, geometry: WallGeometry, clocks: Mapping[str, Clock] | None = None) -> MovingWalls | None:
     """Return the walls of a case, None without any; motions with a stage count from its clock.
 
     Raises
@@ -285,16 +282,14 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], over: Exchange |
     return Skins(np.unique(np.append(limits[limits < largest], largest)), fraction, by_speed=by_speed)
 
 
-def _density(case: Case, position: NDArray[np.float64], unit: float, over: Exchange) -> float:
+def _density(case: Case, position: Floats, unit: float, over: Exchange) -> float:
     """Return the particles per volume around a particle, with `unit` as the unit of length."""
     domain, axes = case.domain, case.domain.dimension
     lower, upper = np.array(domain.lower)[:axes] / unit, np.array(domain.upper)[:axes] / unit
     return local_density(position[:, :axes] / unit, 2.0, lower, upper, domain.periodic[:axes], over)
 
 
-def _automatic_levels(
-    case: Case, radii: NDArray[np.float64], counts: NDArray[np.int64], density: float
-) -> CellSizes:
+def _automatic_levels(case: Case, radii: Floats, counts: Integers, density: float) -> CellSizes:
     """Return the levels for the present density of particles; skins are added to their reach later."""
     domain, axes = case.domain, case.domain.dimension
     unit = float(radii.max())

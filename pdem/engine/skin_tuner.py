@@ -24,7 +24,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 WINDOW, FIRST_WINDOW = 200, 50
 """Steps after which the next detection may change the skin; at first fewer, twice as many each time."""
@@ -55,7 +55,7 @@ _LEAST_CHANGE = 1.15
 
 
 @dataclass(frozen=True)
-class Window:
+class TunedWindow:
     """Steps, detections and times of a run from its start, or between two times.
 
     Attributes
@@ -73,16 +73,16 @@ class Window:
     pairs: float
     detecting: float
 
-    def since(self, other: Window) -> Window:
+    def since(self, other: TunedWindow) -> TunedWindow:
         """Return the difference to an earlier one."""
-        return Window(
+        return TunedWindow(
             self.steps - other.steps, self.detections - other.detections, self.pairs - other.pairs,
             self.detecting - other.detecting,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Lists:
+class ListSizes:
     """Lengths of lists: numbers of candidates, of contacts among them, of particles with ghosts."""
 
     candidates: int
@@ -106,7 +106,7 @@ class SkinTuner:
 
     def start(self, step: int) -> None:
         """Start counting at this step, that of a restart."""
-        self._last, self._window, self._measures = Window(step, 0, 0.0, 0.0), 1, False
+        self._last, self._window, self._measures = TunedWindow(step, 0, 0.0, 0.0), 1, False
 
     def is_due(self, step: int) -> bool:
         """Return whether a detection at this step may change the skin."""
@@ -125,7 +125,7 @@ class SkinTuner:
         return sys.maxsize if self._settled else self._last.steps + self._window
 
     def next_fraction(
-        self, done: Window, lists: Lists, decide: Callable[[int], int], life: float = math.inf
+        self, done: TunedWindow, lists: ListSizes, decide: Callable[[int], int], life: float = math.inf
     ) -> float:
         """Return the skin of the next lists, over the largest radius of a level.
 
@@ -133,9 +133,9 @@ class SkinTuner:
 
         Parameters
         ----------
-        done : Window
+        done : TunedWindow
             From the start of the run, on this rank.
-        lists : Lists
+        lists : ListSizes
             Lengths of the present lists of this rank.
         decide : callable
             Returns on every rank the argument of rank 0, a whole number from 0 on.
@@ -159,7 +159,7 @@ class SkinTuner:
         return self.fraction
 
 
-def first_fraction_index(fraction: float, lists: Lists, life: float) -> int:
+def first_fraction_index(fraction: float, lists: ListSizes, life: float) -> int:
     """Return the index of the fraction with the fastest step by usual times; `fraction` is that of the lists.
 
     Lists with a skin of 1 last `life` steps.
@@ -172,7 +172,7 @@ def first_fraction_index(fraction: float, lists: Lists, life: float) -> int:
     return int(np.argmin(np.where((GUESSED[0] <= _FRACTIONS) & (GUESSED[1] >= _FRACTIONS), times, np.inf)))
 
 
-def best_fraction_index(fraction: float, window: Window, lists: Lists) -> int:
+def best_fraction_index(fraction: float, window: TunedWindow, lists: ListSizes) -> int:
     """Return the index of the fraction with the fastest step; `fraction` was that of the window."""
     if lists.candidates <= lists.contacts:
         return int(np.argmin(np.abs(_FRACTIONS - fraction)))
@@ -185,16 +185,16 @@ def best_fraction_index(fraction: float, window: Window, lists: Lists) -> int:
     return int(np.argmin(each * window.steps * apart + making))
 
 
-def _apart(fraction: float, lists: Lists) -> NDArray[np.float64]:
+def _apart(fraction: float, lists: ListSizes) -> Floats:
     """Return how many candidates would not touch, by fraction; `fraction` is that of the lists."""
     return (lists.candidates - lists.contacts) * _shell(_FRACTIONS) / _shell(np.array([fraction]))
 
 
-def _listed(lists: Lists) -> float:
+def _listed(lists: ListSizes) -> float:
     """Return what making lists costs besides the candidates, over the time of one of these."""
     return LISTED_CONTACT * lists.contacts + LISTED_PARTICLE * lists.particles
 
 
-def _shell(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
+def _shell(fractions: Floats) -> Floats:
     """Return the volume of the shell of a skin over that of the sphere."""
     return (1.0 + fractions) ** 3 - 1.0

@@ -20,7 +20,7 @@ from pdem.foundation.fields import state_fields, with_further
 from pdem.numerics.sums import ExactSums
 from pdem.output.checkpoints.history_columns import columns_of, history_of
 from pdem.output.hdf5 import parallel_hdf5 as parts
-from pdem.output.hdf5.parallel_hdf5 import Table
+from pdem.output.hdf5.parallel_hdf5 import RowTable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.exchange import Exchange
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Integers
     from pdem.foundation.fields import Field
 
     Groups = dict[str, dict[str, NDArray[Any]]]
@@ -49,9 +50,7 @@ QUANTUM = "_quantum"
 def local_groups(system: System) -> Groups:
     """Return copies of this rank's part of the state."""
     pairs = system.pair_records()
-    mine = np.isin(
-        pairs.lower, system.particles.id
-    )  # the owner of the lower particle writes a contact between ranks
+    mine = np.isin(pairs.lower, system.particles.id)  # the owner of the lower particle writes a contact between ranks
     pairs, walls = pairs.take(mine), system.wall_records()
     of_pairs, of_walls = history_names(system.constants.law)
     return {
@@ -93,7 +92,7 @@ def _quanta_of(system: System, counters: Mapping[str, NDArray[Any]]) -> dict[str
     return {name: float(quantum) for name, quantum in stored.items() if quantum is not None}
 
 
-def _of_ended(system: System) -> dict[str, NDArray[np.int64]]:
+def _of_ended(system: System) -> dict[str, Integers]:
     """Return the sums since time 0 of this rank by column: one for those of `ENDED`, one for each other term."""
     ended = system.ended_energies
     present = [name for one in features_of(system) for name in one.present_terms(system)]
@@ -102,7 +101,7 @@ def _of_ended(system: System) -> dict[str, NDArray[np.int64]]:
     return {"ended": ended.limbs[: len(ENDED)].copy(), **rows}
 
 
-def _total_of_ended(system: System, local: Groups) -> dict[str, NDArray[np.int64]]:
+def _total_of_ended(system: System, local: Groups) -> dict[str, Integers]:
     """Return these columns of a state with the sums of all ranks. Collective."""
     columns = {name: one for name, one in local["counters"].items() if name.split("_")[0] == "ended"}
     rows = np.vstack(list(columns.values()))
@@ -127,7 +126,7 @@ def _with_totals(system: System, local: Groups) -> Groups:
     return {**local, **total, "counters": {**local["counters"], **ended}}
 
 
-def tables_of(system: System, local: Groups) -> dict[str, Table]:
+def tables_of(system: System, local: Groups) -> dict[str, RowTable]:
     """Return the state of all ranks as tables, sorted by ids. Collective."""
     local = _with_totals(system, local)
     tables, order = {}, ROW_KEYS | system.features.row_keys
@@ -135,10 +134,10 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
         if name not in local:
             continue
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
-        tables[name] = Table(local[name], rows)
+        tables[name] = RowTable(local[name], rows)
     for name, columns in local.items():
         if name not in order:  # of which the first rank has all
-            tables[name] = Table(columns)
+            tables[name] = RowTable(columns)
     return tables
 
 

@@ -15,19 +15,18 @@ from pdem.engine.clusters.carried_particles import begin_carried, list_carried
 from pdem.engine.clusters.steps import cluster_table, states_to_share
 from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.population import renew_levels_if_due
-from pdem.engine.skin_tuner import Lists, Window
+from pdem.engine.skin_tuner import ListSizes, TunedWindow
 from pdem.engine.walls.driven_walls import move_walls, record_fast_walls
 from pdem.motion.integration import LOST, STALE, StepColumns, drift, drift_rows
 from pdem.numerics.kernels import plain
 from pdem.numerics.thread_pool import run_on, set_threads, threads
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.walls.facet_lists import Carried
     from pdem.containers.exchange import Records
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Integers
 
 SORT_EVERY = 10
 """Number of detections between two reorderings of particles by grid cells, which keep neighbours near in memory."""
@@ -99,9 +98,7 @@ def move_on(system: System, phases: Phases) -> int:
         feature.before_step(system)
     change_box(system)
     system.step += 1
-    stale = (
-        kick_and_drift(system) if system.pending_drift is None else check_drift(system, system.pending_drift)
-    )
+    stale = kick_and_drift(system) if system.pending_drift is None else check_drift(system, system.pending_drift)
     if system.skin_tuner is not None and system.skin_tuner.needs_detection(system.step):
         stale = max(stale, STALE)
     phases.lap("integrate")
@@ -172,12 +169,12 @@ def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
     return status_or_stop(system, system.exchange.agree(status_of(system, stale)))
 
 
-def status_of(system: System, stale: int) -> NDArray[np.int64]:
+def status_of(system: System, stale: int) -> Integers:
     """Return what this rank has to say at the begin of a step (3,), see `pdem.containers.exchange.LISTS`."""
     return np.array([stale, system.stop_requested(), len(system.errors)], np.int64)
 
 
-def status_or_stop(system: System, largest: NDArray[np.int64]) -> tuple[int, int]:
+def status_or_stop(system: System, largest: Integers) -> tuple[int, int]:
     """Return stop signal and state of lists by what ranks have agreed on; raise as `allreduce_status_or_stop`."""
     if largest[ERRORS]:
         sync_columns(system)
@@ -233,9 +230,9 @@ def tune_skin(system: System, phases: Phases) -> None:
     if system.skin_tuner is None or not system.skin_tuner.is_due(system.step):
         return
     pairs, detecting = phases.spent("pairs", "sum"), phases.spent("detect", "migrate", "detect facets")
-    done = Window(system.step, system.detections, pairs, detecting)
+    done = TunedWindow(system.step, system.detections, pairs, detecting)
     rows = system.particles.count + system.particles.ghosts
-    lists = Lists(system.pair_contacts.candidates, system.pair_contacts.count, rows)
+    lists = ListSizes(system.pair_contacts.candidates, system.pair_contacts.count, rows)
     before = system.skins.fraction
     system.measure_speeds()
     life = system.skins.life / system.constants.step
@@ -248,8 +245,7 @@ def tune_skin(system: System, phases: Phases) -> None:
 def rebalance_load(system: System, phases: Phases) -> None:
     """Divide the particles anew among the ranks, if that pays."""
     seconds = [
-        phases.spent(*names)
-        for names in (("integrate", "sum"), ("pairs", "detect"), ("walls", "detect facets"))
+        phases.spent(*names) for names in (("integrate", "sum"), ("pairs", "detect"), ("walls", "detect facets"))
     ]
     own = system.particles
     if system.exchange.rebalance(own.position, np.array(seconds), system.work):
@@ -276,9 +272,7 @@ def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
     phases.lap("exchange")
     system.measure_reaches()
     list_carried(system)
-    near = system.search.search(
-        particles.column("position"), system.reach, particles.count + particles.ghosts
-    )
+    near = system.search.search(particles.column("position"), system.reach, particles.count + particles.ghosts)
     system.pair_contacts.take_candidates(near, particles, system.ended_energies)
     phases.lap("detect")
     list_facets(system, walls)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pdem.containers.records import PairRecords
     from pdem.detection.walls.facet_tree import FacetTree
     from pdem.engine.setup import Constants
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
     from pdem.motion.clusters.carriers import Carriers
     from pdem.motion.moving_box import MovingBox
     from pdem.motion.walls import MovingWalls
@@ -185,9 +186,7 @@ class System:
         if constants.law.has_clusters:
             shapes = shape_arrays(list(shapes_of(case).values()))
             self.carriers = self.clusters = RigidClusters(
-                Clusters(shapes),
-                lambda: self.constants.density,
-                lambda: self.motion_at(self.step),
+                Clusters(shapes), lambda: self.constants.density, lambda: self.motion_at(self.step)
             )
         self.features, self.stages = Features(), Stages() if stages is None else stages
         self.keeps_forces = looks_at_contacts(case)
@@ -213,12 +212,7 @@ class System:
         self.skins = skins
         self.measure_speeds()
         self.search = make_search(
-            wanted.method,
-            skins.cell_sizes,
-            constants.lower,
-            constants.period,
-            wanted.direction,
-            self.dimension,
+            wanted.method, skins.cell_sizes, constants.lower, constants.period, wanted.direction, self.dimension
         )
 
     @property
@@ -231,16 +225,14 @@ class System:
         return max(step, 0) * self.constants.step
 
     @property
-    def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def box(self) -> tuple[Floats, Floats]:
         """Period and inverse period of the axes, see `pdem.engine.setup.Constants`."""
         return self.constants.period, self.constants.inverse_period
 
     def motion_at(self, step: int) -> Motion:
         """Return what particles move by in the drift that ends at a step, the present one or the next."""
         motion, box = self.constants.motion, self.moving_box
-        return (
-            motion if box is None else Motion(motion.gravity, motion.free, box.sides(step), box.images(step))
-        )
+        return motion if box is None else Motion(motion.gravity, motion.free, box.sides(step), box.images(step))
 
     def follow_box(self) -> None:
         """Let constants, ranks and searches know the present shape of a box that deforms."""
@@ -252,12 +244,12 @@ class System:
             self.search.set_shape(shape)
 
     @property
-    def reference(self) -> NDArray[np.float64]:
+    def reference(self) -> Floats:
         """Positions of owned particles when lists were built (n, 3) [m]."""
         return self._reference[: self.particles.count]
 
     @property
-    def skin(self) -> NDArray[np.float64]:
+    def skin(self) -> Floats:
         """Displacement from there at which lists of owned particles are stale (n,) [m]."""
         return self._skin[: self.particles.count]
 
@@ -267,11 +259,11 @@ class System:
         return FixedColumns(self.reference, self.skin, self._inverse_inertia[: self.particles.count])
 
     @property
-    def reach(self) -> NDArray[np.float64]:
+    def reach(self) -> Floats:
         """Radius plus skin of owned particles and ghosts [m]."""
         return self._reach
 
-    def wall_reach(self) -> NDArray[np.float64]:
+    def wall_reach(self) -> Floats:
         """Return the distance from their centres at which owned particles may touch or adhere to walls (n,) [m].
 
         Between particles each reach has half of the gap of adhesion; at a wall the particle's reach has all of it.
@@ -286,9 +278,7 @@ class System:
         speeds = self.constants.own_velocity(own.position, own.velocity)
         self.skins.measure_speeds(own.radius, speeds, self.exchange)
 
-    def reach_of(
-        self, radius: NDArray[np.float64], velocity: NDArray[np.float64], position: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def reach_of(self, radius: Floats, velocity: Floats, position: Floats) -> Floats:
         """Return radius plus skin [m]; who moves with a box that deforms rests."""
         return self.skins.reach(radius, self.constants.own_velocity(position, velocity))
 
@@ -316,15 +306,11 @@ class System:
             self._skin[:rows] -= (1.0 - self.box_share.narrowest) * self._reach[:rows]
         self._reference[: own.count] = own.position
         write_inverse_inertia(
-            own.count,
-            own.column("radius"),
-            own.column("material"),
-            self.constants.density,
-            self._inverse_inertia,
+            own.count, own.column("radius"), own.column("material"), self.constants.density, self._inverse_inertia
         )
         self.smallest_radius = float(own.radius.min(initial=math.inf))
 
-    def records(self, leaves: NDArray[np.bool_] = ALL_STAY) -> tuple[PairRecords, WallRecords]:
+    def records(self, leaves: Booleans = ALL_STAY) -> tuple[PairRecords, WallRecords]:
         """Return all contacts by id, or those of the owned particles that are marked in an array (n,)."""
         return self.pair_contacts.records(self.particles, leaves), self.wall_records(leaves)
 
@@ -332,7 +318,7 @@ class System:
         """Return the contacts between particles by id."""
         return self.pair_contacts.records(self.particles)
 
-    def wall_records(self, leaves: NDArray[np.bool_] = ALL_STAY) -> WallRecords:
+    def wall_records(self, leaves: Booleans = ALL_STAY) -> WallRecords:
         """Return the contacts with walls by id, all or those of marked particles."""
         return (
             WallRecords.none(wall_columns_of(self.constants.law))
@@ -340,7 +326,7 @@ class System:
             else self.wall_contacts.records(self.particles, leaves)
         )
 
-    def work(self) -> NDArray[np.float64]:
+    def work(self) -> Floats:
         """Return for each owned particle 1, the numbers of its candidate pairs and of its candidate facets (n, 3)."""
         work = np.zeros((self.particles.count, 3))
         work[:, 0] = 1.0
@@ -349,17 +335,15 @@ class System:
             work[:, 2] = self.wall_contacts.rows(self.particles.count)
         return work
 
-    def counts_by_level(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def counts_by_level(self) -> tuple[Integers, Integers]:
         """Return the numbers of owned particles and of ghosts by level of size, (L,) each."""
         own, radii = self.particles, self.skins.radii
         radius = own.column("radius")[: own.count + own.ghosts]
         level = np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
-        owned, ghosts = (
-            np.bincount(rows, minlength=len(radii)) for rows in (level[: own.count], level[own.count :])
-        )
+        owned, ghosts = (np.bincount(rows, minlength=len(radii)) for rows in (level[: own.count], level[own.count :]))
         return owned, ghosts
 
-    def rows_of(self, order: NDArray[np.int32]) -> NDArray[np.int32]:
+    def rows_of(self, order: Int32s) -> Int32s:
         """Return the place of each owned particle in an order of all; a view of a buffer."""
         if len(self._row_now) < len(order):
             self._row_now = np.empty(room_for(len(order), len(self._row_now)), np.int32)
@@ -367,7 +351,7 @@ class System:
         invert(order, row_now)
         return row_now
 
-    def rows_by_id(self) -> NDArray[np.int32]:
+    def rows_by_id(self) -> Int32s:
         """Return the table from ids to rows of owned particles, see `pdem.detection.id_table`."""
         self._table = indexed(self.particles.id, self._table)
         return self._table

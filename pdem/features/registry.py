@@ -20,7 +20,7 @@ from pdem.features.sensors.feature import Sensors
 from pdem.features.stages.feature import StageEnds
 from pdem.features.stress.feature import StressOfAll
 from pdem.features.wall_loads.feature import WallLoads
-from pdem.features.wear.feature import Wear
+from pdem.features.wear.feature import WearFeature
 from pdem.foundation.fields import with_further
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ FEATURES: tuple[type[Feature], ...] = (
     Insertions,
     Sensors,
     Fields,
-    Wear,
+    WearFeature,
     Collisions,
     StressOfAll,
     DeformingBox,

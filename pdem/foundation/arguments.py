@@ -12,7 +12,7 @@ import numpy as np
 from pdem.foundation.errors import InputError, PdemError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Integers
 
 _LARGEST_ID = 2**63 - 1
 _LONGEST = 60
@@ -79,7 +79,7 @@ def instance_of(name: str, value: Any, kind: type, remedy: str) -> Any:
     return value
 
 
-def ids_of(name: str, values: Any) -> NDArray[np.int64]:
+def ids_of(name: str, values: Any) -> Integers:
     """Return ids of particles, each once, in rising order.
 
     Raises

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Integers
 
 _SPARSE = 16
 
 
-def rows_among(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+def rows_among(ids: Integers, wanted: Integers) -> Integers:
     """Return the rows, rising, of those of many ids that are among a few wanted ones.
 
     Nothing is sorted but what shares its last bits with a wanted one: `numpy.isin` sorts all.

@@ -97,7 +97,5 @@ def default_threads(
 def _positive(name: str, text: str) -> int:
     first = text.split(",")[0].strip()  # OMP_NUM_THREADS may list one number per nesting level
     if not first.isdigit() or int(first) < 1:
-        raise LaunchError(
-            f"environment variable {name}={text!r}: a whole number of at least 1 is needed; unset it"
-        )
+        raise LaunchError(f"environment variable {name}={text!r}: a whole number of at least 1 is needed; unset it")
     return int(first)

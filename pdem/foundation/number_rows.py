@@ -13,7 +13,7 @@ from pdem.foundation.texts import TextError, shown_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 _COMMENT = re.compile(r"(#|//|%).*")
 _DIVIDER = re.compile(r"\s*,\s*|\s+")
@@ -26,7 +26,7 @@ _SIGNS = "#%/;,\"'"
 """Signs without which columns are divided by blanks, and there are no comments."""
 
 
-class Row(NamedTuple):
+class NumberRow(NamedTuple):
     """A line of a table.
 
     Attributes
@@ -71,7 +71,7 @@ def is_number(word: str) -> bool:
     return True
 
 
-def numbers_of(words: Sequence[str]) -> NDArray[np.float64]:
+def numbers_of(words: Sequence[str]) -> Floats:
     """Return the numbers that words are, shape (n,).
 
     Raises
@@ -87,7 +87,7 @@ def numbers_of(words: Sequence[str]) -> NDArray[np.float64]:
     return np.array([number_of(word) for word in words])
 
 
-def numbers_in(text: str) -> NDArray[np.float64]:
+def numbers_in(text: str) -> Floats:
     """Return the numbers in a text that are divided by blanks and ends of lines; fast for millions.
 
     Raises
@@ -110,7 +110,7 @@ def without_comment(line: str) -> str:
     return line.strip()
 
 
-def rows_of(text: str, widths: Collection[int], first: int = 1, sign: str = "") -> Iterator[Row]:
+def rows_of(text: str, widths: Collection[int], first: int = 1, sign: str = "") -> Iterator[NumberRow]:
     """Yield the lines that are not empty.
 
     Columns are divided by commas, semicolons or blanks, fields may stand in quotes, and empty ones at the end are none.
@@ -140,7 +140,7 @@ def rows_of(text: str, widths: Collection[int], first: int = 1, sign: str = "") 
                 f"line {number}: column {fields.index('') + 1} is empty in {shown_text(line)}; give all columns"
             )
         if fields:
-            yield Row(number, line, fields)
+            yield NumberRow(number, line, fields)
 
 
 def fields_of(line: str, widths: Collection[int], sign: str = "") -> list[str]:
@@ -189,12 +189,12 @@ def is_decimal_comma(word: str) -> bool:
     return bool(_DECIMAL_COMMA.fullmatch(word))
 
 
-def is_heading(row: Row) -> bool:
+def is_heading(row: NumberRow) -> bool:
     """Tell whether a line names columns: none of its fields is a number, or could have been one."""
     return not any(is_number(word) or _is_nearly_number(word) for word in names_of(row.line))
 
 
-def finite_numbers(row: Row) -> list[float]:
+def finite_numbers(row: NumberRow) -> list[float]:
     """Return the numbers of a line.
 
     Raises

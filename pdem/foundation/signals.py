@@ -68,17 +68,12 @@ class SignalFlag:
                 continue  # as under nohup: the run is to outlive its terminal
             try:
                 self._previous[number] = signal.signal(number, self._remember)
-            except (
-                ValueError
-            ):  # not in the main thread, where Python allows no handlers: the caller's business
+            except ValueError:  # not in the main thread, where Python allows no handlers: the caller's business
                 break
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         for number, previous in self._previous.items():
             signal.signal(number, previous)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from pdem.motion.poses import Pose, cross, dot
 from pdem.motion.spins import AxisSpin, TopSpin
 
 if TYPE_CHECKING:
-    from pdem.motion.drives import Floats
+    from pdem.foundation.array_types import Floats
     from pdem.motion.spins import Spin
 
 
@@ -159,7 +159,5 @@ class FreeBody:
         if isinstance(self.spin, AxisSpin):
             columns["angle"] = self.spin.angle, "rad"
         if isinstance(self.spin, TopSpin):
-            columns |= {
-                f"attitude_{k}": (part, "1") for k, part in zip("wxyz", self.spin.attitude, strict=True)
-            }
+            columns |= {f"attitude_{k}": (part, "1") for k, part in zip("wxyz", self.spin.attitude, strict=True)}
         return columns

@@ -8,11 +8,7 @@ from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 
 @inlined_geometry
@@ -40,13 +36,7 @@ def _kick(p: int, position: Floats, velocity: Floats, centre: Floats, gained: Fl
 
 @kernel
 def write_kinetic(
-    mass: Floats,
-    position: Floats,
-    velocity: Floats,
-    centre: Floats,
-    flow: Floats,
-    ways: Integers,
-    rows: Floats,
+    mass: Floats, position: Floats, velocity: Floats, centre: Floats, flow: Floats, ways: Integers, rows: Floats
 ) -> None:
     """Write what the motion of bodies relative to a box that deforms adds to its stress.
 

@@ -58,9 +58,7 @@ from pdem.motion.servo import EAGERNESS, SHARE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 INERTIAL_NUMBER = 0.01
 """Of the largest rate, unless that is given: the border of what is called quasi-static is a tenth of it."""
@@ -134,7 +132,7 @@ class Targets(NamedTuple):
         return found
 
 
-class Measured(NamedTuple):
+class MeasuredStress(NamedTuple):
     """What was measured of all particles and contacts.
 
     Attributes
@@ -208,7 +206,7 @@ class _Look(NamedTuple):
 
 
 def chosen_rates(
-    targets: Targets, measured: Measured, dimension: int, dt: float, memory: Memory
+    targets: Targets, measured: MeasuredStress, dimension: int, dt: float, memory: Memory
 ) -> tuple[Rates, Memory]:
     """Return the rates by which a box goes on until the next look, with a time step [s], and what is kept for that."""
     stress = measured.stress.tolist()

@@ -115,7 +115,7 @@ class Oscillating:
 
 
 @dataclass(frozen=True)
-class Tabulated:
+class TabulatedCourse:
     """Straight lines between given values; before the first and after the last time nothing moves.
 
     Attributes

@@ -10,8 +10,7 @@ from pdem.numerics.box_images import in_frame, own_velocity, power, squared_from
 from pdem.numerics.geometry_kernels import inlined_geometry, nearest_image
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.numerics.box_images import Frame
     from pdem.numerics.vectors import Vector
 
@@ -22,7 +21,7 @@ inverse or 0 [1/m]."""
 
 @inlined_geometry
 def move_along(
-    axis: int, displacement: float, before: float, reference: float, sides: NDArray[np.float64]
+    axis: int, displacement: float, before: float, reference: float, sides: Floats
 ) -> tuple[float, float, float]:
     """Displace the centre of a sphere along one axis of the box.
 
@@ -38,7 +37,7 @@ def move_along(
 
 @inlined_geometry
 def drifted(
-    way: Vector, place: Vector, velocity: Vector, reference: Vector, sides: NDArray[np.float64], box: Any
+    way: Vector, place: Vector, velocity: Vector, reference: Vector, sides: Floats, box: Any
 ) -> tuple[Vector, Vector, Vector, float]:
     """Displace the centre of a sphere, and wrap it where axes are periodic.
 

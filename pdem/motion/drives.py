@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.motion.poses import Pose
-
-    Floats = NDArray[np.float64]
 
 NOTHING = np.zeros(3)
 

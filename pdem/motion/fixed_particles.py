@@ -15,21 +15,14 @@ from pdem.numerics.kernels import prange, threaded_kernel
 from pdem.numerics.simd.places import ROW
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 NO_ROWS = np.empty(0, np.int32)
 
 
 @threaded_kernel
-def pack_fixed(
-    rows: NDArray[np.int32],
-    position: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    material: NDArray[np.int32],
-    packed: NDArray[np.float64],
-) -> None:
+def pack_fixed(rows: Int32s, position: Floats, radius: Floats, material: Int32s, packed: Floats) -> None:
     """Write the packed rows of fixed particles from their columns."""
     for k in prange(len(rows)):
         p = rows[k]
@@ -56,12 +49,12 @@ class HeldRows(NamedTuple):
         Of copies of fixed particles of other ranks.
     """
 
-    carried: NDArray[np.int32] = NO_ROWS
-    fixed: NDArray[np.int32] = NO_ROWS
-    copies: NDArray[np.int32] = NO_ROWS
+    carried: Int32s = NO_ROWS
+    fixed: Int32s = NO_ROWS
+    copies: Int32s = NO_ROWS
 
     @classmethod
-    def of(cls, particles: Particles, carried: NDArray[np.int32]) -> HeldRows:
+    def of(cls, particles: Particles, carried: Int32s) -> HeldRows:
         """Return the rows of particles as they stand, of which a carrier moves some."""
         rows = particles.count + particles.ghosts
         fixed = np.flatnonzero(particles.column("fixed")[:rows]).astype(np.int32)
@@ -69,7 +62,7 @@ class HeldRows(NamedTuple):
         return cls(carried, fixed[:owned], fixed[owned:])
 
     @property
-    def owned(self) -> NDArray[np.int32]:
+    def owned(self) -> Int32s:
         """Rows of all owned ones."""
         return np.concatenate((self.carried, self.fixed)) if len(self.fixed) else self.carried
 
@@ -78,7 +71,7 @@ class HeldRows(NamedTuple):
         """Whether there are owned ones."""
         return len(self.carried) + len(self.fixed) > 0
 
-    def bodies(self, particles: Particles, *, clusters: bool) -> NDArray[np.int64]:
+    def bodies(self, particles: Particles, *, clusters: bool) -> Integers:
         """Return the body of each row, no two of which are a pair: its cluster, or -1 of fixed ones. May be empty."""
         cluster = particles.column("cluster")[: None if clusters else 0]
         if not len(self.fixed) + len(self.copies):
@@ -88,7 +81,7 @@ class HeldRows(NamedTuple):
         body[self.fixed], body[self.copies] = -1, -1
         return body
 
-    def pack(self, particles: Particles, packed: NDArray[np.float64], *, copies: bool) -> None:
+    def pack(self, particles: Particles, packed: Floats, *, copies: bool) -> None:
         """Write the packed rows of fixed particles, and with `copies` those of other ranks."""
         for rows in (self.fixed, self.copies) if copies else (self.fixed,):
             if len(rows):

@@ -20,17 +20,13 @@ import numpy as np
 from pdem.foundation.packed_row import INVERSE_MASS, MATERIAL, PACKED, PLACE, SIZE, SPEED, SPIN
 from pdem.motion.displacement import box_work_of, drifted, went_too_far
 from pdem.numerics.box_images import images_in
-from pdem.numerics.geometry_kernels import (
-    inlined_geometry,
-    sphere_inverse_inertia,
-    sphere_mass,
-)
+from pdem.numerics.geometry_kernels import inlined_geometry, sphere_inverse_inertia, sphere_mass
 from pdem.numerics.kernels import inlined, prange, threaded_kernel
 from pdem.numerics.simd.places import ROW
 from pdem.numerics.simd.prefetch import LINE, fetch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Int32s
 
 FINE, STALE, LOST = range(3)
 """What `drift` returns: lists still hold; a particle has used up its skin; from `LOST` on,
@@ -56,10 +52,10 @@ class Motion(NamedTuple):
         How a box that deforms does so, see `pdem.numerics.box_images`; then periods are those of this.
     """
 
-    gravity: NDArray[np.float64]
-    free: NDArray[np.float64]
-    sides: NDArray[np.float64]
-    box: NDArray[np.float64] | None = None
+    gravity: Floats
+    free: Floats
+    sides: Floats
+    box: Floats | None = None
 
 
 class Travel(NamedTuple):
@@ -73,8 +69,8 @@ class Travel(NamedTuple):
         What the deformation has done on their motion [J]; of boxes that do not deform left alone.
     """
 
-    image: NDArray[np.int32]
-    box_work: NDArray[np.float64]
+    image: Int32s
+    box_work: Floats
 
 
 class FixedColumns(NamedTuple):
@@ -90,9 +86,9 @@ class FixedColumns(NamedTuple):
         One over the moment of inertia, about any axis through the centre [1/(kg m^2)].
     """
 
-    reference: NDArray[np.float64]
-    skin: NDArray[np.float64]
-    inverse_inertia: NDArray[np.float64]
+    reference: Floats
+    skin: Floats
+    inverse_inertia: Floats
 
 
 class StepColumns(NamedTuple):
@@ -110,19 +106,19 @@ class StepColumns(NamedTuple):
         Written, see `Travel`.
     """
 
-    material: NDArray[np.int32]
-    radius: NDArray[np.float64]
-    position: NDArray[np.float64]
-    image: NDArray[np.int32]
-    velocity: NDArray[np.float64]
-    angular_velocity: NDArray[np.float64]
-    force: NDArray[np.float64]
-    torque: NDArray[np.float64]
-    box_work: NDArray[np.float64]
+    material: Int32s
+    radius: Floats
+    position: Floats
+    image: Int32s
+    velocity: Floats
+    angular_velocity: Floats
+    force: Floats
+    torque: Floats
+    box_work: Floats
 
 
 @inlined
-def prefetch_row(p: int, packed: NDArray[np.float64]) -> None:
+def prefetch_row(p: int, packed: Floats) -> None:
     """Prefetch the packed row of a particle, which may lie in two cache lines."""
     at = np.uint64(PACKED * (p & ROW))
     fetch(packed, at)
@@ -165,7 +161,7 @@ def move(
     motion: Motion,
     fixed: FixedColumns,
     travel: Travel,
-    packed: NDArray[np.float64],
+    packed: Floats,
     force: tuple[float, float, float],
     torque: tuple[float, float, float],
     kicks: int,
@@ -211,13 +207,13 @@ def move(
 @inlined_geometry
 def pack_particle(
     p: int,
-    position: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    angular_velocity: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    material: NDArray[np.int32],
-    density: NDArray[np.float64],
-    packed: NDArray[np.float64],
+    position: Floats,
+    velocity: Floats,
+    angular_velocity: Floats,
+    radius: Floats,
+    material: Int32s,
+    density: Floats,
+    packed: Floats,
 ) -> None:
     """Write the row of one particle from its columns."""
     at = PACKED * (p & ROW)
@@ -231,13 +227,7 @@ def pack_particle(
 
 
 @inlined_geometry
-def unpack_particle(
-    p: int,
-    packed: NDArray[np.float64],
-    position: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    angular_velocity: NDArray[np.float64],
-) -> None:
+def unpack_particle(p: int, packed: Floats, position: Floats, velocity: Floats, angular_velocity: Floats) -> None:
     """Write what moves of one particle from its row into columns."""
     at = PACKED * (p & ROW)
     for axis in range(3):
@@ -249,13 +239,13 @@ def unpack_particle(
 @threaded_kernel
 def pack(
     count: int,
-    position: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    angular_velocity: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    material: NDArray[np.int32],
-    density: NDArray[np.float64],
-    packed: NDArray[np.float64],
+    position: Floats,
+    velocity: Floats,
+    angular_velocity: Floats,
+    radius: Floats,
+    material: Int32s,
+    density: Floats,
+    packed: Floats,
 ) -> None:
     """Write the rows of the first `count` particles, `PACKED` numbers each, as `drift` does."""
     for p in prange(count):
@@ -264,11 +254,7 @@ def pack(
 
 @threaded_kernel
 def write_inverse_inertia(
-    owned: int,
-    radius: NDArray[np.float64],
-    material: NDArray[np.int32],
-    density: NDArray[np.float64],
-    inverse_inertia: NDArray[np.float64],
+    owned: int, radius: Floats, material: Int32s, density: Floats, inverse_inertia: Floats
 ) -> None:
     """Write one over the moment of inertia of the first `owned` particles [1/(kg m^2)]; `density` is by material."""
     for p in prange(owned):
@@ -277,13 +263,7 @@ def write_inverse_inertia(
 
 
 @threaded_kernel
-def unpack(
-    owned: int,
-    packed: NDArray[np.float64],
-    position: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    angular_velocity: NDArray[np.float64],
-) -> None:
+def unpack(owned: int, packed: Floats, position: Floats, velocity: Floats, angular_velocity: Floats) -> None:
     """Write columns of the first `owned` particles from their rows."""
     for p in prange(owned):
         unpack_particle(p, packed, position, velocity, angular_velocity)
@@ -291,13 +271,7 @@ def unpack(
 
 @inlined_geometry
 def drift_particle(
-    p: int,
-    dt: float,
-    motion: Motion,
-    density: NDArray[np.float64],
-    fixed: FixedColumns,
-    columns: StepColumns,
-    packed: NDArray[np.float64],
+    p: int, dt: float, motion: Motion, density: Floats, fixed: FixedColumns, columns: StepColumns, packed: Floats
 ) -> int:
     """Begin the step of one particle from its columns, as `drift` does; return see `FINE`."""
     position, velocity, angular_velocity = columns.position, columns.velocity, columns.angular_velocity
@@ -313,13 +287,7 @@ def drift_particle(
 
 @threaded_kernel
 def drift(
-    owned: int,
-    dt: float,
-    motion: Motion,
-    density: NDArray[np.float64],
-    fixed: FixedColumns,
-    columns: StepColumns,
-    packed: NDArray[np.float64],
+    owned: int, dt: float, motion: Motion, density: Floats, fixed: FixedColumns, columns: StepColumns, packed: Floats
 ) -> int:
     """Begin a step: half a kick, then the drift; positions on periodic axes are wrapped.
 
@@ -350,13 +318,7 @@ def drift(
 
 @threaded_kernel
 def drift_rows(
-    rows: NDArray[np.int32],
-    dt: float,
-    motion: Motion,
-    density: NDArray[np.float64],
-    fixed: FixedColumns,
-    columns: StepColumns,
-    packed: NDArray[np.float64],
+    rows: Int32s, dt: float, motion: Motion, density: Floats, fixed: FixedColumns, columns: StepColumns, packed: Floats
 ) -> int:
     """Begin a step of some owned particles only, as `drift` does of all: of those that no carrier moves."""
     how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)

@@ -14,12 +14,9 @@ from pdem.numerics.simd.places import ROW
 from pdem.numerics.vectors import exact_dot3
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.numerics.vectors import Vector
 
-    Floats = NDArray[np.float64]
     Tensor = tuple[float, float, float, float, float, float]
 
 TENSOR = 6
@@ -64,10 +61,5 @@ def inverse_mass_along(p: int, n: Vector, tensor: Floats) -> float:
     xx, yy, zz = tensor[at], tensor[at + 1], tensor[at + 2]
     xy, xz, yz = tensor[at + 3], tensor[at + 4], tensor[at + 5]
     return exact_dot3(
-        n,
-        (
-            xx * n[0] + xy * n[1] + xz * n[2],
-            xy * n[0] + yy * n[1] + yz * n[2],
-            xz * n[0] + yz * n[1] + zz * n[2],
-        ),
+        n, (xx * n[0] + xy * n[1] + xz * n[2], xy * n[0] + yy * n[1] + yz * n[2], xz * n[0] + yz * n[1] + zz * n[2])
     )

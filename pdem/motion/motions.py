@@ -1,8 +1,8 @@
 """Rigid motions as functions of the time alone: rotations and translations, steady, oscillating or tabulated.
 
-A `Motion` maps the places x that points have at time 0 to ``rotation(t) x + shift(t)``; at time 0 it changes nothing.
-Motions are composed: a motion that is carried by another is described in the frame of that one, and since at time
-0 all frames are the same, all axes and centres are those of time 0.
+A `RigidMotion` maps the places x that points have at time 0 to ``rotation(t) x + shift(t)``; at time 0 it changes
+nothing. Motions are composed: a motion that is carried by another is described in the frame of that one, and since at
+time 0 all frames are the same, all axes and centres are those of time 0.
 """
 
 from __future__ import annotations
@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from pdem.motion.poses import REST, Axis, Pose
+from pdem.motion.poses import REST, Pose, RotationAxis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.motion.courses import Course
 
     Vector: TypeAlias = tuple[float, float, float]
-    Floats: TypeAlias = NDArray[np.float64]
 
 
-class Part(Protocol):
+class MotionPart(Protocol):
     """What a motion is made of: a pose that some numbers say, which change with the time."""
 
     def state(self, time: float) -> tuple[float, ...]:
@@ -48,7 +46,7 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True)
-class Turn:
+class MotionTurn:
     """Rotation about an axis.
 
     Attributes
@@ -64,8 +62,8 @@ class Turn:
     angle: Course
 
     @cached_property
-    def _line(self) -> Axis:
-        return Axis(np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre))
+    def _line(self) -> RotationAxis:
+        return RotationAxis(np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre))
 
     def state(self, time: float) -> tuple[float, ...]:
         """Return the angle and its rate."""
@@ -116,12 +114,12 @@ class Shift:
         return tuple(time for course in self.courses for time in course.fastest(step))
 
 
-class Motion:
+class RigidMotion:
     """Parts carried by one another.
 
     Parameters
     ----------
-    parts : sequence of Part
+    parts : sequence of MotionPart
         The first carries the second, and so on; the last carries the body. Without any it rests.
     centre : tuple of 3 float
         The point, at time 0, about which torques on the body are reported [m].
@@ -130,7 +128,7 @@ class Motion:
     """
 
     def __init__(
-        self, parts: Sequence[Part] = (), centre: Vector = (0.0, 0.0, 0.0), frame: int | None = None
+        self, parts: Sequence[MotionPart] = (), centre: Vector = (0.0, 0.0, 0.0), frame: int | None = None
     ) -> None:
         self.parts = tuple(parts)
         self.centre = np.array(centre, np.float64)

@@ -21,8 +21,7 @@ from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_colu
 from pdem.numerics.vectors import exact_dot3, get3, put3, row3
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Int32s
     from pdem.numerics.box_images import Images
     from pdem.numerics.vectors import Vector
 
@@ -62,7 +61,7 @@ _scatter = columns_to_rows(PACKED, BLOCK)
 
 
 @inlined_geometry
-def _kicked(w: int, dt: float, motion: Motion, work: NDArray[np.float64]) -> tuple[Vector, Vector]:
+def _kicked(w: int, dt: float, motion: Motion, work: Floats) -> tuple[Vector, Vector]:
     """Return velocity and angular velocity of a particle in the columns after the kicks by both halves."""
     half, inverse_mass, inverse_inertia = 0.5 * dt, work[w + INVERSE_MASS], work[w + INVERSE_INERTIA]
     force, torque = get3(work, w + FX, STRIDE), get3(work, w + TX, STRIDE)
@@ -77,9 +76,7 @@ def _kicked(w: int, dt: float, motion: Motion, work: NDArray[np.float64]) -> tup
 
 
 @inlined_geometry
-def _kick_and_drift(
-    at: int, count: int, dt: float, motion: Motion, box: Any, work: NDArray[np.float64]
-) -> tuple[int, int]:
+def _kick_and_drift(at: int, count: int, dt: float, motion: Motion, box: Any, work: Floats) -> tuple[int, int]:
     """Kick the particles in the columns by both halves and let them drift; `box` are the images of one that deforms.
 
     Returns the largest code but `LOST`, and the number of particles that have crossed a side or went too far. Vectors
@@ -95,9 +92,7 @@ def _kick_and_drift(
         w = offset(at, c)
         u, s = _kicked(w, dt, motion, work)
         way = dt * u[0], dt * u[1], dt * u[2]
-        x, u, turns, away = drifted(
-            way, get3(work, w + X, STRIDE), u, get3(work, w + X0, STRIDE), motion.sides, None
-        )
+        x, u, turns, away = drifted(way, get3(work, w + X, STRIDE), u, get3(work, w + X0, STRIDE), motion.sides, None)
         skin = work[w + SKIN]
         counts, far = c < count, went_too_far(way[0], way[1], way[2], away, work[w + RADIUS])
         stale = STALE if away > skin * skin else FINE
@@ -114,7 +109,7 @@ def _kick_and_drift(
 
 
 @inlined_geometry
-def _drift_in_box(at: int, count: int, dt: float, motion: Motion, work: NDArray[np.float64]) -> int:
+def _drift_in_box(at: int, count: int, dt: float, motion: Motion, work: Floats) -> int:
     """Kick and drift in a box that deforms, without wrapping; return as many as `_kick_and_drift`.
 
     Nearly all particles stay in the box: here only those are found that do not.
@@ -141,7 +136,7 @@ def _drift_in_box(at: int, count: int, dt: float, motion: Motion, work: NDArray[
 
 
 @inlined_geometry
-def _wrap(at: int, count: int, motion: Motion, box: Images, work: NDArray[np.float64]) -> None:
+def _wrap(at: int, count: int, motion: Motion, box: Images, work: Floats) -> None:
     """Put the images that are in the box into the columns of the particles that have left it, with their velocities."""
     lower = row3(motion.sides, LOWER)
     for c in range(count):
@@ -155,9 +150,7 @@ def _wrap(at: int, count: int, motion: Motion, box: Images, work: NDArray[np.flo
 
 
 @inlined_geometry
-def _look_at_box(
-    at: int, count: int, dt: float, motion: Motion, box: Images, work: NDArray[np.float64]
-) -> int:
+def _look_at_box(at: int, count: int, dt: float, motion: Motion, box: Images, work: Floats) -> int:
     """Write what a box that deforms does on the motion of the particles; return the largest code but `LOST`."""
     frame, worst = box.frame, 0
     for c in range(whole_lanes(count)):
@@ -172,7 +165,7 @@ def _look_at_box(
 
 @inlined_geometry
 def _count_images(
-    at: int, first: int, count: int, order: NDArray[np.int32], image: NDArray[np.int32], work: NDArray[np.float64]
+    at: int, first: int, count: int, order: Int32s, image: Int32s, work: Floats
 ) -> int:  # fmt: skip
     """Add to the images of particles that have crossed a side; return `LOST` + the row of one that went too far."""
     code = FINE
@@ -188,8 +181,8 @@ def _count_images(
 
 @inlined_geometry
 def _add_box_work(
-    at: int, first: int, count: int, order: NDArray[np.int32], box_work: NDArray[np.float64],
-    work: NDArray[np.float64],
+    at: int, first: int, count: int, order: Int32s, box_work: Floats,
+    work: Floats,
 ) -> None:  # fmt: skip
     """Add what the deformation of the box does on the motion of the particles in the columns."""
     for c in range(count):
@@ -197,7 +190,7 @@ def _add_box_work(
 
 
 @inlined_geometry
-def _row_begin(place: int, last: int, order: NDArray[np.int32]) -> int:
+def _row_begin(place: int, last: int, order: Int32s) -> int:
     """Return where the packed row of a particle begins; behind the last particle, that of the last one."""
     return PACKED * (order[np.uint64(min(place, last))] & ROW)
 
@@ -207,12 +200,12 @@ def move_block(
     at: int,
     first: int,
     count: int,
-    order: NDArray[np.int32],
+    order: Int32s,
     dt: float,
     motion: Motion,
     travel: Travel,
-    packed: NDArray[np.float64],
-    work: NDArray[np.float64],
+    packed: Floats,
+    work: Floats,
 ) -> int:
     """End a step and begin the next for the particles ``order[first:first + count]``, at most `BLOCK`.
 

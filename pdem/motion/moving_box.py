@@ -25,9 +25,9 @@ from pdem.numerics import box_images as rows
 from pdem.numerics.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 EVERY = 10
 """Steps between two changes of the speeds of a box."""
@@ -208,9 +208,7 @@ class MovingBox:
         now, before = self.at(step), self.gradient_at(step)
         time, lengths = EVERY * self.dt, now.lengths
         grown = [growth(rate * time) for rate in rates.strain]
-        speeds = [
-            length * rate * factor for length, rate, factor in zip(lengths, rates.strain, grown, strict=True)
-        ]
+        speeds = [length * rate * factor for length, rate, factor in zip(lengths, rates.strain, grown, strict=True)]
         offset_speed = 0.0
         if self.gradient != UPRIGHT:
             v, g = self.velocity, self.gradient
@@ -250,9 +248,7 @@ class _Slot:
 
 
 @geometry_kernel
-def write_images(
-    numbers: Floats, time: float, lists: Floats, images: Floats, sides: Floats
-) -> tuple[float, float]:
+def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, sides: Floats) -> tuple[float, float]:
     """Write all that kernels need to know of the box; return `MovingBox.narrowest` and `MovingBox.shortest`.
 
     Parameters
@@ -276,11 +272,7 @@ def write_images(
         length = numbers[axis] + time * speeds[axis]
         period = length if periodic[axis] > 0.0 else 0.0
         inverse = 1.0 / length if periodic[axis] > 0.0 else 0.0
-        sides[LOWER, axis], sides[PERIOD, axis], sides[FREQUENCY, axis] = (
-            centre[axis] - 0.5 * length,
-            period,
-            inverse,
-        )
+        sides[LOWER, axis], sides[PERIOD, axis], sides[FREQUENCY, axis] = (centre[axis] - 0.5 * length, period, inverse)
         images[rows.CENTRE, axis] = centre[axis]
         images[rows.RATE + axis, axis] = speeds[axis] / length
         images[rows.STRETCH + axis, axis] = length / lists[axis]

@@ -9,10 +9,7 @@ from pdem.motion.poses import ORIGIN_VELOCITY, ROTATION, SPIN, TRANSLATION, prod
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 ANCHOR, ANCHOR_VELOCITY, CENTRE, VELOCITY, ANGULAR_VELOCITY, CORNERS = range(6)
 """What is known of each wall, rows of a state (13, walls, 3): places of anchor and centre [m] and their velocities
@@ -22,9 +19,7 @@ ROWS = CORNERS + 8
 
 
 @geometry_kernel
-def place_rows(
-    rows: NDArray[np.int64], pose: Floats, shifted: bool, reference: Floats, result: Floats
-) -> None:
+def place_rows(rows: Integers, pose: Floats, shifted: bool, reference: Floats, result: Floats) -> None:
     """Write the present positions of some points, or directions unless they are `shifted`.
 
     Every row is computed by itself: its bits do not depend on the others.
@@ -48,9 +43,7 @@ def _write_velocity(pose: Floats, state: Floats, wall: int, place: int, row: int
 
 
 @geometry_kernel
-def write_state(
-    now: Floats, frame: Floats, centre: Floats, corners: Floats, wall: int, state: Floats
-) -> None:
+def write_state(now: Floats, frame: Floats, centre: Floats, corners: Floats, wall: int, state: Floats) -> None:
     """Write the state of a wall.
 
     Parameters
@@ -80,14 +73,7 @@ def write_state(
 
 @geometry_kernel
 def write_mean_velocity(
-    now: Floats,
-    then: Floats,
-    centre: Floats,
-    step: float,
-    wall: int,
-    state: Floats,
-    gradient: Floats,
-    mean: Floats,
+    now: Floats, then: Floats, centre: Floats, step: float, wall: int, state: Floats, gradient: Floats, mean: Floats
 ) -> bool:
     """Write the mean velocities of a wall over a step, present ones if no time has passed; tell whether all are 0.
 

@@ -28,14 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from numpy.typing import NDArray
-
-    from pdem.motion.motions import Motion
+    from pdem.foundation.array_types import Booleans, Floats, Integers
+    from pdem.motion.motions import RigidMotion
     from pdem.motion.poses import Pose
     from pdem.motion.watched_mesh import WatchedMesh
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 MOST_STEPS = 64
 """Steps that are planned at a time."""
@@ -64,7 +60,7 @@ class Poses(NamedTuple):
     wall: Integers
     pose: Floats
     frame: Floats
-    moved: NDArray[np.bool_]
+    moved: Booleans
     step: Floats
     state: Floats
     gradient: Floats
@@ -111,18 +107,14 @@ class WallPlaces(NamedTuple):
 
 
 @geometry_kernel
-def _follow_poses(
-    numbers: tuple[Any, ...], centres: Floats, corners: Floats, present: NDArray[np.bool_]
-) -> None:
+def _follow_poses(numbers: tuple[Any, ...], centres: Floats, corners: Floats, present: Booleans) -> None:
     """Write what follows from the poses of walls, fields of `Poses`, with these centres (m, 3) and corners (m, 24)."""
     poses = Poses(*numbers)
     for n in range(len(poses.step)):
         for m in range(len(poses.wall)):
             now, then, state = poses.pose[n + 1, m], poses.pose[n, m], poses.state[n]
             write_state(now, poses.frame[n, m], centres[m], corners[m], m, state)
-            write_mean_velocity(
-                now, then, centres[m], poses.step[n], m, state, poses.gradient[n], poses.mean[n]
-            )
+            write_mean_velocity(now, then, centres[m], poses.step[n], m, state, poses.gradient[n], poses.mean[n])
             counts = poses.moved[n, m] and present[poses.wall[m]]
             poses.displacement[n, m] = largest_displacement(then, corners[m], m, state) if counts else 0.0
 
@@ -198,7 +190,7 @@ class PlannedWalls:
     ----------
     walls : list of int
         Numbers of the walls that move, each as given.
-    motions : sequence of Motion
+    motions : sequence of RigidMotion
         Of these walls.
     centres, corners : (m, 3) and (m, 24) arrays
         Of them at time 0, see `pdem.motion.placing.write_state`.
@@ -209,9 +201,16 @@ class PlannedWalls:
     """
 
     def __init__(
-        self, walls: Sequence[int], motions: Sequence[Motion], centres: Floats, corners: Floats, placed: WatchedMesh,
-        state: Floats, gradient: Floats, mean: Floats,
-    ) -> None:  # fmt: skip
+        self,
+        walls: Sequence[int],
+        motions: Sequence[RigidMotion],
+        centres: Floats,
+        corners: Floats,
+        placed: WatchedMesh,
+        state: Floats,
+        gradient: Floats,
+        mean: Floats,
+    ) -> None:
         self.walls = tuple(walls)
         self._motions, self._centres, self._corners, self._placed = motions, centres, corners, placed
         self._targets = state, gradient, mean
@@ -224,7 +223,7 @@ class PlannedWalls:
         self._first = self._last = 0
 
     def steps(
-        self, step: int, last: int, time_of: Callable[[int], float], present: NDArray[np.bool_],
+        self, step: int, last: int, time_of: Callable[[int], float], present: Booleans,
         limits: tuple[Floats, float, float],
     ) -> int:  # fmt: skip
         """Return how many steps after one can be taken by a kernel; plan them, up to `last`, if they are not yet.
@@ -242,9 +241,7 @@ class PlannedWalls:
             move in a step [m].
         """
         if not self._first <= step < self._last:
-            self._plan(
-                step, min(last, step + max(1, min(MOST_STEPS, MOST_POSES // len(self.walls)))), time_of
-            )
+            self._plan(step, min(last, step + max(1, min(MOST_STEPS, MOST_POSES // len(self.walls)))), time_of)
             _follow_poses(tuple(self._poses), self._centres, self._corners, present)
         listed, margin, largest = limits
         listed = np.ascontiguousarray(listed[:, self.walls])

@@ -7,7 +7,7 @@ which the library that multiplies numpy's matrices does not promise.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from pdem.numerics.fused import fused
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 ROTATION, TRANSLATION, SPIN, ORIGIN_VELOCITY, NUMBERS = 0, 9, 12, 15, 18
 """Where the parts of a pose begin among its numbers, and how many these are."""
@@ -80,19 +78,13 @@ def _write_composition(carrier: Floats, carried: Floats, pose: Floats) -> None:
         for column in range(3):
             pose[ROTATION + 3 * row + column] = product(carrier, 3 * row, carried, column, 3)
     for axis in range(3):
-        translation = rotated(
-            carrier, axis, carried[TRANSLATION], carried[TRANSLATION + 1], carried[TRANSLATION + 2]
-        )
+        translation = rotated(carrier, axis, carried[TRANSLATION], carried[TRANSLATION + 1], carried[TRANSLATION + 2])
         pose[TRANSLATION + axis] = translation + carrier[TRANSLATION + axis]
         pose[SPIN + axis] = rotated(carrier, axis, carried[SPIN], carried[SPIN + 1], carried[SPIN + 2])
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
         velocity = rotated(
-            carrier,
-            axis,
-            carried[ORIGIN_VELOCITY],
-            carried[ORIGIN_VELOCITY + 1],
-            carried[ORIGIN_VELOCITY + 2],
+            carrier, axis, carried[ORIGIN_VELOCITY], carried[ORIGIN_VELOCITY + 1], carried[ORIGIN_VELOCITY + 2]
         )
         back = pose[SPIN + b] * carrier[TRANSLATION + c] - pose[SPIN + c] * carrier[TRANSLATION + b]
         pose[ORIGIN_VELOCITY + axis] = carrier[ORIGIN_VELOCITY + axis] + velocity - back
@@ -121,9 +113,7 @@ class Pose:
     def translated(cls, translation: tuple[float, ...], origin_velocity: tuple[float, ...]) -> Pose:
         """Return the pose of a body that has moved along [m], at a velocity [m/s]."""
         return cls(
-            np.array(
-                (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, *translation, 0.0, 0.0, 0.0, *origin_velocity)
-            )
+            np.array((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, *translation, 0.0, 0.0, 0.0, *origin_velocity))
         )
 
     @property
@@ -152,9 +142,7 @@ class Pose:
 
     def velocity_at(self, place: Floats) -> Floats:
         """Return the velocity of the body at places (..., 3) in space [m/s]."""
-        return self.origin_velocity + (
-            cross(self.spin, place) if place.ndim == 1 else np.cross(self.spin, place)
-        )
+        return self.origin_velocity + (cross(self.spin, place) if place.ndim == 1 else np.cross(self.spin, place))
 
     def carrying(self, carried: Pose) -> Pose:
         """Return the pose of a body that moves so relative to this one."""
@@ -167,7 +155,7 @@ REST = Pose.translated((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 """The pose of what does not move."""
 
 
-class Axis:
+class RotationAxis:
     """An axis about which bodies turn.
 
     Parameters

@@ -30,11 +30,11 @@ import numpy as np
 
 from pdem.motion.courses import Clock
 from pdem.motion.drives import NOTHING, STATE
-from pdem.motion.motions import Motion
-from pdem.motion.poses import REST, Axis, Pose, dot
+from pdem.motion.motions import RigidMotion
+from pdem.motion.poses import REST, Pose, RotationAxis, dot
 
 if TYPE_CHECKING:
-    from pdem.motion.drives import Floats
+    from pdem.foundation.array_types import Floats
 
 SHARE = 0.5
 """Of the 2 at which the controller becomes unstable, the most that is used."""
@@ -44,7 +44,7 @@ EAGERNESS = 10.0
 """Gain unless given, times the largest load wanted over the largest rate."""
 
 
-class Servo:
+class ServoDrive:
     """A wall that is moved along or about an axis by what loads it; its own motion goes on relative to that.
 
     Parameters
@@ -61,7 +61,7 @@ class Servo:
         Time of the clock before which it rests [s].
     travel_limits : tuple of 2 float
         Beyond which it does not go [m, rad].
-    motion : Motion
+    motion : RigidMotion
         What the wall does besides, as the servo carries it.
     clock : Clock
         From which start and times of targets count.
@@ -78,16 +78,16 @@ class Servo:
         gain: float,
         start: float = 0.0,
         travel_limits: tuple[float, float] = (-np.inf, np.inf),
-        motion: Motion | None = None,
+        motion: RigidMotion | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.axis, self.pivot = axis, centre
         self.times, self.targets = times, targets
         self.largest_rate, self.gain, self.start = largest_rate, gain, start
         self.lowest, self.highest = travel_limits
-        self.motion = Motion() if motion is None else motion
+        self.motion = RigidMotion() if motion is None else motion
         self.clock = Clock(0.0) if clock is None else clock
-        self._line = None if centre is None else Axis(axis, centre)
+        self._line = None if centre is None else RotationAxis(axis, centre)
         self.centre = self.motion.centre if centre is None else centre
         self.translation_axis: Floats = axis if centre is None else NOTHING
         self.rotation_axis: Floats = NOTHING if centre is None else axis

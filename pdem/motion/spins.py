@@ -12,11 +12,11 @@ import numpy as np
 
 from pdem.containers.principal_axes import principal_axes
 from pdem.motion.drives import NOTHING
-from pdem.motion.poses import Axis, dot
+from pdem.motion.poses import RotationAxis, dot
 from pdem.motion.rigid_rotation import turned
 
 if TYPE_CHECKING:
-    from pdem.motion.drives import Floats
+    from pdem.foundation.array_types import Floats
 
 
 class Spin(Protocol):
@@ -107,7 +107,7 @@ class AxisSpin:
     def __init__(self, axis: Floats, inertia: float, rate: float) -> None:
         self.axis, self.inertia, self.rate, self.angle = axis, inertia, rate, 0.0
         self.rotation = np.eye(3)
-        self._line = Axis(axis, NOTHING)
+        self._line = RotationAxis(axis, NOTHING)
 
     def kick(self, torque: Floats, time: float) -> None:
         """Let the torque about the axis act for a time."""

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Int32s
     from pdem.motion.poses import Pose
-
-    Floats = NDArray[np.float64]
 
 VELOCITY, SPIN, CENTRE = range(3)
 """Rows of the state of a surface: velocity [m/s], angular velocity [rad/s], a point on the axis of that [m]."""
@@ -69,7 +68,7 @@ class SurfaceCourse(NamedTuple):
         ]
         return float(max(speeds))
 
-    def is_tangent(self, points: Floats, normals: Floats) -> NDArray[np.bool_]:
+    def is_tangent(self, points: Floats, normals: Floats) -> Booleans:
         """Return whether it could move along the surface at points with normals (n, 3): at some time, or it rests."""
         tangent, blocked = np.zeros(len(points), np.bool_), np.zeros(len(points), np.bool_)
         for velocity, spin in zip(self.velocities, self.spins, strict=True):
@@ -135,7 +134,7 @@ class MovingSurfaces:
                 self.now.state[wall, row] = [dot(line, vector) for line in pose.rotation]
             self.now.state[wall, CENTRE] += pose.translation
 
-    def _velocities(self, walls: NDArray[np.int32], points: Floats, normals: Floats) -> Floats:
+    def _velocities(self, walls: Int32s, points: Floats, normals: Floats) -> Floats:
         """Return the velocity (n, 3) of surfaces relative to their walls at points with normals (n, 3) [m/s]."""
         state = self.now.state[walls]
         wanted = state[:, VELOCITY] + np.cross(state[:, SPIN], points - state[:, CENTRE])
@@ -144,7 +143,7 @@ class MovingSurfaces:
         runs = squares > LEAST_TANGENT * whole
         return aside * np.sqrt(np.divide(whole, squares, out=np.zeros(len(aside)), where=runs))[:, None]
 
-    def powers(self, walls: NDArray[np.int32], places: tuple[Floats, Floats], loads: Floats) -> Floats:
+    def powers(self, walls: Int32s, places: tuple[Floats, Floats], loads: Floats) -> Floats:
         """Return the power (n,) that surfaces give to particles, besides that of their walls [W].
 
         Parameters
@@ -162,8 +161,6 @@ class MovingSurfaces:
         return np.asarray(np.einsum("ij,ij->i", loads, rates))
 
 
-def constant_course(
-    velocity: tuple[float, ...], spin: tuple[float, ...], centre: tuple[float, ...]
-) -> SurfaceCourse:
+def constant_course(velocity: tuple[float, ...], spin: tuple[float, ...], centre: tuple[float, ...]) -> SurfaceCourse:
     """Return the course of a surface that moves steadily."""
     return SurfaceCourse((-math.inf,), np.array([velocity]), np.array([spin]), np.array(centre))

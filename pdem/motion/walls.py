@@ -28,23 +28,22 @@ from pdem.motion.watched_mesh import WatchedMesh
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
     from pdem.motion.drives import Drive
-    from pdem.motion.motions import Motion
+    from pdem.motion.motions import RigidMotion
     from pdem.motion.poses import Pose
     from pdem.motion.surfaces import SurfaceCourse
 
-    Facets = NDArray[np.int64] | None
+    Facets = Integers | None
 
 
-def _within(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _within(rows: Integers) -> Integers:
     """Return the numbers of things within their groups, given where groups begin and end."""
     return np.arange(rows[-1]) - np.repeat(rows[:-1], np.diff(rows))
 
 
-def _extent(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _extent(points: Floats) -> Floats:
     """Return the lowest and the highest coordinates (2, 3) of points (n, 3)."""
     return np.array((points.min(axis=0), points.max(axis=0)))
 
@@ -58,7 +57,7 @@ class MovingWalls:
         All walls joined, at time 0.
     facet_wall, vertex_wall : int arrays, shapes (F,) and (V,)
         Wall of each facet and vertex, rising.
-    motions : sequence of Motion
+    motions : sequence of RigidMotion
         One per wall.
     facet_origin, vertex_origin : int arrays, shapes (F,) and (V,), optional
         Their numbers in the walls' own meshes; by default they are numbered through wall by wall.
@@ -114,11 +113,11 @@ class MovingWalls:
     def __init__(
         self,
         mesh: Mesh,
-        facet_wall: NDArray[np.int32],
-        vertex_wall: NDArray[np.int32],
-        motions: Sequence[Motion],
-        facet_origin: NDArray[np.int64] | None = None,
-        vertex_origin: NDArray[np.int64] | None = None,
+        facet_wall: Int32s,
+        vertex_wall: Int32s,
+        motions: Sequence[RigidMotion],
+        facet_origin: Integers | None = None,
+        vertex_origin: Integers | None = None,
         drives: Mapping[int, Drive] | None = None,
         surfaces: Mapping[int, SurfaceCourse] | None = None,
         *,
@@ -128,9 +127,7 @@ class MovingWalls:
         self.facet_wall = facet_wall
         self.motions = tuple(motions)
         count = len(self.motions)
-        facet_rows, vertex_rows = (
-            np.searchsorted(walls, np.arange(count + 1)) for walls in (facet_wall, vertex_wall)
-        )
+        facet_rows, vertex_rows = (np.searchsorted(walls, np.arange(count + 1)) for walls in (facet_wall, vertex_wall))
         self.facet_origin = _within(facet_rows) if facet_origin is None else facet_origin
         self.vertex_origin = _within(vertex_rows) if vertex_origin is None else vertex_origin
         self._state = np.zeros((ROWS, count, 3))
@@ -141,14 +138,12 @@ class MovingWalls:
         self.displacements, self.largest_displacement = np.zeros(count), 0.0
         self.drives = dict(sorted((drives or {}).items()))
         self._lay_out_drives(count)
-        self._moving = [
-            wall for wall, motion in enumerate(self.motions) if motion.moves or wall in self.drives
-        ]
+        self._moving = [wall for wall, motion in enumerate(self.motions) if motion.moves or wall in self.drives]
         self.placed = WatchedMesh(mesh, facet_rows, vertex_rows, self._moving, placed=placed)
         self.vertices, self.normals = self.placed.vertices, self.placed.normals
         self._centres = [self._centre_of(wall) for wall in range(count)]
         self.anchor[:] = self.centre[:] = np.array(self._centres).reshape(count, 3)
-        self._first_extents: dict[int, NDArray[np.float64]] = {}
+        self._first_extents: dict[int, Floats] = {}
         self._corners = {wall: self._box_of(wall).reshape(-1) for wall in self._moving}
         self.surfaces = MovingSurfaces(count, surfaces or {})
         self.planned = self._make_plan()
@@ -166,19 +161,14 @@ class MovingWalls:
     def _make_plan(self) -> PlannedWalls | None:
         """Return what plans the steps of walls, None if a driven wall or a moving surface has no plan."""
         moving = self._moving
-        if (
-            not moving
-            or self.drives
-            or self.surfaces.vary
-            or not set(moving).isdisjoint(self.surfaces.courses)
-        ):
+        if not moving or self.drives or self.surfaces.vary or not set(moving).isdisjoint(self.surfaces.courses):
             return None
         motions, corners = [self.motions[wall] for wall in moving], [self._corners[wall] for wall in moving]
         centres = np.array([self._centres[wall] for wall in moving])
         targets = self._state, self.velocity_gradient, self.mean_velocity
         return PlannedWalls(moving, motions, centres, np.array(corners), self.placed, *targets)
 
-    def set_present(self, present: NDArray[np.bool_]) -> None:
+    def set_present(self, present: Booleans) -> None:
         """Say which walls are there; facets near particles have to be listed anew. Loads of the others end."""
         for wall, drive in self.drives.items():
             if not present[wall]:
@@ -188,7 +178,7 @@ class MovingWalls:
             self.planned.drop()
         self.present_facets = None if present.all() else np.flatnonzero(present[self.facet_wall])
 
-    def there(self, facets: NDArray[np.int64]) -> NDArray[np.int64]:
+    def there(self, facets: Integers) -> Integers:
         """Return those of some facets whose walls are there."""
         return facets if self.present_facets is None else facets[self.present[self.facet_wall[facets]]]
 
@@ -200,13 +190,10 @@ class MovingWalls:
         self.inverse_mass, self.inverse_inertia = np.zeros((count, 3)), np.zeros((count, 3, 3))
         self.counted = (self.driven_row < 0).astype(np.float64)
         for wall, drive in self.drives.items():
-            self.translation_axis[wall], self.rotation_axis[wall] = (
-                drive.translation_axis,
-                drive.rotation_axis,
-            )
+            self.translation_axis[wall], self.rotation_axis[wall] = (drive.translation_axis, drive.rotation_axis)
             self.inverse_mass[wall] = drive.inverse_mass
 
-    def _centre_of(self, wall: int) -> NDArray[np.float64]:
+    def _centre_of(self, wall: int) -> Floats:
         """Return the point about which torques on a wall are taken, at time 0 [m]."""
         return self.drives[wall].centre if wall in self.drives else self.motions[wall].centre
 
@@ -229,22 +216,20 @@ class MovingWalls:
         """Return where a wall is."""
         return self._poses.get(wall, REST)
 
-    def _box_of(self, wall: int) -> NDArray[np.float64]:
+    def _box_of(self, wall: int) -> Floats:
         """Return the corners of a box around a wall at time 0 [m]."""
         return np.array(np.meshgrid(*self.first_extent(wall).T)).reshape(3, 8).T
 
-    def first_extent(self, wall: int) -> NDArray[np.float64]:
+    def first_extent(self, wall: int) -> Floats:
         """Return the lowest and the highest coordinates (2, 3) of a wall at time 0 [m], which are measured once."""
         if wall not in self._first_extents:
             self._first_extents[wall] = _extent(self.placed.first_vertices(wall))
         return self._first_extents[wall]
 
-    def extent(self, wall: int) -> NDArray[np.float64]:
+    def extent(self, wall: int) -> Floats:
         """Return the lowest and the highest coordinates (2, 3) of a wall where it is now [m]."""
         pose = self.pose_of(wall)
-        return (
-            self.first_extent(wall) if pose is REST else _extent(pose.place(self.placed.first_vertices(wall)))
-        )
+        return self.first_extent(wall) if pose is REST else _extent(pose.place(self.placed.first_vertices(wall)))
 
     def place(self, time: float, before: float) -> None:
         """Put every moving wall where it is at a time; velocities are also averaged since the time before [s]."""
@@ -275,9 +260,7 @@ class MovingWalls:
         self.largest_displacement = float(displacements.max())
         self._times = time, before
 
-    def planned_steps(
-        self, step: int, last: int, time_of: Callable[[int], float], limits: tuple[float, float]
-    ) -> int:
+    def planned_steps(self, step: int, last: int, time_of: Callable[[int], float], limits: tuple[float, float]) -> int:
         """Return how many steps after one, up to `last`, a kernel can place the walls in, see `PlannedWalls.steps`.
 
         `limits` are how far a wall may be from where it was at `note_places`, and how far it may move in a step [m].
@@ -290,14 +273,7 @@ class MovingWalls:
         centre, corners = self._centres[wall], self._corners[wall]
         write_state(now.numbers, frame.numbers, centre, corners, wall, self._state)
         still = write_mean_velocity(
-            now.numbers,
-            then.numbers,
-            centre,
-            step,
-            wall,
-            self._state,
-            self.velocity_gradient,
-            self.mean_velocity,
+            now.numbers, then.numbers, centre, step, wall, self._state, self.velocity_gradient, self.mean_velocity
         )
         self._before[wall] = then
         moved = now is not then and self.present[wall]
@@ -315,7 +291,7 @@ class MovingWalls:
         """Bring all vertices and normals up to the present time."""
         self.placed.place_all(self._poses)
 
-    def watch(self, facets: NDArray[np.int64]) -> None:
+    def watch(self, facets: Integers) -> None:
         """Let `place` move only these facets (others may repeat) and all that have a vertex with them in common.
 
         A large mesh that few particles are near then costs no more than a small one.
@@ -323,7 +299,7 @@ class MovingWalls:
         if self._moving:
             self.placed.watch(facets, self._poses)
 
-    def places_of(self, vertices: NDArray[np.int64]) -> NDArray[np.float64]:
+    def places_of(self, vertices: Integers) -> Floats:
         """Return the present places of some vertices, whether they are watched or not."""
         return self.placed.places_of(vertices, self._poses)
 
@@ -334,7 +310,7 @@ class MovingWalls:
                 drive.begin(before, time - before)
         self._begun = bool(self.driven)
 
-    def finish_step(self, loads: NDArray[np.float64], time: float, half: float) -> None:
+    def finish_step(self, loads: Floats, time: float, half: float) -> None:
         """Give driven walls the loads (D, 8) of their new places for half a step [s]."""
         for (wall, drive), load in zip(self.drives.items(), loads, strict=True):
             if not self.present[wall]:
@@ -342,15 +318,10 @@ class MovingWalls:
             drive.finish(load, time, half)
             now = drive.now(time)
             write_state(
-                now.numbers,
-                drive.frame(time, now).numbers,
-                self._centres[wall],
-                self._corners[wall],
-                wall,
-                self._state,
+                now.numbers, drive.frame(time, now).numbers, self._centres[wall], self._corners[wall], wall, self._state
             )
 
-    def passage(self, wall: int) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    def passage(self, wall: int) -> tuple[float, Floats, Floats]:
         """Return the largest displacement of a vertex of a wall in the last step [m], and a box around its passage.
 
         The box, given by its lower and its upper corner, holds all vertices before and after the step.
@@ -361,11 +332,11 @@ class MovingWalls:
         displacement = float(np.sqrt(((now - then) ** 2).sum(axis=1)).max())
         return displacement, both.min(axis=0), both.max(axis=0)
 
-    def driven_state(self) -> NDArray[np.float64]:
+    def driven_state(self) -> Floats:
         """Return the state of all driven walls, a row for each."""
         return np.array([drive.state() for drive in self.driven]).reshape(len(self.driven), -1)
 
-    def adopt_driven(self, state: NDArray[np.float64]) -> None:
+    def adopt_driven(self, state: Floats) -> None:
         """Go on from a state of the driven walls; `place` puts them there."""
         for drive, row in zip(self.driven, state, strict=True):
             drive.adopt(row)

@@ -13,12 +13,11 @@ from pdem.motion.placing import place_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.motion.poses import Pose
 
-    Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+    Rows = tuple[Integers, Integers]
 
 
 class WatchedMesh:
@@ -44,7 +43,7 @@ class WatchedMesh:
     """
 
     def __init__(
-        self, mesh: Mesh, facet_rows: NDArray[np.int64], vertex_rows: NDArray[np.int64], moving: Sequence[int],
+        self, mesh: Mesh, facet_rows: Integers, vertex_rows: Integers, moving: Sequence[int],
         *, placed: bool,
     ) -> None:  # fmt: skip
         self._mesh, self._moving = mesh, moving
@@ -72,12 +71,12 @@ class WatchedMesh:
         """Return which vertices a wall has."""
         return slice(int(self._vertex_rows[wall]), int(self._vertex_rows[wall + 1]))
 
-    def first_vertices(self, wall: int) -> NDArray[np.float64]:
+    def first_vertices(self, wall: int) -> Floats:
         """Return the positions (n, 3) of the vertices of a wall at time 0 [m]."""
         return self._vertices[self.vertices_of(wall)]
 
     @property
-    def arrays(self) -> tuple[NDArray[np.float64], ...]:
+    def arrays(self) -> tuple[Floats, ...]:
         """Vertices and normals at time 0, and the present ones."""
         return self._vertices, self._normals, self.vertices, self.normals
 
@@ -90,7 +89,7 @@ class WatchedMesh:
             for wall in self._moving:
                 self._write(self._all_of(wall), poses[wall])
 
-    def watch(self, facets: NDArray[np.int64], poses: Mapping[int, Pose]) -> None:
+    def watch(self, facets: Integers, poses: Mapping[int, Pose]) -> None:
         """Let `move` move only these facets (others may repeat) and all that have a vertex with them in common."""
         mesh, near = self._mesh, self._facet_set.distinct(facets)
         around = self._vertex_set.distinct(members_of(mesh.facet_start, mesh.facet_vertices, near))
@@ -104,7 +103,7 @@ class WatchedMesh:
         for wall in self._moving:
             self.move(wall, poses[wall])
 
-    def places_of(self, vertices: NDArray[np.int64], poses: Mapping[int, Pose]) -> NDArray[np.float64]:
+    def places_of(self, vertices: Integers, poses: Mapping[int, Pose]) -> Floats:
         """Return the present positions of some vertices, whether they are watched or not."""
         places = self._vertices[vertices]
         walls = np.searchsorted(self._vertex_rows, vertices, side="right") - 1
@@ -147,6 +146,6 @@ class WatchedMesh:
         place_rows(rows[1], pose.numbers, False, self._normals, self.normals)
 
 
-def _joined(parts: Sequence[NDArray[np.int64]]) -> Rows:
+def _joined(parts: Sequence[Integers]) -> Rows:
     """Return rows one behind the other, and where those of each part begin."""
     return np.concatenate(parts), np.cumsum([0, *map(len, parts)])

@@ -21,11 +21,8 @@ from pdem.numerics.kernels import inlined
 from pdem.numerics.vectors import exact_dot3, exact_minus3, row3
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats
     from pdem.numerics.vectors import Vector
-
-    Floats = NDArray[np.float64]
 
 (
     ACROSS, ALONG, PERIOD, FREQUENCY, ACROSS_VELOCITY, VELOCITY, TURNS, CENTRE, RATE, _, _, STRETCH, _, _, AXES,
@@ -197,9 +194,7 @@ def nearest_in_frame(d: Vector, frame: Frame) -> Vector:
 def nearest_motion(d: Vector, v: Vector, box: Images) -> tuple[Vector, Vector]:
     """Return way and relative velocity to the nearest image, for those to any."""
     across, turns = _crossings(d, 0.5, box)
-    return _less(d, across, turns, box.across, box.period), _less(
-        v, across, turns, box.across_velocity, box.velocity
-    )
+    return _less(d, across, turns, box.across, box.period), _less(v, across, turns, box.across_velocity, box.velocity)
 
 
 @inlined_geometry

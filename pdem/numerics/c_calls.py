@@ -36,9 +36,7 @@ def _generate_call(context: Any, builder: Any, signature: Any, values: Any) -> A
     number = len(signature.args[1])
     kind = ir.FunctionType(ir.IntType(32), number * [ir.IntType(64)])
     called = builder.inttoptr(values[0], kind.as_pointer())
-    return builder.sext(
-        builder.call(called, cgutils.unpack_tuple(builder, values[1], number)), ir.IntType(64)
-    )
+    return builder.sext(builder.call(called, cgutils.unpack_tuple(builder, values[1], number)), ir.IntType(64))
 
 
 def _type_call(context: Any, address: Any, arguments: Any) -> Any:

@@ -236,9 +236,7 @@ def _is_group_of(status: os.stat_result) -> bool:
         owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
     except KeyError:
         return False
-    return (
-        group.gr_gid == owner.pw_gid and group.gr_name == owner.pw_name and {*group.gr_mem} <= {owner.pw_name}
-    )
+    return group.gr_gid == owner.pw_gid and group.gr_name == owner.pw_name and {*group.gr_mem} <= {owner.pw_name}
 
 
 def user_name(number: int) -> str:
@@ -253,11 +251,7 @@ def _notice(kept: Path | None, read: list[Path], problems: list[str]) -> str:
     """Return in one line which folders cannot be used as they are, and which is in their place."""
     if not problems and kept is not None:
         is_lasting = own_folder() or named_folder() or os.environ.get("NUMBA_CACHE_DIR")
-        return (
-            "" if is_lasting else f"there is no home folder: compiled kernels are kept in {kept}; {_REMEDY}"
-        )
+        return "" if is_lasting else f"there is no home folder: compiled kernels are kept in {kept}; {_REMEDY}"
     new = f"new ones are kept in {kept}" if kept else "new ones are compiled in each run"
     reading = f"; they are read from {read[0].parent}, " if read else "; "
-    return (
-        f"compiled kernels cannot be stored in {', '.join(problems) or 'any folder'}{reading}{new}; {_REMEDY}"
-    )
+    return f"compiled kernels cannot be stored in {', '.join(problems) or 'any folder'}{reading}{new}; {_REMEDY}"

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Integers
 
 
 def components(first: Integers, second: Integers, count: int) -> Integers:

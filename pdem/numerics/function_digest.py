@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 def referenced(function: Callable[..., Any]) -> dict[str, Any]:
     """Return what a function refers to outside of itself, by name."""
-    found = {
-        name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__
-    }
+    found = {name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__}
     return {**found, **dict(cells_of(function))}
 
 
@@ -64,9 +62,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 def cells_of(function: Callable[..., Any]) -> list[tuple[str, Any]]:
     """Return names and contents of the variables that a function has from the one it was made in."""
     cells = function.__closure__ or ()
-    return [
-        (name, cell.cell_contents) for name, cell in zip(function.__code__.co_freevars, cells, strict=True)
-    ]
+    return [(name, cell.cell_contents) for name, cell in zip(function.__code__.co_freevars, cells, strict=True)]
 
 
 def function_within(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def check_values(
-    function: Callable[..., Any], arguments: tuple[Any, ...], shape: Any, wanted: str, at: str
-) -> None:
+def check_values(function: Callable[..., Any], arguments: tuple[Any, ...], shape: Any, wanted: str, at: str) -> None:
     """Require that a function runs, and returns finite numbers in the right structure.
 
     Parameters
@@ -95,9 +93,7 @@ def _compile_problem(function: Callable[..., Any], arguments: tuple[Any, ...]) -
         numba.njit(lambda *given: inner(*given))(*arguments)
     except numba.core.errors.NumbaError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        places = [
-            line for line in lines if line.startswith("File ") and os.path.basename(file_of(function)) in line
-        ]
+        places = [line for line in lines if line.startswith("File ") and os.path.basename(file_of(function)) in line]
         number = places[-1].rpartition(", line ")[2].strip(":. ") if places else ""
         reasons = [line for line in lines if not line.startswith(("Failed in", "During", "File ", "["))]
         return int(number) if number.isdigit() else function.__code__.co_firstlineno, " ".join(reasons[:1])

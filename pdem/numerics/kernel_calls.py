@@ -10,16 +10,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from pdem.numerics.loop_calls import ticks_in
-from pdem.numerics.numba_private import (
-    INTERPRETED,
-    cgutils,
-    fingerprint,
-    intrinsic_or_plain,
-    ir,
-    misfit,
-    typeof,
-    types,
-)
+from pdem.numerics.numba_private import INTERPRETED, cgutils, fingerprint, intrinsic_or_plain, ir, misfit, typeof, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -43,17 +43,10 @@ class _Compiling(compile_event.Listener):  # type: ignore[misc]
 generate_when_called()
 compile_event.register("numba:compile", _Compiling())
 
-_OPTIONS: dict[str, Any] = {
-    "fastmath": {"contract"},
-    "error_model": "numpy",
-    "nogil": True,
-    "no_cfunc_wrapper": True,
-}
+_OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 
 LOOPS_ONLY = parallel_options(
-    dict.fromkeys(
-        ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False
-    )
+    dict.fromkeys(("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False)
 )
 """``prange`` is spread over threads and nothing else: sums of array expressions keep their order."""
 

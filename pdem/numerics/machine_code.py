@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from pdem.numerics.numba_private import (
-    INTERPRETED,
-    CPUDispatcher,
-    JITCodeLibrary,
-    JITCPUCodegen,
-    binding,
-    misfit,
-)
+from pdem.numerics.numba_private import INTERPRETED, CPUDispatcher, JITCodeLibrary, JITCPUCodegen, binding, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

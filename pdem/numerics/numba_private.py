@@ -132,20 +132,10 @@ JITCPUCodegen: Any = _part(
 )
 CPUDispatcher: Any = _part("numba.core.registry", "CPUDispatcher", "compile", "enable_caching")
 IndexDataCacheFile: Any = _part(
-    "numba.core.caching",
-    "IndexDataCacheFile",
-    "_data_name",
-    "_dump",
-    "_load_index",
-    "_save_data",
-    "_save_index",
+    "numba.core.caching", "IndexDataCacheFile", "_data_name", "_dump", "_load_index", "_save_data", "_save_index"
 )
 UserProvidedCacheLocator: Any = _part(
-    "numba.core.caching",
-    "UserProvidedCacheLocator",
-    "from_function",
-    "get_cache_path",
-    "get_suitable_cache_subpath",
+    "numba.core.caching", "UserProvidedCacheLocator", "from_function", "get_cache_path", "get_suitable_cache_subpath"
 )
 CompileResultCacheImpl: Any = _part(
     "numba.core.caching", "CompileResultCacheImpl", "_locator_classes", "filename_base", "locator", "reduce"

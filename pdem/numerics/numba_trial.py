@@ -16,7 +16,7 @@ from pdem.numerics.kernels import inlined, kernel, prange, uncounted_kernel
 from pdem.numerics.thread_pool import set_threads
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 _NUMBERS = 1000
 
@@ -27,7 +27,7 @@ def _root(number: float) -> float:
 
 
 @uncounted_kernel
-def _fill_in_threads(values: NDArray[np.float64]) -> None:
+def _fill_in_threads(values: Floats) -> None:
     for k in prange(len(values)):
         values[k] = _root(k)
 
@@ -46,7 +46,7 @@ def _filling() -> Any:
         return 2.0 * number
 
     @versioned_kernel("trial")
-    def fill(values: NDArray[np.float64]) -> None:
+    def fill(values: Floats) -> None:
         for k in range(len(values)):
             values[k] = double(_root(k))
 

@@ -10,7 +10,7 @@ import numpy as np
 from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
 DIGITS = 48
 """Bits of the number of quanta in the largest amount that is expected; a double has 53, which leaves room for 32 times
@@ -36,13 +36,13 @@ def quantum_of(largest: float) -> float:
     return quantum
 
 
-def whole_quanta(amounts: NDArray[np.float64], quantum: float) -> NDArray[np.float64]:
+def whole_quanta(amounts: Floats, quantum: float) -> Floats:
     """Return amounts rounded down to whole quanta."""
     return np.floor(amounts / quantum) * quantum
 
 
 @kernel
-def add_quanta(amounts: NDArray[np.float64], change: NDArray[np.int64], quantum: float) -> int:
+def add_quanta(amounts: Floats, change: Integers, quantum: float) -> int:
     """Add whole numbers of quanta to amounts, and set these to 0 again; return the first bad row, or -1.
 
     Amounts that were no whole quanta are rounded to the nearest. Bad is a sum that is not finite or of more than `MOST`

@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from pdem.foundation.array_types import Floats
+
 # An odd number near 2^64 / golden ratio, and the multipliers of the finalising mixer of splitmix64
 # (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014; variant 13 of Stafford).
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -56,7 +58,7 @@ def keyed_bits(seed: int, stream: ArrayLike, keys: ArrayLike) -> NDArray[np.uint
     return bits.reshape(np.shape(keys))
 
 
-def keyed_uniform(seed: int, stream: ArrayLike, keys: ArrayLike) -> NDArray[np.float64]:
+def keyed_uniform(seed: int, stream: ArrayLike, keys: ArrayLike) -> Floats:
     """Return one uniform number per key from the open interval (0, 1).
 
     Parameters
@@ -73,7 +75,7 @@ def keyed_uniform(seed: int, stream: ArrayLike, keys: ArrayLike) -> NDArray[np.f
     return (top.astype(np.float64) + 0.5) * 2.0**-52
 
 
-def keyed_vectors(seed: int, stream: ArrayLike, keys: ArrayLike, components: int = 3) -> NDArray[np.float64]:
+def keyed_vectors(seed: int, stream: ArrayLike, keys: ArrayLike, components: int = 3) -> Floats:
     """Return `components` independent uniform numbers per key, shape ``(n, components)``.
 
     Uses the streams `stream` to ``stream + components - 1``.

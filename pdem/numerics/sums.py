@@ -16,7 +16,7 @@ from pdem.numerics.kernels import inlined, kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
 _SHIFT = 1152  # bits below 1: more than the 1074 of the smallest double
 LIMBS = 72
@@ -38,13 +38,13 @@ _CUT = 46  # bits of a number that add up without rounding, `PART` at a time
 
 
 @inlined
-def add_exactly(limbs: NDArray[np.int64], value: float) -> None:
+def add_exactly(limbs: Integers, value: float) -> None:
     """Add a finite number to a sum, shape (`LIMBS`,); others are passed over."""
     add_in_window(limbs, value, _SHIFT)
 
 
 @inlined
-def add_in_window(limbs: NDArray[np.int64], value: float, below: int) -> None:
+def add_in_window(limbs: Integers, value: float, below: int) -> None:
     """Add a finite number to a sum whose lowest bit is 2**-`below`; one with bits below that is passed over."""
     if value != 0.0 and math.isfinite(value):
         fraction, exponent = math.frexp(value)
@@ -75,9 +75,7 @@ def _larger(one: float, other: float) -> float:
 
 
 @inlined
-def add_part(
-    limbs: NDArray[np.int64], sum_: int, values: NDArray[np.float64], first: int, count: int
-) -> None:
+def add_part(limbs: Integers, sum_: int, values: Floats, first: int, count: int) -> None:
     """Add at most `PART` entries of a flat array, from `first` on, to a row of sums; faster than one by one.
 
     Numbers are cut at two places of the largest of them: what is above the one, and between both, adds up without
@@ -119,7 +117,7 @@ def add_part(
 
 
 @kernel
-def add_rows(limbs: NDArray[np.int64], sums: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+def add_rows(limbs: Integers, sums: Integers, values: Floats) -> None:
     """Add all entries of each row of an array to the sum, a row of `limbs`, that `sums` has for it."""
     for row in range(len(sums)):
         for first in range(0, values.shape[1], PART):
@@ -127,7 +125,7 @@ def add_rows(limbs: NDArray[np.int64], sums: NDArray[np.int64], values: NDArray[
 
 
 @kernel
-def normalise(limbs: NDArray[np.int64]) -> None:
+def normalise(limbs: Integers) -> None:
     """Carry, so that every limb but the last is in [0, 2**32): equal sums then have equal limbs."""
     for row in range(limbs.shape[0]):
         carry = np.int64(0)
@@ -149,23 +147,21 @@ class ExactSums:
         The sums; those of several ranks may be added entry by entry.
     """
 
-    def __init__(self, names: Sequence[str], limbs: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, names: Sequence[str], limbs: Integers | None = None) -> None:
         self.names = tuple(names)
         self.limbs = np.zeros((len(self.names), LIMBS), np.int64) if limbs is None else limbs.copy()
         self._added = 0
 
-    def add(self, name: str, values: NDArray[np.float64]) -> None:
+    def add(self, name: str, values: Floats) -> None:
         """Add all entries of an array to the sum `name`."""
         self.add_rows((name,), np.ascontiguousarray(values).reshape(1, -1))
 
-    def add_rows(self, names: Sequence[str], values: NDArray[np.float64]) -> None:
+    def add_rows(self, names: Sequence[str], values: Floats) -> None:
         """Add all entries of each row of an array to the sum of its name; several may have one name."""
         self.count(values.size)
-        add_rows(
-            self.limbs, np.array([self.names.index(name) for name in names]), np.ascontiguousarray(values)
-        )
+        add_rows(self.limbs, np.array([self.names.index(name) for name in names]), np.ascontiguousarray(values))
 
-    def add_limbs(self, name: str, limbs: NDArray[np.int64]) -> None:
+    def add_limbs(self, name: str, limbs: Integers) -> None:
         """Add some sums (n, `LIMBS`) of few numbers each to the sum `name`."""
         self.count(len(limbs))
         normalise(limbs)
@@ -190,7 +186,7 @@ class ExactSums:
         return dict(zip(self.names, found.tolist(), strict=True))
 
 
-def exact_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
+def exact_values(limbs: Integers) -> Floats:
     """Return the doubles nearest to sums (n, `LIMBS`); infinite beyond the largest."""
     limbs = limbs.copy()
     normalise(limbs)
@@ -199,7 +195,7 @@ def exact_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
     return values
 
 
-def narrow_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
+def narrow_values(limbs: Integers) -> Floats:
     """Return the doubles nearest to sums (n, `NARROW_LIMBS`)."""
     some, values = np.flatnonzero(limbs.any(axis=1)), np.zeros(len(limbs))
     for rows in np.array_split(some, len(some) // 4096 + 1):
@@ -210,7 +206,7 @@ def narrow_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 @kernel
-def _round_all(limbs: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+def _round_all(limbs: Integers, values: Floats) -> None:
     """Write the doubles nearest to sums in normal form, which are made positive."""
     for row in range(len(limbs)):
         negative = limbs[row, LIMBS - 1] < 0
@@ -221,7 +217,7 @@ def _round_all(limbs: NDArray[np.int64], values: NDArray[np.float64]) -> None:
 
 
 @inlined
-def _negate(limbs: NDArray[np.int64]) -> None:
+def _negate(limbs: Integers) -> None:
     carry = np.int64(0)
     for limb in range(LIMBS):
         value = carry - limbs[limb]
@@ -230,7 +226,7 @@ def _negate(limbs: NDArray[np.int64]) -> None:
 
 
 @inlined
-def _rounded(limbs: NDArray[np.int64]) -> float:
+def _rounded(limbs: Integers) -> float:
     """Return the double nearest to a positive sum in normal form, of two equally near the even one."""
     top = LIMBS - 1
     while top > 2 and limbs[top] == 0:  # no number has bits in the two lowest limbs
@@ -241,9 +237,7 @@ def _rounded(limbs: NDArray[np.int64]) -> float:
     while limbs[top] >> bits:
         bits += 1
     # the 64 highest bits, and whether any bit below them is set
-    head = (np.uint64(limbs[top]) << np.uint64(64 - bits)) | (
-        np.uint64(limbs[top - 1]) << np.uint64(32 - bits)
-    )
+    head = (np.uint64(limbs[top]) << np.uint64(64 - bits)) | (np.uint64(limbs[top - 1]) << np.uint64(32 - bits))
     head |= np.uint64(limbs[top - 2]) >> np.uint64(bits)
     rest = limbs[top - 2] & ((1 << bits) - 1)
     for limb in range(top - 2):

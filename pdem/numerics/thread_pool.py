@@ -43,9 +43,7 @@ def set_threads(count: int, *, crowded: bool = False) -> None:
         If `count` is below 1 or above the size of a pool that already exists.
     """
     if count < 1:
-        raise LaunchError(
-            f"{count} threads asked for: at least 1 is needed; give a positive number of threads"
-        )
+        raise LaunchError(f"{count} threads asked for: at least 1 is needed; give a positive number of threads")
     started = _started_threads()
     if not started:
         started = _start_pool(max(count, int(os.environ.get("NUMBA_NUM_THREADS", "0"))), crowded)

@@ -15,8 +15,7 @@ from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
     Vector: TypeAlias = tuple[float, float, float]
 
@@ -76,18 +75,18 @@ def minus3(a: Vector, b: Vector) -> Vector:
 
 
 @inlined_geometry
-def row3(rows: NDArray[np.float64], row: int) -> Vector:
+def row3(rows: Floats, row: int) -> Vector:
     """Return a row of an array of rows of three numbers."""
     return rows[row, 0], rows[row, 1], rows[row, 2]
 
 
 @inlined
-def get3(numbers: NDArray[np.float64], at: int, stride: int) -> Vector:
+def get3(numbers: Floats, at: int, stride: int) -> Vector:
     """Return three numbers that are `stride` apart, the first of them at `at`."""
     return numbers[at], numbers[at + stride], numbers[at + stride + stride]
 
 
 @inlined
-def put3(numbers: NDArray[np.float64], at: int, stride: int, a: Vector) -> None:
+def put3(numbers: Floats, at: int, stride: int, a: Vector) -> None:
     """Write three numbers `stride` apart, the first of them to `at`."""
     numbers[at], numbers[at + stride], numbers[at + stride + stride] = a[0], a[1], a[2]

@@ -196,8 +196,7 @@ def step_index(path: Path, time: float | None) -> int:
     nearest = int(np.argmin(np.abs(times - time)))
     if not np.isclose(times[nearest], time, rtol=1e-9, atol=1e-12):
         raise InputError(
-            f"{path}: has no snapshot at {time:g} s; the nearest of its {len(times)} "
-            f"is at {times[nearest]:.9g} s"
+            f"{path}: has no snapshot at {time:g} s; the nearest of its {len(times)} is at {times[nearest]:.9g} s"
         )
     return nearest
 
@@ -235,9 +234,7 @@ def _match_rows(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], list[str]]:
     """Return the matching rows of both sides, and lines on rows without a partner."""
     if not keys:
-        count_a, count_b = (
-            max((len(np.atleast_1d(column)) for column in side.values()), default=0) for side in (a, b)
-        )
+        count_a, count_b = (max((len(np.atleast_1d(column)) for column in side.values()), default=0) for side in (a, b))
         common = np.arange(min(count_a, count_b))
         lines = [f"{group}: {count_a} rows in A, {count_b} in B"] if count_a != count_b else []
         return common, common, lines
@@ -261,9 +258,7 @@ def _repeated_keys(columns: _Columns, keys: tuple[str, ...], order: NDArray[np.i
     for key in keys:
         table[key] = columns[key][order]
         begins[1:] |= table[key][1:] != table[key][:-1]
-    table["repetition"] = np.arange(len(order)) - np.maximum.accumulate(
-        np.where(begins, np.arange(len(order)), 0)
-    )
+    table["repetition"] = np.arange(len(order)) - np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
     return table
 
 
@@ -289,9 +284,7 @@ def _compare_column(
         return ColumnDifference(group, name, reason=f"{form_a} in A, {form_b} in B")
     if not keys:  # columns of a group without ids may differ in length
         index_a = index_b = np.arange(min(len(whole_a), len(whole_b)))
-    left, right = (
-        np.ascontiguousarray(whole[index]) for whole, index in ((whole_a, index_a), (whole_b, index_b))
-    )
+    left, right = (np.ascontiguousarray(whole[index]) for whole, index in ((whole_a, index_a), (whole_b, index_b)))
     other_bits = (_bytes_of_entries(left) != _bytes_of_entries(right)).any(axis=-1)
     if not other_bits.any():
         return None
@@ -315,9 +308,7 @@ def _bytes_of_entries(array: NDArray[Any]) -> NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8).reshape(array.size, array.dtype.itemsize)
 
 
-def _largest_differences(
-    left: NDArray[Any], right: NDArray[Any], differs: Booleans
-) -> tuple[float, float, int]:
+def _largest_differences(left: NDArray[Any], right: NDArray[Any], differs: Booleans) -> tuple[float, float, int]:
     """Return the largest absolute and relative difference of finite entries, and how many are not finite."""
     x, y = left[differs].astype(np.longdouble), right[differs].astype(np.longdouble)
     finite = np.isfinite(x) & np.isfinite(y)

@@ -89,9 +89,7 @@ class FolderLock:
         FolderInUseError
             As `acquire`.
         """
-        if os.path.exists(
-            Path(folder) / LOCK_FILE
-        ):  # of a writer that is alive, or left by one that was killed
+        if os.path.exists(Path(folder) / LOCK_FILE):  # of a writer that is alive, or left by one that was killed
             cls.acquire(folder, remedy).release()
 
     @property

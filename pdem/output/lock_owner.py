@@ -145,10 +145,7 @@ def _mount_of(folder: str) -> tuple[str, set[str]]:
             inside = folder == place or folder.startswith(place.rstrip("/") + "/")
             if inside and len(place) >= longest:
                 kind, _, *options = after.split()
-                longest, found = (
-                    len(place),
-                    (kind, {*before.split()[5].split(","), *",".join(options).split(",")}),
-                )
+                longest, found = (len(place), (kind, {*before.split()[5].split(","), *",".join(options).split(",")}))
     return found
 
 

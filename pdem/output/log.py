@@ -88,14 +88,7 @@ def header(case: str, ranks: int, workers: int, details: Iterable[str] = ()) -> 
     found = environment()
     started = datetime.now().astimezone().isoformat(timespec="seconds")
     lines = [
-        "  ".join(
-            (
-                f"pdem {found['pdem']}",
-                case,
-                _workers_text(ranks, workers),
-                started,
-            )
-        ),
+        "  ".join((f"pdem {found['pdem']}", case, _workers_text(ranks, workers), started)),
         "  ".join(f"{name} {found[name]}" for name in ("python", *_PACKAGES)),
         found["cpu"],
         *details,
@@ -116,9 +109,7 @@ def table_heading() -> str:
 
 def table_row(values: Mapping[str, float]) -> str:
     """Return one line of the run table; a key of TABLE_COLUMNS that `values` lacks gives a dash."""
-    cells = (
-        column.write(values[column.key]) if column.key in values else _ABSENT for column in TABLE_COLUMNS
-    )
+    cells = (column.write(values[column.key]) if column.key in values else _ABSENT for column in TABLE_COLUMNS)
     return "".join(cell.rjust(column.width) for cell, column in zip(cells, TABLE_COLUMNS, strict=True))
 
 

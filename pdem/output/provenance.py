@@ -71,9 +71,7 @@ def _digest() -> str:
     return digest.hexdigest()
 
 
-def changes_since(
-    attributes: Mapping[str, Any], now: Mapping[str, str] | None = None, word: str = "now"
-) -> str:
+def changes_since(attributes: Mapping[str, Any], now: Mapping[str, str] | None = None, word: str = "now") -> str:
     """Return the provenance that has changed since a file was written, in one line; empty if nothing has.
 
     Parameters

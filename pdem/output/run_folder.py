@@ -116,8 +116,7 @@ def remove_run(folder: Path | str) -> None:
     folder = Path(folder)
     others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
     others += [
-        folder / name
-        for name in (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, PICTURE_FILE, STATUS_FILE, *LAW_FILES)
+        folder / name for name in (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, PICTURE_FILE, STATUS_FILE, *LAW_FILES)
     ]
     others += folder.glob(FIELD_FILES)
     checkpoints = CheckpointFolder(folder)
@@ -144,9 +143,7 @@ def remove_files(paths: Iterable[Path]) -> None:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise InputError(
-                f"{path}: cannot be removed ({reason(error)}); choose another output.folder"
-            ) from None
+            raise InputError(f"{path}: cannot be removed ({reason(error)}); choose another output.folder") from None
 
 
 @dataclass(frozen=True)

@@ -99,15 +99,7 @@ def read_status(folder: Path | str) -> RunStatus | None:
     """Return what the run in a folder is doing, None if that is not known."""
     with suppress(OSError, ValueError, TypeError):
         found = RunStatus(**json.loads((Path(folder) / STATUS_FILE).read_text(encoding="utf-8")))
-        numbers = (
-            found.since,
-            found.begin,
-            found.end,
-            found.kernels,
-            found.starts,
-            found.process,
-            found.started,
-        )
+        numbers = (found.since, found.begin, found.end, found.kernels, found.starts, found.process, found.started)
         if all(isinstance(one, int | float) for one in numbers):
             return found
     return None
@@ -160,12 +152,7 @@ class CompilingStatus:
         """Have the folder as it was, unless the run has begun since."""
         told, self._status = self._status, None
         now = read_status(self._folder)
-        if (
-            told is None
-            or has_other_writer(self._folder)
-            or now is None
-            or now.state not in (COMPILING, READY)
-        ):
+        if told is None or has_other_writer(self._folder) or now is None or now.state not in (COMPILING, READY):
             return
         path = self._folder / STATUS_FILE
         with suppress(OSError):

@@ -85,14 +85,8 @@ class Series:
         self._added = frozenset(added)
         self.columns = tuple(Column(*column) for column in columns)
         names = [column.name for column in self.columns]
-        if (
-            _TIME not in names
-            or len(set(names)) != len(names)
-            or any(set(name) & set(',"\n[]') for name in names)
-        ):
-            raise InputError(
-                f"series columns {names}: names must differ, be free of , \" [ ] and include 'time'"
-            )
+        if _TIME not in names or len(set(names)) != len(names) or any(set(name) & set(',"\n[]') for name in names):
+            raise InputError(f"series columns {names}: names must differ, be free of , \" [ ] and include 'time'")
         self.hdf5_path = Path(folder) / f"{name}.h5"
         self.csv_path = Path(folder) / f"{name}.csv"
         self._dtype = np.dtype([(column.name, column.dtype) for column in self.columns])
@@ -127,9 +121,7 @@ class Series:
         """
         if row.keys() != set(self._dtype.names or ()):
             odd = sorted(row.keys() ^ set(self._dtype.names or ()))
-            raise InputError(
-                f"{self.csv_path.name}: row and columns differ in {', '.join(odd)}; give each once"
-            )
+            raise InputError(f"{self.csv_path.name}: row and columns differ in {', '.join(odd)}; give each once")
         if float(row[_TIME]) <= self._last_time:
             return
         self._last_time = float(row[_TIME])
@@ -241,9 +233,7 @@ class Series:
         expected = [column.name for column in self.columns]
         if not continues(names, expected, self._added):
             odd = ", ".join(sorted(set(names) ^ set(expected)))
-            raise CheckpointError(
-                f"{path}: holds other columns than this run ({odd}); choose another output.folder"
-            )
+            raise CheckpointError(f"{path}: holds other columns than this run ({odd}); choose another output.folder")
 
 
 def continues(names: Sequence[str], expected: Sequence[str], added: Collection[str] = ()) -> bool:
@@ -317,9 +307,7 @@ def read_series(path: Path | str) -> NDArray[Any]:
         with open_hdf5(path, "r") as file:
             rows: NDArray[Any] = file[TABLE][:]
     except HDF5_ERRORS as error:
-        raise CheckpointError(
-            f"{path}: is no series of pdem; name a series.h5 of an output folder"
-        ) from error
+        raise CheckpointError(f"{path}: is no series of pdem; name a series.h5 of an output folder") from error
     return rows
 
 

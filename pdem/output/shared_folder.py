@@ -15,12 +15,12 @@ from pdem.output.run_folder import unusable_folder_text
 from pdem.output.saving import reason
 
 if TYPE_CHECKING:
-    from pdem.output.hdf5.parallel_hdf5 import Ranks
+    from pdem.output.hdf5.parallel_hdf5 import WritingRanks
 
 _LOOKS, _SECONDS_BETWEEN_LOOKS = 10, 0.2  # a network file system may be late
 
 
-def require_shared(folder: Path | str, ranks: Ranks) -> None:
+def require_shared(folder: Path | str, ranks: WritingRanks) -> None:
     """Require that all ranks see and may change what rank 0 writes into a folder, or where it will be made. Collective.
 
     Rank 0 writes a small file, all look for it, and it is removed: nothing else in the folder changes. If rank 0 can
@@ -30,7 +30,7 @@ def require_shared(folder: Path | str, ranks: Ranks) -> None:
     ----------
     folder : path
         Folder for the output.
-    ranks : Ranks
+    ranks : WritingRanks
         All that will write there.
 
     Raises
@@ -61,7 +61,7 @@ def require_shared(folder: Path | str, ranks: Ranks) -> None:
         )
 
 
-def are_in_one_folder(ranks: Ranks) -> bool:
+def are_in_one_folder(ranks: WritingRanks) -> bool:
     """Return whether the working folder of all ranks is that of rank 0; ``mpirun -wdir`` changes it. Collective."""
     mine = _working_folder(ranks.on_one_node)
     return ranks.first(None if mine == ranks.share(mine) else True) is None

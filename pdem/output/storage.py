@@ -62,9 +62,7 @@ def plain_attribute(name: str, value: object) -> Attribute:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value)
-    raise InputError(
-        f"attribute {name!r} is {repr(value)[:50]}; give text without NUL, a 64-bit integer or a float"
-    )
+    raise InputError(f"attribute {name!r} is {repr(value)[:50]}; give text without NUL, a 64-bit integer or a float")
 
 
 def write_attributes(node: h5py.Group, attributes: Mapping[str, object]) -> None:

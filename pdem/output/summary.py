@@ -119,9 +119,5 @@ def end_report(
     notes: Sequence[str] = (),
 ) -> str:
     """Return the report at the end of a run: phases, speed, energy ledger, notes; see the functions above."""
-    parts = [
-        phase_table(seconds),
-        throughput(particle_steps, wall_time, cores),
-        energy_table(energies, residual),
-    ]
+    parts = [phase_table(seconds), throughput(particle_steps, wall_time, cores), energy_table(energies, residual)]
     return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])

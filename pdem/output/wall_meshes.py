@@ -65,17 +65,10 @@ def _vtk(names: Sequence[str], meshes: Sequence[Mesh]) -> bytes:
     pieces: list[tuple[str, NDArray[Any], str]] = [
         (f"{head}POINTS {mesh.vertex_count} double\n", mesh.vertices, ">f8"),
         (f"\nPOLYGONS {mesh.facet_count} {len(polygons)}\n", polygons, ">i4"),
-        (
-            f"\nCELL_DATA {mesh.facet_count}\nSCALARS wall int 1\nLOOKUP_TABLE default\n",
-            mesh.facet_wall,
-            ">i4",
-        ),
+        (f"\nCELL_DATA {mesh.facet_count}\nSCALARS wall int 1\nLOOKUP_TABLE default\n", mesh.facet_wall, ">i4"),
         ("\nSCALARS facet int 1\nLOOKUP_TABLE default\n", facet, ">i4"),
     ]
-    return (
-        b"".join(text.encode("ascii") + numbers.astype(kind).tobytes() for text, numbers, kind in pieces)
-        + b"\n"
-    )
+    return b"".join(text.encode("ascii") + numbers.astype(kind).tobytes() for text, numbers, kind in pieces) + b"\n"
 
 
 def _stl(names: Sequence[str], meshes: Sequence[Mesh]) -> bytes:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.foundation.array_types import Floats, Integers
-    from pdem.particles.regions import Domain
+    from pdem.particles.regions import RegionDomain
 
 _PAIRS_PER_SPHERE = 100
 
@@ -37,14 +37,14 @@ def octaves(radii: Floats, largest: float) -> Integers:
     return np.floor(np.log2(largest / radii) + 1e-9).astype(np.int64)
 
 
-def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple[Integers, Floats]:
+def overlapping_pairs(positions: Floats, radii: Floats, domain: RegionDomain) -> tuple[Integers, Floats]:
     """Find all overlapping spheres.
 
     Parameters
     ----------
     positions, radii : ndarray
         Shapes (n, 3) and (n,), in m.
-    domain : Domain
+    domain : RegionDomain
         For its periodic axes and its dimension.
 
     Returns
@@ -77,9 +77,7 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
     return pairs[nearest], overlaps[nearest]
 
 
-def _near_pairs(
-    centres: Floats, radii: Floats, domain: Domain
-) -> Iterator[tuple[Integers, Integers, Floats]]:
+def _near_pairs(centres: Floats, radii: Floats, domain: RegionDomain) -> Iterator[tuple[Integers, Integers, Floats]]:
     """Yield, in parts, pairs of spheres whose boxes overlap, and how far apart their centres are, images included."""
     if not len(centres):
         return
@@ -100,7 +98,7 @@ def _near_pairs(
                 yield there[image], second, centres[there[image]] + shift - centres[second]
 
 
-def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None:
+def coincident_pair(positions: Floats, domain: RegionDomain) -> tuple[int, int] | None:
     """Return the lowest two indices of spheres with one centre, None if all centres, shape (n, 3), differ."""
     centres = wrap_positions(positions, domain)
     order = np.lexsort(centres.T)

@@ -37,7 +37,7 @@ _NEAR = math.sqrt(3.0) * (1.0 + 1e-9)
 """Distance over the width of cells up to which triangles may cut the way between a cell and a point about it."""
 
 
-class Grid(NamedTuple):
+class RoomGrid(NamedTuple):
     """Cells of a region.
 
     Attributes
@@ -94,7 +94,7 @@ def _is_cut(x: Vector, way: Vector, corners: Floats, t: int) -> bool:
 
 
 @inlined_geometry
-def _centre(i: int, j: int, k: int, grid: Grid) -> Vector:
+def _centre(i: int, j: int, k: int, grid: RoomGrid) -> Vector:
     return (
         grid.lower[0] + (i + 0.5) * grid.width[0],
         grid.lower[1] + (j + 0.5) * grid.width[1],
@@ -103,7 +103,7 @@ def _centre(i: int, j: int, k: int, grid: Grid) -> Vector:
 
 
 @inlined_geometry
-def _cells_of(t: int, axis: int, reach: float, corners: Floats, grid: Grid) -> tuple[int, int]:
+def _cells_of(t: int, axis: int, reach: float, corners: Floats, grid: RoomGrid) -> tuple[int, int]:
     """Return the first cell and the one behind the last whose centre may be near a triangle, along an axis."""
     low = min(corners[t, 0, axis], corners[t, 1, axis], corners[t, 2, axis]) - reach - grid.lower[axis]
     high = max(corners[t, 0, axis], corners[t, 1, axis], corners[t, 2, axis]) + reach - grid.lower[axis]
@@ -114,7 +114,7 @@ def _cells_of(t: int, axis: int, reach: float, corners: Floats, grid: Grid) -> t
 
 @geometry_kernel
 def _note_near(
-    corners: Floats, grid: Grid, clearance: float, near: float, free: NDArray[np.int8], begin: Integers,
+    corners: Floats, grid: RoomGrid, clearance: float, near: float, free: NDArray[np.int8], begin: Integers,
     lists: Integers,
 ) -> None:  # fmt: skip
     """Mark cells that walls are near to, and count or list the triangles that are near to each.
@@ -145,7 +145,7 @@ def _note_near(
 
 @geometry_kernel
 def _note_open(
-    cells: Integers, points: Floats, grid: Grid, corners: Floats, begin: Integers, lists: Integers,
+    cells: Integers, points: Floats, grid: RoomGrid, corners: Floats, begin: Integers, lists: Integers,
     found: NDArray[np.int8],
 ) -> None:  # fmt: skip
     """Note for cells (n,) whether nothing cuts the way from their centres to points (n, 3)."""
@@ -184,7 +184,7 @@ class ConnectedRoom:
         If the point is outside of the region, or too near to a wall.
     """
 
-    def __init__(self, part: Container, corners: Floats, domain: regions.Domain) -> None:
+    def __init__(self, part: Container, corners: Floats, domain: regions.RegionDomain) -> None:
         self._part, self._corners, self._domain = part, corners, domain
         radius = part.radius
         self._grid, self._plane = _grid_of(part.region, radius, domain)
@@ -195,9 +195,7 @@ class ConnectedRoom:
         self._inside = self._connected(free)
         for _ in range(math.ceil(clearance / width) + 1):
             self._grow(usable)
-        self.size = float(np.count_nonzero(self._inside)) * float(
-            np.prod(self._grid.width[: domain.dimension])
-        )
+        self.size = float(np.count_nonzero(self._inside)) * float(np.prod(self._grid.width[: domain.dimension]))
 
     def _near(self, clearance: float, near: float) -> tuple[Booleans, Booleans]:
         """List triangles near cells; return which cells are in the region, and which of them are off walls."""
@@ -274,9 +272,7 @@ class ConnectedRoom:
         counts, added = self._grid.counts.tolist(), np.zeros_like(self._inside)
         cube, wanted = (one.reshape(counts) for one in (self._inside, usable & ~self._inside))
         for axis, forward in product(range(self._domain.dimension), (True, False)):
-            source, target = (
-                (slice(None, -1), slice(1, None)) if forward else (slice(1, None), slice(None, -1))
-            )
+            source, target = (slice(None, -1), slice(1, None)) if forward else (slice(1, None), slice(None, -1))
             beside = np.zeros(counts, np.bool_)
             here, there = ((*(slice(None),) * axis, part) for part in (source, target))
             beside[here] = cube[here] & wanted[there]
@@ -297,7 +293,7 @@ class ConnectedRoom:
         return found
 
 
-def _grid_of(region: Any, radius: float, domain: regions.Domain) -> tuple[Grid, float]:
+def _grid_of(region: Any, radius: float, domain: regions.RegionDomain) -> tuple[RoomGrid, float]:
     """Return the cells of a region, in 2D one layer of them, and the middle of that [m]."""
     lower, upper = regions.bounds(region)
     size, extent = domain.dimension, upper - lower
@@ -305,4 +301,4 @@ def _grid_of(region: Any, radius: float, domain: regions.Domain) -> tuple[Grid, 
     counts = np.ones(3, np.int64)
     width = max(radius / FINENESS, coarsest)
     counts[:size] = np.maximum(np.ceil(extent[:size] / width * (1.0 - 1e-9)), 1.0).astype(np.int64)
-    return Grid(np.array(lower, np.float64), extent / counts, counts), float(0.5 * (lower + upper)[2])
+    return RoomGrid(np.array(lower, np.float64), extent / counts, counts), float(0.5 * (lower + upper)[2])

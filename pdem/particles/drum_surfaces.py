@@ -106,9 +106,7 @@ class DrumMap:
             return FreeSurface(fault="no free surface: grains fill the drum, or lie on its wall all around")
         angle, line = math.atan2(mean[0], -mean[1]), FreeSurface()  # the centre of mass is below the middle
         for _ in range(_ROUNDS):
-            turned = places @ np.array(
-                [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
-            )
+            turned = places @ np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
             slope, line = self._line(turned, volumes, share)
             if line.fault:
                 return line
@@ -131,9 +129,7 @@ class DrumMap:
         above = places[:, 1] > tip + slope * places[:, 0] + _FLYING * self._grain
         above &= np.abs(places[:, 0]) < half
         flying = float(volumes[above].sum() / volumes.sum())
-        return float(slope), FreeSurface(
-            0.0, float(np.sqrt((off**2).mean())), 2.0 * half, flying, self._grain
-        )
+        return float(slope), FreeSurface(0.0, float(np.sqrt((off**2).mean())), 2.0 * half, flying, self._grain)
 
     def _heights(self, places: Floats, volumes: Floats) -> tuple[Floats, Floats]:
         """Return the middles of the columns of the bed, and the heights of the surface in them, NaN without one."""

@@ -56,23 +56,17 @@ def require_volume(request: FillRequest, radii: Floats, surroundings: Surroundin
     dimension = surroundings.domain.dimension
     reach = float(over.largest(np.array([radii.max(initial=0.0)]))[0])
     share = disc_radius(request) if dimension == 2 else 1.0
-    counts, volumes = _class_volumes(
-        radii * (share / request.reach), reach * (share / request.reach), dimension, over
-    )
+    counts, volumes = _class_volumes(radii * (share / request.reach), reach * (share / request.reach), dimension, over)
     lower, upper = regions.bounds(request.region)
     room = on_each_rank(over, lambda: surroundings.room(request))
     narrow = (upper - lower)[:dimension].min() < NARROW * 2.0 * reach
     if _fits(counts, volumes, room, (CLOSEST_FRACTION if narrow else LARGEST_FRACTION)[dimension]):
         return
-    key = next(
-        name for name in ("volume_fraction", "mass", "count") if getattr(request.fill, name) is not None
-    )
+    key = next(name for name in ("volume_fraction", "mass", "count") if getattr(request.fill, name) is not None)
     given = getattr(request.fill, key)
     usual, total, volume = USUAL_FRACTION[dimension], sum(counts), math.fsum(volumes)
     what = "area" if dimension == 2 else "volume"
-    remedy = (
-        'or use arrangement = "packed"' if volume < PACKED_FRACTION[dimension] * room else "or ask for fewer"
-    )
+    remedy = 'or use arrangement = "packed"' if volume < PACKED_FRACTION[dimension] * room else "or ask for fewer"
     raise CaseError(
         f"{request.where}.{key} = {given:g}: these {total} particles have {volume / room:.3g} of the "
         f"region's {what}; random places hold about {usual:g}, {int(total * usual * room / volume)} of them: "
@@ -80,9 +74,7 @@ def require_volume(request: FillRequest, radii: Floats, surroundings: Surroundin
     )
 
 
-def _class_volumes(
-    radii: Floats, largest: float, dimension: int, over: Group
-) -> tuple[list[int], list[float]]:
+def _class_volumes(radii: Floats, largest: float, dimension: int, over: Group) -> tuple[list[int], list[float]]:
     """Return the number of spheres on all ranks in each class of sizes, the largest first, and their volume.
 
     Volumes are added up in whole units, so that it does not matter which rank has what.

@@ -87,9 +87,7 @@ class FillRequest:
     @property
     def counted(self) -> bool:
         """Whether the number of particles is given, or follows from what is."""
-        return any(
-            value is not None for value in (self.fill.count, self.fill.volume_fraction, self.fill.mass)
-        )
+        return any(value is not None for value in (self.fill.count, self.fill.volume_fraction, self.fill.mass))
 
     @property
     def region(self) -> regions.Region:
@@ -182,9 +180,7 @@ def _count_of_volume(
     while True:
         require_memory(request, begin, "particles", BYTES_PER_PARTICLE, over)
         of_ranks[:] = 0
-        of_ranks[over.rank] = _units(
-            request, first_id + begin + over.rank * _DRAWN_AT_ONCE, dimension, unit
-        ).sum()
+        of_ranks[over.rank] = _units(request, first_id + begin + over.rank * _DRAWN_AT_ONCE, dimension, unit).sum()
         for volume in over.add(of_ranks).tolist():
             if filled + volume >= wanted:
                 each = _units(request, first_id + begin, dimension, unit)
@@ -242,13 +238,13 @@ class Surroundings:
 
     Parameters
     ----------
-    domain : `pdem.particles.regions.Domain`
+    domain : `pdem.particles.regions.RegionDomain`
         The box of the particles.
     walls : callable or None
         Returns the meshes of the walls, and is called only if they are needed; None without walls.
     """
 
-    def __init__(self, domain: regions.Domain, walls: Callable[[], Sequence[Mesh]] | None) -> None:
+    def __init__(self, domain: regions.RegionDomain, walls: Callable[[], Sequence[Mesh]] | None) -> None:
         self.domain = domain
         self._meshes = walls
         self._walls: Mesh | None = None

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 _ROW_BITS = 40  # of a ticket, which is the rank that a candidate is from and its row there
 
 
-def place_first_come(
-    candidates: Columns, shapes: ParticleShapes, table: SphereTable, over: Exchange
-) -> Booleans:
+def place_first_come(candidates: Columns, shapes: ParticleShapes, table: SphereTable, over: Exchange) -> Booleans:
     """Return which candidates of this rank are placed. Collective.
 
     Parameters

@@ -36,9 +36,7 @@ class Inlet(Protocol):
     def bounds(self) -> regions.Bounds:
         """Corners of a box around all places, (3,) each [m]."""
 
-    def places(
-        self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers
-    ) -> tuple[Floats, Booleans]:
+    def places(self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers) -> tuple[Floats, Booleans]:
         """Return a random place (n, 3) [m] for an attempt of each particle, and whether it may be taken.
 
         `spheres` are those of the particles about 0.
@@ -56,7 +54,7 @@ class RegionInlet:
         The box of the particles.
     """
 
-    def __init__(self, region: regions.Region, domain: regions.Domain) -> None:
+    def __init__(self, region: regions.Region, domain: regions.RegionDomain) -> None:
         self._region, self._domain = region, domain
         self._unbounded = regions.unbounded_axes(region, domain)
         self.room = regions.size(region, domain.dimension)
@@ -66,9 +64,7 @@ class RegionInlet:
         """Corners of the box around the region."""
         return regions.bounds(self._region)
 
-    def places(
-        self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers
-    ) -> tuple[Floats, Booleans]:
+    def places(self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers) -> tuple[Floats, Booleans]:
         """Return a random place in the region for each particle, and whether it lies wholly inside."""
         positions = random_places(self._region, self._domain, seed, numbers, spheres.extents(), attempt)
         there = spheres.about(positions)
@@ -95,9 +91,7 @@ class FaceInlet:
         The box of the particles.
     """
 
-    def __init__(
-        self, face: Face, velocity: Floats, time: float, largest: float, domain: regions.Domain
-    ) -> None:
+    def __init__(self, face: Face, velocity: Floats, time: float, largest: float, domain: regions.RegionDomain) -> None:
         self._face, self._velocity, self._time, self._domain = face, velocity, time, domain
         self._ahead = face.normal * np.sign(velocity @ face.normal)
         self._largest = largest
@@ -111,9 +105,7 @@ class FaceInlet:
         both = np.concatenate((near, far))
         return both.min(axis=0), both.max(axis=0)
 
-    def places(
-        self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers
-    ) -> tuple[Floats, Booleans]:
+    def places(self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers) -> tuple[Floats, Booleans]:
         """Return a random place in the layer for each particle, and whether it has come through the face wholly."""
         uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)
         low, high = self._face.bounds

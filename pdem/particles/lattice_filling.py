@@ -28,10 +28,7 @@ _BYTES_PER_SITE = 256
 
 
 # distances of neighbouring rows in y and layers in z over the pitch, and the number after which they repeat
-_SPACING = {
-    "cubic": np.array([1.0, 1.0, 1.0]),
-    "hexagonal": np.array([1.0, np.sqrt(0.75), np.sqrt(2.0 / 3.0)]),
-}
+_SPACING = {"cubic": np.array([1.0, 1.0, 1.0]), "hexagonal": np.array([1.0, np.sqrt(0.75), np.sqrt(2.0 / 3.0)])}
 _REPEAT = {"cubic": np.array([1, 1, 1]), "hexagonal": np.array([1, 2, 2])}
 _SLACK = 1e-9
 
@@ -77,17 +74,11 @@ def lattice_group(
     first = first_id + min(begin, wanted)
     ids = np.arange(first, first + len(sites))
     return PlacedGroup(
-        first,
-        reaches(request, first, len(sites)),
-        sites,
-        shape=request.shape,
-        orientation=request.oriented(ids),
+        first, reaches(request, first, len(sites)), sites, shape=request.shape, orientation=request.oriented(ids)
     )
 
 
-def _free_sites(
-    request: FillRequest, placed: list[PlacedGroup], surroundings: Surroundings, over: Exchange
-) -> Floats:
+def _free_sites(request: FillRequest, placed: list[PlacedGroup], surroundings: Surroundings, over: Exchange) -> Floats:
     """Return a part of the sites (n, 3) [m], the lowest on the first rank."""
     fill, domain, region = request.fill, surroundings.domain, request.region
     radius = request.reach * request.sizes.largest
@@ -124,7 +115,7 @@ def _jitter(fill: Any, first: int, count: int, reach: float, dimension: int) -> 
 
 
 def _blocked(
-    domain: regions.Domain, sites: Floats, radii: Floats, placed: list[PlacedGroup], over: Exchange
+    domain: regions.RegionDomain, sites: Floats, radii: Floats, placed: list[PlacedGroup], over: Exchange
 ) -> Integers:
     """Return the rows of sites of this rank that particles of placed groups overlap. Collective.
 
@@ -144,9 +135,7 @@ def _blocked(
     rows, ranks = over.near(others["position"], others["radius"] + largest)
     near = over.route({name: column[rows] for name, column in others.items()}, ranks)
     pairs, _ = overlapping_pairs(
-        np.concatenate((here["position"], near["position"])),
-        np.concatenate((here["radius"], near["radius"])),
-        domain,
+        np.concatenate((here["position"], near["position"])), np.concatenate((here["radius"], near["radius"])), domain
     )
     count = len(here["row"])
     hit = np.unique(pairs[(pairs[:, 0] < count) & (pairs[:, 1] >= count), 0])
@@ -176,13 +165,7 @@ class LatticeSites:
     """
 
     def __init__(
-        self,
-        lower: Floats,
-        upper: Floats,
-        pitch: float,
-        free: Booleans,
-        arrangement: str,
-        dimension: int,
+        self, lower: Floats, upper: Floats, pitch: float, free: Booleans, arrangement: str, dimension: int
     ) -> None:
         spacing, repeat, length = _SPACING[arrangement] * pitch, _REPEAT[arrangement], upper - lower
         counts = np.floor(np.maximum(length, 0.0) / spacing + _SLACK)

@@ -115,11 +115,7 @@ class ParticleShapes:
     def limits(self, columns: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats]:
         """Return the smallest and the largest radius of the spheres of each particle, (n,) [m]; see `spheres`."""
         radius, shape = columns["radius"], columns.get("shape")
-        return (
-            (radius, radius)
-            if shape is None
-            else (radius * self.smallest[shape], radius * self.largest[shape])
-        )
+        return (radius, radius) if shape is None else (radius * self.smallest[shape], radius * self.largest[shape])
 
     def spheres(self, columns: Mapping[str, NDArray[Any]]) -> SphereGroups:
         """Return the spheres of particles.

@@ -127,12 +127,7 @@ class _Filling:
     """
 
     def __init__(
-        self,
-        groups: list[FillGroup],
-        placed: list[PlacedGroup],
-        surroundings: Surroundings,
-        bar: Any,
-        over: Exchange,
+        self, groups: list[FillGroup], placed: list[PlacedGroup], surroundings: Surroundings, bar: Any, over: Exchange
     ) -> None:
         self.domain, self._groups, self._surroundings = surroundings.domain, groups, surroundings
         self._bar, self._over = bar, over
@@ -140,9 +135,7 @@ class _Filling:
         begins = [over.before(count) for count in counts.tolist()]
         totals = over.add(counts)
         self._begins, self._total = np.cumsum(totals) - totals, int(totals.sum())
-        firsts = [
-            one.first_id - begin if len(one.radius) else -1 for one, begin in zip(groups, begins, strict=True)
-        ]
+        firsts = [one.first_id - begin if len(one.radius) else -1 for one, begin in zip(groups, begins, strict=True)]
         self._first_ids = over.largest(np.array(firsts, np.int64))
         numbers = np.concatenate([np.arange(count) for count in counts])
         numbers += np.repeat(self._begins + begins, counts)
@@ -163,9 +156,7 @@ class _Filling:
         if self._kinds:
             kind = [SINGLE if one.shape is None else self._kinds.index(one.shape) for one in groups]
             columns["shape"] = np.repeat(np.array(kind, np.int64), [len(one.radius) for one in groups])
-            turns = [
-                one.orientation if len(one.orientation) else np.zeros((len(one.radius), 4)) for one in groups
-            ]
+            turns = [one.orientation if len(one.orientation) else np.zeros((len(one.radius), 4)) for one in groups]
             columns["orientation"] = np.concatenate([np.zeros((0, 4)), *turns])
         return columns
 
@@ -233,9 +224,7 @@ class _Filling:
         """Return the least attempts that a group with pending spheres on any rank allows, 0 if none is pending."""
         which = self._groups_of(self.particles["number"][self._pending])
         counts = self._over.add(np.bincount(which, minlength=len(self._groups)))
-        return min(
-            (self._groups[number].request.fill.attempts for number in np.flatnonzero(counts)), default=0
-        )
+        return min((self._groups[number].request.fill.attempts for number in np.flatnonzero(counts)), default=0)
 
     def _add_between_sweeps(self, first: int) -> None:
         """Move placed spheres by Monte Carlo sweeps and try the others again, until all are placed.
@@ -247,9 +236,7 @@ class _Filling:
         """
         most = max(MIN_WORK, WORK_PER_SPHERE * self._total)
         number, self._work = 0, 0
-        while (
-            self._pending_count and self._placed_count and self._work < most and number < MAX_SWEEPS_OF_CLASS
-        ):
+        while self._pending_count and self._placed_count and self._work < most and number < MAX_SWEEPS_OF_CLASS:
             monte_carlo_sweep(self, number)
             at_once = max(1, max(_CANDIDATES_AT_ONCE, 2 * self._placed_count) // self._pending_count)
             self._attempt(first, at_once)

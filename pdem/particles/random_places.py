@@ -18,7 +18,7 @@ PLACE_STREAM = 64
 
 def random_places(
     region: regions.Region,
-    domain: regions.Domain,
+    domain: regions.RegionDomain,
     seed: int,
     numbers: Integers,
     extents: tuple[Floats, Floats],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Vector = tuple[float, float, float]
 
 
-class Domain(Protocol):
+class RegionDomain(Protocol):
     """The box of the particles; `pdem.case.sections.general.Domain` is one.
 
     Attributes
@@ -69,7 +69,7 @@ _NO_WAY = 1e-100
 """A way along an axis that is not longer counts as none [m]."""
 
 
-def open_axes(region: Region, domain: Domain) -> Booleans:
+def open_axes(region: Region, domain: RegionDomain) -> Booleans:
     """Return the axes, shape (3,), along which a region is a whole period and therefore has no boundary."""
     lower, upper = bounds(region)
     period = np.subtract(domain.upper, domain.lower)
@@ -79,7 +79,7 @@ def open_axes(region: Region, domain: Domain) -> Booleans:
     return across & (region.shape == "box")
 
 
-def unbounded_axes(region: Region, domain: Domain) -> Booleans:
+def unbounded_axes(region: Region, domain: RegionDomain) -> Booleans:
     """Return the axes, shape (3,), along which spheres of a region may lie anywhere: open ones, and z in 2D."""
     axes = open_axes(region, domain)
     axes[domain.dimension :] = True
@@ -138,9 +138,7 @@ def distance(region: Region, positions: Floats) -> Floats:
     if region.shape == "sphere":
         return np.maximum(0.0, np.linalg.norm(offset, axis=1) - region.radius)
     height, across = _cylindrical(region, offset)
-    return np.hypot(
-        np.maximum(0.0, np.abs(height) - 0.5 * region.length), np.maximum(0.0, across - region.radius)
-    )
+    return np.hypot(np.maximum(0.0, np.abs(height) - 0.5 * region.length), np.maximum(0.0, across - region.radius))
 
 
 def inside(region: Region, positions: Floats, dimension: int) -> Booleans:
@@ -231,7 +229,7 @@ def along(vectors: Floats, axis: Floats) -> Floats:
     return vectors[:, 0] * axis[0] + vectors[:, 1] * axis[1] + vectors[:, 2] * axis[2]
 
 
-def wrap_positions(positions: Floats, domain: Domain) -> Floats:
+def wrap_positions(positions: Floats, domain: RegionDomain) -> Floats:
     """Return positions, shape (n, 3), shifted by whole periods into the domain along its periodic axes."""
     lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
     width = upper - lower

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.foundation.array_types import Booleans
     from pdem.particles.particle_spheres import ParticleShapes, SphereGroups
-    from pdem.particles.regions import Domain
+    from pdem.particles.regions import RegionDomain
 
     Columns = dict[str, NDArray[Any]]
 
@@ -32,7 +32,7 @@ class SpherePlaces:
 
     Parameters
     ----------
-    domain : Domain
+    domain : RegionDomain
         The box, for its corners and periodic axes.
     shapes : ParticleShapes
         What particles are made of.
@@ -50,7 +50,7 @@ class SpherePlaces:
     """
 
     def __init__(
-        self, domain: Domain, shapes: ParticleShapes, ends: tuple[float, float], capacity: int, over: Exchange
+        self, domain: RegionDomain, shapes: ParticleShapes, ends: tuple[float, float], capacity: int, over: Exchange
     ) -> None:
         self._domain = np.asarray(domain.lower), np.asarray(domain.upper), np.asarray(domain.periodic)
         self._shapes, self._over = shapes, over

@@ -47,7 +47,7 @@ def _cell(offset: float, size: float, wrap: int) -> int:
     return index % wrap if wrap > 0 else index
 
 
-class Table(NamedTuple):
+class PlacedTable(NamedTuple):
     """Spheres by the cells of a hash table.
 
     Attributes
@@ -75,7 +75,7 @@ class Table(NamedTuple):
     rows: Floats
 
 
-class Candidates(NamedTuple):
+class PlacementCandidates(NamedTuple):
     """Particles as kernels take them.
 
     Attributes
@@ -96,7 +96,7 @@ class Candidates(NamedTuple):
 
 
 @inlined
-def _overlaps(place: tuple[float, float, float], radius: float, other: int, table: Table) -> bool:
+def _overlaps(place: tuple[float, float, float], radius: float, other: int, table: PlacedTable) -> bool:
     """Whether a sphere overlaps one in the table."""
     squared = 0.0
     for axis in range(3):
@@ -109,9 +109,7 @@ def _overlaps(place: tuple[float, float, float], radius: float, other: int, tabl
 
 
 @inlined
-def _chain_is_free(
-    other: int, key: int, place: tuple[float, float, float], radius: float, table: Table
-) -> bool:
+def _chain_is_free(other: int, key: int, place: tuple[float, float, float], radius: float, table: PlacedTable) -> bool:
     while other >= 0:
         if _overlaps(place, radius, other, table) and table.links[other, 1] != key:
             return False
@@ -127,7 +125,7 @@ def _cells_around(x: float, span: float, size: float, wrap: int) -> tuple[int, i
 
 
 @inlined
-def _is_free(key: int, place: tuple[float, float, float], radius: float, level: int, table: Table) -> bool:
+def _is_free(key: int, place: tuple[float, float, float], radius: float, level: int, table: PlacedTable) -> bool:
     """Whether a sphere at an offset from the corner of the domain overlaps none of one level but that of its key."""
     mask, span = table.heads.shape[0] - 1, _WIDER * (radius + table.largest_radii[level])
     sizes, wraps = table.cells[level], table.wraps[level]
@@ -147,7 +145,7 @@ def _is_free(key: int, place: tuple[float, float, float], radius: float, level: 
 
 
 @kernel
-def _sphere_is_clear(key: int, sphere: int, candidates: Candidates, table: Table) -> bool:
+def _sphere_is_clear(key: int, sphere: int, candidates: PlacementCandidates, table: PlacedTable) -> bool:
     """Whether a sphere overlaps none of any level but those of a key."""
     radius, offsets = candidates.radii[sphere], candidates.offsets
     place = offsets[sphere, 0], offsets[sphere, 1], offsets[sphere, 2]
@@ -159,7 +157,7 @@ def _sphere_is_clear(key: int, sphere: int, candidates: Candidates, table: Table
 
 
 @inlined
-def _is_clear(row: int, key: int, candidates: Candidates, table: Table) -> bool:
+def _is_clear(row: int, key: int, candidates: PlacementCandidates, table: PlacedTable) -> bool:
     """Whether no sphere of a candidate overlaps one in the table but those of a key."""
     for sphere in range(candidates.begin[row], candidates.begin[row + 1]):
         if not _sphere_is_clear(key, sphere, candidates, table):
@@ -168,14 +166,14 @@ def _is_clear(row: int, key: int, candidates: Candidates, table: Table) -> bool:
 
 
 @kernel
-def _find_free(candidates: Candidates, free: Booleans, table: Table) -> None:
+def _find_free(candidates: PlacementCandidates, free: Booleans, table: PlacedTable) -> None:
     """Write which candidates overlap none in the table but those of their keys."""
     for row in range(candidates.keys.shape[0]):
         free[row] = _is_clear(row, candidates.keys[row], candidates, table)
 
 
 @inlined
-def _insert(row: int, candidates: Candidates, table: Table, count: int) -> int:
+def _insert(row: int, candidates: PlacementCandidates, table: PlacedTable, count: int) -> int:
     """Write a candidate into a table of `count` spheres; return how many it has then."""
     mask = table.heads.shape[0] - 1
     for sphere in range(candidates.begin[row], candidates.begin[row + 1]):
@@ -195,7 +193,7 @@ def _insert(row: int, candidates: Candidates, table: Table, count: int) -> int:
 
 
 @kernel
-def _insert_all(candidates: Candidates, table: Table, count: int) -> int:
+def _insert_all(candidates: PlacementCandidates, table: PlacedTable, count: int) -> int:
     """Insert candidates into a table of `count` spheres; return how many it has then."""
     for row in range(candidates.keys.shape[0]):
         count = _insert(row, candidates, table, count)
@@ -204,7 +202,12 @@ def _insert_all(candidates: Candidates, table: Table, count: int) -> int:
 
 @kernel
 def _settle(
-    candidates: Candidates, is_shared: Booleans, state: States, table: Table, count: int, waiting: Table
+    candidates: PlacementCandidates,
+    is_shared: Booleans,
+    state: States,
+    table: PlacedTable,
+    count: int,
+    waiting: PlacedTable,
 ) -> int:
     """Decide on candidates one after the other, as far as is known; return the number of spheres in the table.
 
@@ -229,7 +232,12 @@ def _settle(
 
 @kernel
 def _take_first(
-    candidates: Candidates, allowed: Booleans, owners: Integers, accepted: Integers, table: Table, count: int
+    candidates: PlacementCandidates,
+    allowed: Booleans,
+    owners: Integers,
+    accepted: Integers,
+    table: PlacedTable,
+    count: int,
 ) -> int:
     """Insert the first allowed candidate of each owner that is clear; return the number of spheres in the table."""
     for row in range(candidates.keys.shape[0]):
@@ -257,13 +265,7 @@ class SphereTable:
     """
 
     def __init__(
-        self,
-        capacity: int,
-        smallest: float,
-        largest: float,
-        lower: Floats,
-        upper: Floats,
-        periodic: Booleans,
+        self, capacity: int, smallest: float, largest: float, lower: Floats, upper: Floats, periodic: Booleans
     ) -> None:
         self._smallest, self._largest = smallest, largest
         self._lower, self._upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
@@ -272,12 +274,12 @@ class SphereTable:
         self._nothing = self._table if capacity == 0 else self._empty(0)
         self._count = 0
 
-    def _empty(self, capacity: int) -> Table:
+    def _empty(self, capacity: int) -> PlacedTable:
         levels = int(octaves(np.array([self._smallest]), self._largest)[0]) + 1
         diameters = 2.0 * self._largest * 0.5 ** np.arange(levels)
         width, periodic = self._upper - self._lower, self._periodic
         fitting = np.maximum(1.0, np.floor(width / diameters[:, None]))
-        return Table(
+        return PlacedTable(
             period=np.where(periodic, width, 0.0),
             cells=np.where(periodic, width / fitting, diameters[:, None]),
             wraps=np.where(periodic, fitting, 0.0).astype(np.int64),
@@ -310,13 +312,13 @@ class SphereTable:
         self._table = self._empty(max(count + more, int(_GROWTH * self.capacity)))
         offsets, radii = np.ascontiguousarray(old.rows[:count, :3]), np.ascontiguousarray(old.rows[:count, 3])
         levels, keys = octaves(radii, self._largest), np.ascontiguousarray(old.links[:count, 1])
-        _insert_all(Candidates(np.arange(count + 1), keys, offsets, radii, levels), self._table, 0)
+        _insert_all(PlacementCandidates(np.arange(count + 1), keys, offsets, radii, levels), self._table, 0)
 
-    def _candidates(self, spheres: SphereGroups, keys: Integers, *, levels: bool = True) -> Candidates:
+    def _candidates(self, spheres: SphereGroups, keys: Integers, *, levels: bool = True) -> PlacementCandidates:
         """Return particles as kernels take them, without levels if they are only tested."""
         radii = np.ascontiguousarray(spheres.radius)
         level = octaves(radii, self._largest) if levels else _NO_LEVELS
-        return Candidates(spheres.begin, np.ascontiguousarray(keys), self._offsets(spheres), radii, level)
+        return PlacementCandidates(spheres.begin, np.ascontiguousarray(keys), self._offsets(spheres), radii, level)
 
     def _offsets(self, spheres: SphereGroups) -> Floats:
         """Return offsets from the corner of the domain (m, 3) [m], within it along periodic axes."""
@@ -384,7 +386,5 @@ class SphereTable:
         # Without shared ones none waits.
         waiting = self._empty(count) if shared.any() else self._nothing
         candidates = self._candidates(spheres, keys)
-        self._count = _settle(
-            candidates, np.ascontiguousarray(shared), after, self._table, self._count, waiting
-        )
+        self._count = _settle(candidates, np.ascontiguousarray(shared), after, self._table, self._count, waiting)
         return after

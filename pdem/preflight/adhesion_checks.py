@@ -29,9 +29,7 @@ FASTEST = 2.0
 AXES = "xyz"
 
 
-def adhesion_findings(
-    case: CaseData, conditions: ImpactConditions, radius: Floats, step: float
-) -> Iterator[Finding]:
+def adhesion_findings(case: CaseData, conditions: ImpactConditions, radius: Floats, step: float) -> Iterator[Finding]:
     """Yield the findings on adhesion, once for each interaction and kind.
 
     Parameters
@@ -82,12 +80,7 @@ class _Met:
     """
 
     def __init__(
-        self,
-        case: CaseData,
-        key: str,
-        pair: tuple[str, str, bool],
-        conditions: ImpactConditions,
-        largest: float,
+        self, case: CaseData, key: str, pair: tuple[str, str, bool], conditions: ImpactConditions, largest: float
     ) -> None:
         self._case, self._pair, self._speed = case, pair[:2], conditions.speed
         self._of_case = conditions.of_case

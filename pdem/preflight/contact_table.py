@@ -94,25 +94,19 @@ def contact_rows(case: CaseData, speed: float | None = None) -> Iterator[Contact
     conditions, largest = impact_conditions(case), largest_radii(case)
     for first, second, is_wall in conditions.pairs:
         if first in largest and (is_wall or second in largest):
-            found = [
-                (radii[first], None if is_wall else radii[second]) for radii in (conditions.smallest, largest)
-            ]
+            found = [(radii[first], None if is_wall else radii[second]) for radii in (conditions.smallest, largest)]
             for sizes in dict.fromkeys(found):
                 yield _row(case, (first, second), sizes, conditions.speed if speed is None else speed)
 
 
-def _row(
-    case: CaseData, pair: tuple[str, str], sizes: tuple[float, float | None], speed: float
-) -> ContactRow:
+def _row(case: CaseData, pair: tuple[str, str], sizes: tuple[float, float | None], speed: float) -> ContactRow:
     """Return the row of two materials and radii [m]; the second radius is None for a wall."""
     subject = f"{pair[0]} on {partner_text(case, pair[1], is_wall=sizes[1] is None)}"
     spring, (mass, radius) = spring_of(case, pair), effective_mass_and_radius(case, pair, *sizes)
     overlap = impact_overlap(case, pair, mass, radius, speed) if speed else 0.0
     duration = impact_limit(case, pair, mass, radius, speed, subject).time if speed else math.inf
     pull, work, weight = spring.pull_off(radius), spring.work_of_adhesion, _least_weight(case, pair, sizes)
-    tabor = (
-        (radius * (work / spring.effective_modulus) ** 2 / SPACING**3) ** (1.0 / 3.0) if work else math.nan
-    )
+    tabor = (radius * (work / spring.effective_modulus) ** 2 / SPACING**3) ** (1.0 / 3.0) if work else math.nan
     return ContactRow(
         subject, sizes[0], overlap / min(size for size in sizes if size), duration, pull,
         pull / weight if weight else math.nan, tabor, spring.sticking_speed(mass, radius),

@@ -146,10 +146,7 @@ def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
     radius, materials = float(particles.radii.mean()), sorted({group.material for group in case.particles})
     overlap = case.limits.largest_overlap * radius
     force = max(
-        (
-            contact_force(case, pair, 0.5 * radius, overlap)
-            for pair in combinations_with_replacement(materials, 2)
-        ),
+        (contact_force(case, pair, 0.5 * radius, overlap) for pair in combinations_with_replacement(materials, 2)),
         default=math.inf,
     )
     contacts, solid = MOST_LOADED

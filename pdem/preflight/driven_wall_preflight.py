@@ -70,9 +70,7 @@ def driven_findings(
         yield from _step(case, wall, body, mesh, number, step, conditions)
 
 
-def _servo(
-    case: Case, number: int, radius: Floats, step: float, conditions: ImpactConditions
-) -> Iterator[Finding]:
+def _servo(case: Case, number: int, radius: Floats, step: float, conditions: ImpactConditions) -> Iterator[Finding]:
     """Warn if one step at the largest rate changes a contact force by a large part of the target load."""
     wall = case.walls[number]
     servo = servo_of(case, wall)
@@ -87,22 +85,12 @@ def _servo(
             continue
         force = contact_force(case, (grain, other), float(radius.max()), displacement)
         if force > LARGEST_FORCE_STEP * target:
-            text = (
-                f"one step at servo.largest_rate presses a sphere by {force:.3g} N, {force / target:.2g} of "
-            )
-            yield Finding(
-                "warning", f"wall {wall.name}", f"{text}the load wanted; lower the rate or shorten the step"
-            )
+            text = f"one step at servo.largest_rate presses a sphere by {force:.3g} N, {force / target:.2g} of "
+            yield Finding("warning", f"wall {wall.name}", f"{text}the load wanted; lower the rate or shorten the step")
 
 
 def _step(
-    case: Case,
-    wall: Wall,
-    body: FreeBody,
-    mesh: Mesh,
-    particles: int,
-    step: float,
-    conditions: ImpactConditions,
+    case: Case, wall: Wall, body: FreeBody, mesh: Mesh, particles: int, step: float, conditions: ImpactConditions
 ) -> Iterator[Finding]:
     smallest = conditions.smallest
     single, mean = _inverse_masses(body, mesh)

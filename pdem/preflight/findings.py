@@ -10,14 +10,7 @@ if TYPE_CHECKING:
 
 Level = Literal["error", "warning", "info"]
 
-STEP_WARNING = {
-    "Rayleigh": 0.4,
-    "Hertz": 0.2,
-    "linear": 0.2,
-    "adhesion": 0.2,
-    "rolling": 0.2,
-    "twisting": 0.2,
-}
+STEP_WARNING = {"Rayleigh": 0.4, "Hertz": 0.2, "linear": 0.2, "adhesion": 0.2, "rolling": 0.2, "twisting": 0.2}
 """Time step over each limit above which there is a warning: at this value an impact lasts at least five steps."""
 
 STEP_ERROR = {"Rayleigh": 1.0, "Hertz": 0.5, "linear": 0.5, "adhesion": 0.5, "rolling": 0.5, "twisting": 0.5}

@@ -11,12 +11,7 @@ import numpy as np
 
 from pdem.case.groups.initial import INITIAL_COLUMNS
 from pdem.case.messages import Problem, shown_key
-from pdem.case.rules.checks import (
-    contact_pair_problems,
-    contact_pairs,
-    density_problems,
-    periodic_width_problems,
-)
+from pdem.case.rules.checks import contact_pair_problems, contact_pairs, density_problems, periodic_width_problems
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
 from pdem.containers.clusters import ParticleTable
@@ -36,8 +31,8 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.meshes.mesh import Mesh
-    from pdem.foundation.fields import Field
     from pdem.foundation.array_types import Floats, Int32s, Integers
+    from pdem.foundation.fields import Field
     from pdem.preflight.findings import Finding
 
     Columns = dict[str, NDArray[Any]]
@@ -100,15 +95,11 @@ def given_particles(
             "and leave the column out"
         )
     materials = _materials(case, columns["material"])
-    require_no_problems(
-        case, materials, contact_pairs(case, materials), float(columns["radius"].max(initial=0.0))
-    )
+    require_no_problems(case, materials, contact_pairs(case, materials), float(columns["radius"].max(initial=0.0)))
     columns["position"] = wrap_positions(columns["position"], case.domain)
     pair = coincident_pair(columns["position"], case.domain)
     if pair is not None:
-        raise CaseError(
-            f"{case.source}: particles {pair[0]} and {pair[1]} are at one point; move or remove one"
-        )
+        raise CaseError(f"{case.source}: particles {pair[0]} and {pair[1]} are at one point; move or remove one")
     conditions = _conditions_of_columns(case, materials, columns)
     population = Population(columns)
     conditions = replace(conditions, impact=expected_impact(case, population, meshes))
@@ -127,9 +118,7 @@ def given_particles(
 def _conditions_of_columns(case: Case, materials: Sequence[str], columns: Columns) -> ImpactConditions:
     """Return the impact conditions of particles of these materials."""
     names = list(case.materials)
-    smallest = {
-        name: float(columns["radius"][columns["material"] == names.index(name)].min()) for name in materials
-    }
+    smallest = {name: float(columns["radius"][columns["material"] == names.index(name)].min()) for name in materials}
     motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
     speed = max(expected_speed(case, motions), largest_speed(columns["velocity"]))
     return ImpactConditions(smallest, speed, tuple(contact_pairs(case, materials)))
@@ -208,9 +197,7 @@ def _column(field: Field, given: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     values = np.asarray(given)
     if values.dtype.kind not in ("iu" if whole else "fiu") or values.shape != shape:
         wanted = f"{'whole ' if whole else ''}numbers of shape ({', '.join(['n', *map(str, field.shape)])})"
-        raise InputError(
-            f"particles[{name!r}] is {values.dtype} of shape {values.shape}; it must be {wanted}"
-        )
+        raise InputError(f"particles[{name!r}] is {values.dtype} of shape {values.shape}; it must be {wanted}")
     if not whole and not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values).reshape(len(values), -1).all(axis=1)))
         raise InputError(f"particles[{name!r}][{row}] is {values[row].tolist()}; it must be finite")
@@ -220,16 +207,12 @@ def _column(field: Field, given: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 def _require_ids(ids: Integers) -> None:
     wrong = np.flatnonzero((ids < 0) | (ids >= _LARGEST_ID))
     if len(wrong):
-        raise InputError(
-            f"particles['id'][{wrong[0]}] is {ids[wrong[0]]}; ids are whole numbers from 0 to 2^40"
-        )
+        raise InputError(f"particles['id'][{wrong[0]}] is {ids[wrong[0]]}; ids are whole numbers from 0 to 2^40")
     order = np.argsort(ids, kind="stable")
     same = np.flatnonzero(ids[order[1:]] == ids[order[:-1]])
     if len(same):
         first, second = order[same[0]], order[same[0] + 1]
-        raise InputError(
-            f"particles['id'] has {ids[first]} twice, in rows {first} and {second}; ids are distinct"
-        )
+        raise InputError(f"particles['id'] has {ids[first]} twice, in rows {first} and {second}; ids are distinct")
 
 
 def _materials(case: Case, index: Int32s) -> list[str]:

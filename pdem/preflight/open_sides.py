@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     Surface = tuple[Floats, Integers]
     FixedParticles = tuple[Floats, Floats]  # centres (n, 3) and radii (n,) [m]
 
-RAYS = np.array(
-    [(0.0, 0.0, 0.0), *((0.95 * np.cos(a), 0.95 * np.sin(a), 0.0) for a in np.pi * np.arange(8) / 4)]
-)
+RAYS = np.array([(0.0, 0.0, 0.0), *((0.95 * np.cos(a), 0.95 * np.sin(a), 0.0) for a in np.pi * np.arange(8) / 4)])
 """Where rays begin, over the radius: at the centre and near the rim, since a hole narrower than that is no way out."""
 
 _THROWN = 0.1
@@ -151,9 +149,7 @@ def fixed_particles(case: Case, particles: Population) -> FixedParticles:
 def _squares(centres: Floats, radii: Floats, gravity: Floats) -> Surface:
     """Return squares about spheres, across gravity, as a surface that what falls on these meets."""
     across = frame_of(gravity.tolist())[:2]
-    corners = [
-        radii[:, None] * (a * across[0] + b * across[1]) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))
-    ]
+    corners = [radii[:, None] * (a * across[0] + b * across[1]) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
     vertices = np.stack([centres + corner for corner in corners], axis=1).reshape(-1, 3)
     first = 4 * np.arange(len(centres))[:, None]
     return vertices, np.concatenate((first + np.array([0, 1, 2]), first + np.array([0, 2, 3])))

@@ -145,9 +145,7 @@ def _travel(particles: Population, step: float, name: Name) -> Iterator[Finding]
     if level != "info":
         text = f"{name(fastest.number)} moves {share(largest)} of its radius in one step"
         yield Finding(
-            level,
-            "time step",
-            f"{text}; more than {share(PARTICLE_DISPLACEMENT_WARNING)} is not safe: shorten it",
+            level, "time step", f"{text}; more than {share(PARTICLE_DISPLACEMENT_WARNING)} is not safe: shorten it"
         )
 
 

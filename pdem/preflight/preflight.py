@@ -112,9 +112,7 @@ def preflight(
     ]
     of_box = list(deformation_findings(case, population, step, meshes))
     there = walls_present(case, 0)
-    sides = [
-        list(side_warnings(moving, mesh)) if first else [] for mesh, first in zip(meshes, there, strict=True)
-    ]
+    sides = [list(side_warnings(moving, mesh)) if first else [] for mesh, first in zip(meshes, there, strict=True)]
 
     def all_findings() -> list[Finding]:
         return [
@@ -139,9 +137,7 @@ def preflight(
     return on_first_rank(over, all_findings)
 
 
-def _of_contacts(
-    case: Case, particles: Population, moving: Population, meshes: Sequence[Mesh]
-) -> list[Finding]:
+def _of_contacts(case: Case, particles: Population, moving: Population, meshes: Sequence[Mesh]) -> list[Finding]:
     """Return the findings on overlaps at time 0, and on whether anything moves. Collective."""
     overlaps = list(overlap_findings(case, particles))
     walls = list(wall_findings(case, moving, meshes))

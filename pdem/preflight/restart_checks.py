@@ -67,9 +67,7 @@ def check_continuable(old: Case, new: Case) -> None:
     for number, (old_wall, new_wall) in enumerate(zip(old.walls, new.walls, strict=True)):
         surfaces = [wall.geometry for wall in (old_wall, new_wall)]  # contacts know facets by their numbers
         for key in (*dict.fromkeys(key for surface in surfaces for key in surface), "servo", "body"):
-            old_value, new_value = (
-                _unchangeable_part(getattr(wall, key, None)) for wall in (old_wall, new_wall)
-            )
+            old_value, new_value = (_unchangeable_part(getattr(wall, key, None)) for wall in (old_wall, new_wall))
             if old_value != new_value:
                 raise CaseError(
                     f"walls[{number}].{key} of wall {new_wall.name}: a restart keeps the meshes of its walls and what "
@@ -140,11 +138,7 @@ def _largest_length(vectors: Floats) -> float:
 
 
 def _poses(
-    case: Case,
-    time: float,
-    meshes: Sequence[Mesh],
-    state: Mapping[str, NDArray[Any]],
-    clocks: Mapping[str, Clock],
+    case: Case, time: float, meshes: Sequence[Mesh], state: Mapping[str, NDArray[Any]], clocks: Mapping[str, Clock]
 ) -> list[Pose]:
     """Return the poses of the walls of a case; those of driven walls follow from their state."""
     drives = drives_of(case, meshes, clocks)

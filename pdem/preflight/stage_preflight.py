@@ -47,9 +47,7 @@ def stage_findings(case: Case, step: float, particles: int) -> Iterator[Finding]
             if index == 0 or _is_timed(case, index)
             else f"begins at {earliest:g} s or later"
         )
-        yield Finding(
-            "info", f"stage {stage.name}", "; ".join([begins, _ends(stage, step), *_changes(case, stage)])
-        )
+        yield Finding("info", f"stage {stage.name}", "; ".join([begins, _ends(stage, step), *_changes(case, stage)]))
         if earliest >= case.time.end:
             text = f"cannot begin before {earliest:g} s, and time.end is {case.time.end:g} s; raise time.end"
             yield Finding("warning", f"stage {stage.name}", text)
@@ -70,9 +68,7 @@ def _cut_off(case: Case, stage: Stage, earliest: float) -> Iterator[Finding]:
     for key, value in keys.items():
         if value is not None and earliest + value > case.time.end * (1.0 + 1e-9):
             text = f"{key} = {value:g} s from {earliest:g} s on is after time.end = {case.time.end:g} s, which ends "
-            text += "the run before" + (
-                "; the condition can never hold so long" if key == "until.for" else ""
-            )
+            text += "the run before" + ("; the condition can never hold so long" if key == "until.for" else "")
             yield Finding("warning", f"stage {stage.name}", f"{text}; raise time.end")
 
 
@@ -82,9 +78,7 @@ def _out_of_reach(case: Case, stage: Stage, particles: int) -> Iterator[Finding]
         return
     most = _most_of(case, stage.until.quantity, particles)
     if stage.until.above >= most:
-        text = (
-            f"waits for {stage.until}, but {stage.until.quantity} is at most about {most:.4g} until time.end"
-        )
+        text = f"waits for {stage.until}, but {stage.until.quantity} is at most about {most:.4g} until time.end"
         text += f" = {case.time.end:g} s: the condition can never hold; lower above, or let more come in"
         yield Finding("warning", f"stage {stage.name}", text)
 
@@ -92,9 +86,7 @@ def _out_of_reach(case: Case, stage: Stage, particles: int) -> Iterator[Finding]
 def _most_of(case: Case, quantity: str, particles: int) -> float:
     """Return the most that a quantity can be until the end of a run, infinite if that is not known before."""
     if quantity == "particles":
-        return particles + sum(
-            SPREAD_OF_NUMBERS * expected_number(case, one) + 1.0 for one in case.insertions
-        )
+        return particles + sum(SPREAD_OF_NUMBERS * expected_number(case, one) + 1.0 for one in case.insertions)
     for one in case.insertions:
         if quantity == f"{one.name}_mass":
             return expected_mass(case, one) + largest_mass(case, one)

@@ -20,9 +20,7 @@ LARGEST_WAY = 0.1
 """Way of a surface in one step over the smallest radius, above which friction comes too late to be right."""
 
 
-def surface_findings(
-    case: CaseData, present: Floats, meshes: Sequence[Mesh], step: float
-) -> Iterator[Finding]:
+def surface_findings(case: CaseData, present: Floats, meshes: Sequence[Mesh], step: float) -> Iterator[Finding]:
     """Report surfaces that move nowhere, or so far in one step [s] that friction of the smallest radius is wrong.
 
     Parameters

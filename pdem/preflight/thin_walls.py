@@ -52,9 +52,7 @@ def thin_wall_findings(case: Case, particles: Population, meshes: Sequence[Mesh]
         thin = _thin_facets(mesh, near & ~is_sheet[:, None], THIN * least) if closed.any() else between
         subject = f"wall {wall.name}"
         if len(between):
-            yield Finding(
-                "warning", subject, f"{_both_sides(between, 'a sheet without thickness')}; {_remedy(least)}"
-            )
+            yield Finding("warning", subject, f"{_both_sides(between, 'a sheet without thickness')}; {_remedy(least)}")
         elif len(thin):
             yield Finding("warning", subject, f"{_both_sides(thin, 'a thin plate')}; {_remedy(least)}")
         elif is_sheet.any() and _moves(wall):
@@ -110,9 +108,7 @@ def heights_over(points: Floats, corners: Floats) -> tuple[Floats, Booleans]:
     for start, end in ((0, 1), (1, 2), (2, 0)):
         along = corners[:, end] - corners[:, start]
         part = np.einsum("ij,ij->i", np.cross(along, points - corners[:, start]), normal)
-        is_over &= (
-            part >= -_ROUNDING * length**2
-        )  # a point over the common edge of two triangles is over both
+        is_over &= part >= -_ROUNDING * length**2  # a point over the common edge of two triangles is over both
     heights = np.einsum("ij,ij->i", points - corners[:, 0], normal)
     return heights / np.where(length > 0.0, length, 1.0), is_over
 

@@ -132,24 +132,18 @@ def _friction(where: tuple[str, ...], friction: float | None) -> Iterator[Findin
     """Warn of a coefficient of friction that seems to be an angle."""
     if friction is not None and LARGEST_FRICTION < friction < 90.0:
         text = f"{shown_key(where)} = {friction:g} is a coefficient; is it an angle? Give its tangent: "
-        yield Finding(
-            "warning", "units", f"{text}{math.tan(math.radians(friction)):.3g} for {friction:g} degrees"
-        )
+        yield Finding("warning", "units", f"{text}{math.tan(math.radians(friction)):.3g} for {friction:g} degrees")
 
 
 def _gravity(case: Case) -> Iterator[Finding]:
     size = math.hypot(*largest_gravity(case))
     factors = {"cm/s2": 100.0, "mm/s2": 1000.0, "km/s2": 0.001, "ft/s2": 1.0 / 0.3048, "in/s2": 1.0 / 0.0254}
-    unit = next(
-        (unit for unit, factor in factors.items() if abs(size / (EARTH_GRAVITY * factor) - 1.0) < 0.02), None
-    )
+    unit = next((unit for unit, factor in factors.items() if abs(size / (EARTH_GRAVITY * factor) - 1.0) < 0.02), None)
     if unit is None and size <= LARGEST_GRAVITY:
         return
     looks = f"looks like {unit}" if unit else f"is {size / EARTH_GRAVITY:.3g} times that of the earth"
     yield Finding(
-        "warning",
-        "units",
-        f"domain.gravity of {size:g} {looks}; it has to be in m/s2 ({EARTH_GRAVITY} on earth)",
+        "warning", "units", f"domain.gravity of {size:g} {looks}; it has to be in m/s2 ({EARTH_GRAVITY} on earth)"
     )
 
 

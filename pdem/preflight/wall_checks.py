@@ -144,9 +144,7 @@ def _listed(facets: Sequence[int]) -> str:
 
 def _facet_size(smallest: float, radius: float, largest: float) -> LevelAndText:
     ratio = radius / smallest
-    text = (
-        f"the largest radius is {ratio:.3g} of the smallest and {radius / largest:.3g} of the largest facet"
-    )
+    text = f"the largest radius is {ratio:.3g} of the smallest and {radius / largest:.3g} of the largest facet"
     if ratio > FACETS_PER_RADIUS:
         return "warning", f"{text}; above {FACETS_PER_RADIUS:g} walls become slow: coarsen the mesh"
     return "info", text
@@ -172,18 +170,14 @@ def side_warnings(particles: Population, mesh: Mesh) -> Iterator[str]:
         )
 
 
-def wall_unit_warnings(
-    case: Case, meshes: Sequence[Mesh], particles: Population
-) -> Iterator[tuple[str, str]]:
+def wall_unit_warnings(case: Case, meshes: Sequence[Mesh], particles: Population) -> Iterator[tuple[str, str]]:
     """Yield (name of a wall, text) where mesh and particles are probably in different units."""
     if not len(meshes) or not particles.count:
         return
     least, most = float(particles.radii[0]), float(particles.radii[-1])
     bed = float(np.linalg.norm(particles.upper - particles.lower))
     boxes = [(mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)) for mesh in meshes]
-    whole = float(
-        np.linalg.norm(np.max([b[1] for b in boxes], axis=0) - np.min([b[0] for b in boxes], axis=0))
-    )
+    whole = float(np.linalg.norm(np.max([b[1] for b in boxes], axis=0) - np.min([b[0] for b in boxes], axis=0)))
     too_small = UNIT_RATIO * whole < bed
     for wall, (lower, upper) in zip(case.walls, boxes, strict=True):
         size = float(np.linalg.norm(upper - lower))

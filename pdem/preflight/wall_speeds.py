@@ -13,7 +13,7 @@ from pdem.case.groups.particle_sources import smallest_radii
 from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import MeshError
 from pdem.motion.courses import Steady
-from pdem.motion.motions import Turn
+from pdem.motion.motions import MotionTurn
 from pdem.preflight.findings import Finding
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pdem.case.sections.walls import Wall
     from pdem.containers.meshes.mesh import Mesh
     from pdem.foundation.array_types import Floats
-    from pdem.motion.motions import Motion
+    from pdem.motion.motions import RigidMotion
 
 WALL_DISPLACEMENT_WARNING, WALL_DISPLACEMENT_ERROR = 0.1, 1.0
 """Displacement of a wall in one step over the smallest radius, above which contacts are detected too late, and above
@@ -89,7 +89,7 @@ def turning_findings(case: Case) -> Iterator[Finding]:
     """Report how fast walls turn that do so at a constant rate, themselves or carried by others."""
     for wall in case.walls:
         motion = motion_of(wall, case.motions, case.directory)
-        turns = [part.angle for part in motion.parts if isinstance(part, Turn)]
+        turns = [part.angle for part in motion.parts if isinstance(part, MotionTurn)]
         for rate in (angle.rate for angle in turns if isinstance(angle, Steady)):
             text = f"turns at {rate:.4g} rad/s, {rate * 30.0 / math.pi:.4g} revolutions per minute"
             yield Finding("info", f"wall {wall.name}", text)
@@ -98,11 +98,7 @@ def turning_findings(case: Case) -> Iterator[Finding]:
 def _largest_displacement(case: Case, wall: Wall, mesh: Mesh, step: float, reach: float) -> StepDisplacement:
     """Return the largest displacement of a wall in one step."""
     motion = motion_of(wall, case.motions, case.directory)
-    found = (
-        _prescribed_displacement(case, motion, mesh, step, reach)
-        if motion.moves
-        else StepDisplacement(0.0, None)
-    )
+    found = _prescribed_displacement(case, motion, mesh, step, reach) if motion.moves else StepDisplacement(0.0, None)
     if wall.servo is not None:
         servo, arm = servo_of(case, wall), 1.0
         if servo.pivot is not None:
@@ -119,15 +115,13 @@ def _largest_displacement(case: Case, wall: Wall, mesh: Mesh, step: float, reach
 
 
 def _prescribed_displacement(
-    case: Case, motion: Motion, mesh: Mesh, step: float, reach: float
+    case: Case, motion: RigidMotion, mesh: Mesh, step: float, reach: float
 ) -> StepDisplacement:
     """Return the largest displacement by a prescribed motion."""
     points = mesh.vertices[np.unique(mesh.facet_vertices)]
     low, high = points.min(axis=0), points.max(axis=0)
     corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
-    of_box = [
-        (_displacement(case, motion, corners, time, step, reach), time) for time in _times(case, motion, step)
-    ]
+    of_box = [(_displacement(case, motion, corners, time, step, reach), time) for time in _times(case, motion, step)]
     of_box.sort(reverse=True)
     of_points = [
         (_displacement(case, motion, points, time, step, reach), time)
@@ -137,7 +131,7 @@ def _prescribed_displacement(
     return StepDisplacement(*max(of_points)) if of_points else StepDisplacement(0.0, None)
 
 
-def _times(case: Case, motion: Motion, step: float) -> list[float]:
+def _times(case: Case, motion: RigidMotion, step: float) -> list[float]:
     """Return the begins of the steps to be checked: the fastest of each motion, and some all over the run."""
     last = max(math.ceil(case.time.end / step) - 1, 0)
     fastest = [time / step for time in motion.fastest(step)]
@@ -146,9 +140,7 @@ def _times(case: Case, motion: Motion, step: float) -> list[float]:
     return [number * step for number in sorted(near | spread) if 0 <= number <= last]
 
 
-def _displacement(
-    case: Case, motion: Motion, points: Floats, time: float, step: float, reach: float
-) -> float:
+def _displacement(case: Case, motion: RigidMotion, points: Floats, time: float, step: float, reach: float) -> float:
     """Return the largest displacement of points (n, 3) in a step, 0 if they are out of reach of the domain.
 
     Positions of the points are those at time 0.

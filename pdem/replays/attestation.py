@@ -23,7 +23,7 @@ from pdem.output.provenance import PROVENANCE_LABELS, changes_since, provenance
 from pdem.output.run_folder import data_files
 from pdem.output.saving import reason, saving
 from pdem.replays.origin import case_in, origin_of
-from pdem.replays.run_again import Ranks, Recipe, RunAgain
+from pdem.replays.run_again import Ranks, RunAgain, RunRecipe
 from pdem.run.files.folder_use import UserCommands
 from pdem.run.files.output_folder import is_same_folder, writing_into
 
@@ -95,11 +95,7 @@ class Attestation:
 
     def __str__(self) -> str:
         """Return in lines what was computed again, and the file."""
-        end = (
-            f"attested in {self.path}"
-            if self.attested
-            else "NOT attested: what is computed here is not the run"
-        )
+        end = f"attested in {self.path}" if self.attested else "NOT attested: what is computed here is not the run"
         return "\n".join([*map(str, self.again), *self.notes, end])
 
 
@@ -159,7 +155,7 @@ def _attest(
 
 def _again(origin: Origin, interval: Interval, ranks: Ranks, observers: Sequence[Any]) -> Again:
     begin, end = interval
-    recipe = on_first(ranks.comm, lambda: Recipe.of(origin, begin))
+    recipe = on_first(ranks.comm, lambda: RunRecipe.of(origin, begin))
     return computed_again(RunAgain(origin, ranks, recipe, observers), end)
 
 
@@ -257,9 +253,7 @@ def described(paths: Iterable[Path], base: Path) -> dict[str, dict[str, Any]]:
             name = os.path.relpath(path.resolve(), base.resolve())
             found[name] = {"bytes": path.stat().st_size, "sha256": content}
         except OSError as error:
-            raise InputError(
-                f"{path}: cannot be read ({reason(error)}), and an attestation names it"
-            ) from None
+            raise InputError(f"{path}: cannot be read ({reason(error)}), and an attestation names it") from None
     return found
 
 

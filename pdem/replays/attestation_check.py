@@ -28,7 +28,7 @@ from pdem.replays.attestation import (
     seal_of,
 )
 from pdem.replays.origin import Origin, states_in
-from pdem.replays.run_again import Ranks, Recipe, RunAgain
+from pdem.replays.run_again import Ranks, RunAgain, RunRecipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,19 +92,11 @@ class Verification:
     @property
     def verified(self) -> bool:
         """Whether no file has changed, and all that was computed again is the run, bit for bit."""
-        return not (self.data.changed or self.inputs.changed or self.notes) and all(
-            one.same for one in self.again
-        )
+        return not (self.data.changed or self.inputs.changed or self.notes) and all(one.same for one in self.again)
 
     def __str__(self) -> str:
         """Return in lines what was compared, and whether it holds."""
-        lines = [
-            self.head,
-            f"data: {self.data}",
-            f"inputs: {self.inputs}",
-            *map(str, self.again),
-            *self.notes,
-        ]
+        lines = [self.head, f"data: {self.data}", f"inputs: {self.inputs}", *map(str, self.again), *self.notes]
         if self.change:
             lines.append(f"made under {self.change}: bits may differ here, the motion is as valid")
         return "\n".join([*lines, self._verdict()])
@@ -114,9 +106,7 @@ class Verification:
             return "verified"
         files = self.data.changed or self.inputs.changed or self.notes
         if self.change and not files:
-            return (
-                "not decided: other bits, under other versions or on another processor; use those of the run"
-            )
+            return "not decided: other bits, under other versions or on another processor; use those of the run"
         return "NOT verified"
 
 
@@ -167,7 +157,7 @@ def verify_attestation(
     again = []
     for begin, end in chosen:
         file = origin.checkpoints.get(begin)
-        recipe = Recipe(document["case"], str(base), begin, file, max(origin.digests), change, ())
+        recipe = RunRecipe(document["case"], str(base), begin, file, max(origin.digests), change, ())
         again.append(computed_again(RunAgain(origin, Ranks(comm, threads), recipe, observers), end))
     return Verification(head, data, files, tuple(again), origin.notes, change)
 
@@ -183,26 +173,18 @@ def read_attestation(path: Path | str) -> Document:
     try:
         document = json.loads(read_text(Path(path)))
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({reason(error)}); pdem attest OUTPUT writes such a file"
-        ) from None
+        raise InputError(f"{path}: cannot be read ({reason(error)}); pdem attest OUTPUT writes such a file") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path}: is no attestation ({reason(error)}); pdem attest OUTPUT writes one"
-        ) from None
+        raise InputError(f"{path}: is no attestation ({reason(error)}); pdem attest OUTPUT writes one") from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise InputError(f"{path}: is no attestation; pdem attest OUTPUT writes one")
     if document.get("format") != FORMAT:
-        raise InputError(
-            f"{path}: has format {document.get('format')!r}; this version of pdem reads {FORMAT}"
-        )
+        raise InputError(f"{path}: has format {document.get('format')!r}; this version of pdem reads {FORMAT}")
     if document.get(SEAL) != seal_of(document):
         raise InputError(f"{path}: was altered after it had been written: its digest is another one")
     odd = [key for key, kind in _KEYS.items() if not isinstance(document.get(key), kind)]
     if odd or not all(step.isdecimal() for step in document["states"]):
-        raise InputError(
-            f"{path}: lacks {', '.join(odd) or 'steps of states'}; it was not written by pdem attest"
-        )
+        raise InputError(f"{path}: lacks {', '.join(odd) or 'steps of states'}; it was not written by pdem attest")
     return document
 
 
@@ -259,9 +241,5 @@ def attested_origin(document: Document, folder: Path) -> Origin:
     there = {step: reader for step, reader in states_in(folder)[0].items() if step in states}
     changed = {step: reader for step, reader in there.items() if reader.digest(OBSERVING) != states[step]}
     good = {step: reader.path for step, reader in there.items() if step not in changed}
-    bad = tuple(
-        f"{one.path.name}: CHANGED: holds another state than that attested" for one in changed.values()
-    )
-    return Origin(
-        folder, good, states, states, document["time_step"], document["reached"], document["begin"], bad
-    )
+    bad = tuple(f"{one.path.name}: CHANGED: holds another state than that attested" for one in changed.values())
+    return Origin(folder, good, states, states, document["time_step"], document["reached"], document["begin"], bad)

@@ -10,7 +10,7 @@ from pdem.case.model import Case
 from pdem.engine.blow_up import BlowUp
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
-from pdem.engine.schedule import Window
+from pdem.engine.schedule import OutputWindow
 from pdem.engine.state import kept_state
 from pdem.features.observers.feature import Observers
 from pdem.features.observers.observed import ObservedState
@@ -146,9 +146,7 @@ def replay_blow_up(
 def _plan_of(request: Request) -> _Plan:
     origin = origin_of(request.folder)
     if is_same_folder(request.target, request.folder):
-        raise InputError(
-            f"{request.target}: a replay is not written over its run; name another folder by --output"
-        )
+        raise InputError(f"{request.target}: a replay is not written over its run; name another folder by --output")
     check_free(request.target, PYTHON)
     newest = max(origin.checkpoints)
     reader = origin.reader_after(newest)
@@ -163,9 +161,7 @@ def _plan_of(request: Request) -> _Plan:
     )  # fmt: skip
 
 
-def _found(
-    simulation: Simulation, last: int, steps: int, observers: Sequence[Any]
-) -> tuple[BlowUp | None, StatePart]:
+def _found(simulation: Simulation, last: int, steps: int, observers: Sequence[Any]) -> tuple[BlowUp | None, StatePart]:
     """Run until it blows up; return the error, and a state so many steps before, or the first one."""
     copies = [(simulation.step, _copy(simulation))]
     try:
@@ -184,13 +180,7 @@ def _copy(simulation: Simulation) -> StatePart:
 
 
 def _shown(
-    simulation: Simulation,
-    error: BlowUp,
-    steps: int,
-    observers: Sequence[Any],
-    notes: Sequence[str],
-    *,
-    quiet: bool,
+    simulation: Simulation, error: BlowUp, steps: int, observers: Sequence[Any], notes: Sequence[str], *, quiet: bool
 ) -> tuple[BlowUp, ContactHistory]:
     """Run to the blow-up with all output of the last steps; return the error and the contact that did it."""
     if not observers:
@@ -198,7 +188,7 @@ def _shown(
     begin = max(error.step - steps, simulation.step)
     simulation.advance(begin - simulation.step, observers=observers)
     history = ContactHistory(error.particles, error.wall)
-    window = Window(begin, error.step, error.step, ())
+    window = OutputWindow(begin, error.step, error.step, ())
     try:
         run(
             simulation, quiet=quiet, findings=notes, window=window,

@@ -120,9 +120,7 @@ def _check(case: Case, changed: Case, at: str, start: Path, step: int) -> None:
     check_shared(case, changed, at, str(start.parent))
     check_continuable(case, changed)
     if not check_end(changed, step, str(start)):
-        raise CaseError(
-            f"{start}: time.end = {changed.time.end:g} s is where stage {at} begins; give a later one"
-        )
+        raise CaseError(f"{start}: time.end = {changed.time.end:g} s is where stage {at} begins; give a later one")
 
 
 def check_shared(case: Case, changed: Case, at: str, where: str) -> None:
@@ -136,9 +134,7 @@ def check_shared(case: Case, changed: Case, at: str, where: str) -> None:
     names = [stage.name for stage in case.stages]
     number = names.index(at)
     if [stage.name for stage in changed.stages[: number + 1]] != names[: number + 1]:
-        raise CaseError(
-            f"{where}: what comes before stage {at} is shared, and so are the names of stages until it"
-        )
+        raise CaseError(f"{where}: what comes before stage {at} is shared, and so are the names of stages until it")
     rows = changes_before(case, changed, number)
     if rows:
         remedy = next((text for key, *_ in rows if (text := remedy_for(key, case, number))), "")

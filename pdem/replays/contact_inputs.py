@@ -138,8 +138,7 @@ def first_contact(before: tuple[View, View], after: tuple[View, View]) -> Contac
     for key in sorted(rows[0].keys() | rows[1].keys(), key=lambda one: (one[0], one[1] < 0, *one[1:])):
         here = [one.get(key) for one in rows]
         if None not in here and all(
-            same_bits(*(view.contacts[name][row] for view, row in zip(after, here, strict=True)))
-            for name in names
+            same_bits(*(view.contacts[name][row] for view, row in zip(after, here, strict=True))) for name in names
         ):
             continue
         inputs = [_inputs(then, now, key, row) for then, now, row in zip(before, after, here, strict=True)]

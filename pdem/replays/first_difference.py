@@ -19,7 +19,7 @@ from pdem.replays.difference_report import FirstDifference
 from pdem.replays.first_entry import first_entry
 from pdem.replays.motion import accounts_of, layouts_of, motion_digest, shared_columns, state_digest_of
 from pdem.replays.origin import case_in, origin_of
-from pdem.replays.run_again import Ranks, Recipe, RunAgain
+from pdem.replays.run_again import Ranks, RunAgain, RunRecipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +93,7 @@ class _Bounds:
     differs: bool
 
 
-def _plan_of(a: Origin, b: Origin) -> tuple[_Bounds, tuple[Recipe, Recipe]]:
+def _plan_of(a: Origin, b: Origin) -> tuple[_Bounds, tuple[RunRecipe, RunRecipe]]:
     """Return where to look, and how both runs are computed again."""
     begin, end = max(a.begin, b.begin), min(_end_of(a), _end_of(b))
     if min(a.reached, b.reached) < begin:
@@ -105,7 +105,7 @@ def _plan_of(a: Origin, b: Origin) -> tuple[_Bounds, tuple[Recipe, Recipe]]:
     other = [step for step, same in known.items() if same is False]
     high = min(other, default=end)
     low = max([begin, *(step for step, same in known.items() if same and (step < high or not other))])
-    return _Bounds(low, max(high, low), end, bool(other)), (Recipe.of(a, low), Recipe.of(b, low))
+    return _Bounds(low, max(high, low), end, bool(other)), (RunRecipe.of(a, low), RunRecipe.of(b, low))
 
 
 def _end_of(origin: Origin) -> int:
@@ -203,9 +203,7 @@ class _Search:
         came = [run.advance_to(step) for run in self.runs]
         if not all(came):
             ended = self.runs[came.index(False)]
-            return self._describe(
-                "blow-up", step, since=step - 1, text=f"{ended.origin.folder}: {ended.blow_up}"
-            )
+            return self._describe("blow-up", step, since=step - 1, text=f"{ended.origin.folder}: {ended.blow_up}")
         after = self._views()
         later = self._first_contact(before, after) or self._later_contact(after)
         return self._describe("motion", step, since=step - 1, states=_groups(after), contact=later)
@@ -322,9 +320,7 @@ def _notes(a: RunAgain, b: RunAgain) -> list[str]:
         if run.other:
             found.append(f"{name} computed again is another than the run at step {_steps(run.other)}")
         if not run.same and not run.other:
-            found.append(
-                f"{name} has no digest where it was computed again: that it is the same run is not proved"
-            )
+            found.append(f"{name} has no digest where it was computed again: that it is the same run is not proved")
     return found
 
 

@@ -105,9 +105,7 @@ def _first_of_column(
         row, place = int(rows[0]), int(places[0])
         column = f"{name}_{_AXES[place]}" if left.shape[1] == len(_AXES) else name
         column = column if group in ("particles", "clusters") else f"{group}/{column}"
-        yield Entry(
-            _body(group, keys[row]), keys[row][0], column, left[row, place].item(), right[row, place].item()
-        )
+        yield Entry(_body(group, keys[row]), keys[row][0], column, left[row, place].item(), right[row, place].item())
 
 
 def _body(group: str, key: tuple[int, ...]) -> str:

@@ -86,11 +86,7 @@ class Forgetting:
 
     def __str__(self) -> str:
         """Return the result in lines of text."""
-        words = {
-            "largest": "the first particle",
-            "median": "half of the particles",
-            "mean": "in the mean square",
-        }
+        words = {"largest": "the first particle", "median": "half of the particles", "mean": "in the mean square"}
         times = {words[name]: self.time_to_radius(name) for name in words}
         reached = [f"{name} {time:.4g} s" for name, time in times.items() if np.isfinite(time)]
         rate = self.rate
@@ -116,9 +112,7 @@ class Forgetting:
         path = Path(path)
         if path.suffix == ".csv":
             columns, text = np.column_stack((self.times, self.mean, self.median, self.largest)), io.StringIO()
-            np.savetxt(
-                text, columns, "%.9g", ",", header="time [s],mean [1],median [1],largest [1]", comments=""
-            )
+            np.savetxt(text, columns, "%.9g", ",", header="time [s],mean [1],median [1],largest [1]", comments="")
             save_file(path, text.getvalue())
         else:
             self._draw(path)
@@ -131,13 +125,9 @@ class Forgetting:
             axes.semilogy(self.times[shown], getattr(self, name)[shown], label=name, linewidth=1.2)
         if self.rate > 0.0:
             rows = self._growing()
-            line = np.exp(
-                np.polyval(np.polyfit(self.times[rows], np.log(self.mean[rows]), 1), self.times[rows])
-            )
+            line = np.exp(np.polyval(np.polyfit(self.times[rows], np.log(self.mean[rows]), 1), self.times[rows]))
             axes.semilogy(self.times[rows], line, "k--", linewidth=0.8, label=f"rate {self.rate:.3g} 1/s")
-        axes.set(
-            xlabel="time [s]", ylabel="separation over the radius", title=f"radii up to {self.size:g} smaller"
-        )
+        axes.set(xlabel="time [s]", ylabel="separation over the radius", title=f"radii up to {self.size:g} smaller")
         axes.grid(alpha=0.3)
         axes.legend(frameon=False)
         save_figure(figure, path)
@@ -176,9 +166,7 @@ def forgetting(
     """
     size = real_number("size", size)
     if not 0.0 < size <= LARGEST_FRACTION:
-        raise InputError(
-            f"size = {size:g}: give a fraction of the radii above 0, and at most {LARGEST_FRACTION:g}"
-        )
+        raise InputError(f"size = {size:g}: give a fraction of the radii above 0, and at most {LARGEST_FRACTION:g}")
     text, directory, file = on_first(comm, lambda: _source(run, begin))
     case = Case.from_text(text, directory)
     simulation = begun(case, file, comm, threads)
@@ -256,9 +244,7 @@ def _separations(one: Simulation, other: Simulation) -> Floats | None:
     for simulation in (one, other):
         own = simulation.particles
         tables.append(
-            simulation.system.exchange.collect(
-                {name: own[name].copy() for name in ("id", "position", "radius")}
-            )
+            simulation.system.exchange.collect({name: own[name].copy() for name in ("id", "position", "radius")})
         )
     a, b = tables
     if a is None or b is None:

@@ -10,7 +10,7 @@ from pdem.engine.state import local_groups, tables_of
 from pdem.engine.walls.driven_walls import GROUP
 from pdem.features.registry import OBSERVING
 from pdem.output.checkpoints.content_digest import Layout, content_digest_of_tables
-from pdem.output.hdf5.parallel_hdf5 import Table, block_checksums
+from pdem.output.hdf5.parallel_hdf5 import RowTable, block_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -40,9 +40,7 @@ def shared_columns(a: Layouts, b: Layouts, accounts: Collection[str]) -> dict[st
     for group in GROUPS:
         mine, other = a.get(group, {}), b.get(group, {})
         names = [
-            name
-            for name in mine
-            if name in other and name not in accounts and _form(mine[name]) == _form(other[name])
+            name for name in mine if name in other and name not in accounts and _form(mine[name]) == _form(other[name])
         ]
         if names:
             found[group] = names
@@ -70,7 +68,7 @@ def motion_digest(simulation: Simulation, chosen: Chosen) -> str:
     """Return the digest (hexadecimal) of some columns of the present state, the same as of a checkpoint. Collective."""
     tables = tables_of(simulation.system, local_groups(simulation.system))
     some = {
-        group: Table({name: tables[group].columns[name] for name in names}, tables[group].rows)
+        group: RowTable({name: tables[group].columns[name] for name in names}, tables[group].rows)
         for group, names in chosen.items()
     }
     return _digest(simulation, some)
@@ -84,7 +82,7 @@ def state_digest_of(simulation: Simulation) -> str:
     return _digest(simulation, {name: one for name, one in tables.items() if name not in OBSERVING})
 
 
-def _digest(simulation: Simulation, tables: Mapping[str, Table]) -> str:
+def _digest(simulation: Simulation, tables: Mapping[str, RowTable]) -> str:
     exchange = simulation.system.exchange
     checks: dict[str, NDArray[Any]] = {}
     for group, table in tables.items():
@@ -94,8 +92,6 @@ def _digest(simulation: Simulation, tables: Mapping[str, Table]) -> str:
     joined = exchange.collect(checks)
     digest = None
     if joined is not None:
-        digest = content_digest_of_tables(
-            tables, {name: column.tobytes() for name, column in joined.items()}, {}
-        )
+        digest = content_digest_of_tables(tables, {name: column.tobytes() for name, column in joined.items()}, {})
     shared: str = exchange.share(digest)
     return shared

@@ -112,9 +112,7 @@ def states_in(folder: Path) -> tuple[dict[int, CheckpointReader], list[str]]:
         step = int(str(reader.attributes["step"]))
         before = readers.get(step)
         if before is not None and before.digest(OBSERVING) != reader.digest(OBSERVING):
-            notes.append(
-                f"{path.name} and {before.path.name}, of the same step {step}, hold different states"
-            )
+            notes.append(f"{path.name} and {before.path.name}, of the same step {step}, hold different states")
         readers[step] = reader
     return readers, notes
 

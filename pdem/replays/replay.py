@@ -11,7 +11,7 @@ from pdem.case.differences import differences, differences_text, physical_differ
 from pdem.case.model import Case
 from pdem.engine.protocol import RestartPoint
 from pdem.engine.ranks import on_first
-from pdem.engine.schedule import Window
+from pdem.engine.schedule import OutputWindow
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.checkpoints.checkpoint_reader import CheckpointReader
@@ -71,12 +71,8 @@ class Replayed:
 
     def _verdict(self) -> str:
         if self.other:
-            good = (
-                f"the same at step {self.same[-1]}, " if self.same and self.same[-1] < self.other[0] else ""
-            )
-            return (
-                f"not the same motion: {good}other bits at step {self.other[0]}, where the run has a digest"
-            )
+            good = f"the same at step {self.same[-1]}, " if self.same and self.same[-1] < self.other[0] else ""
+            return f"not the same motion: {good}other bits at step {self.other[0]}, where the run has a digest"
         if not self.same:
             return "not proved: the run has no digest of a later state to compare with"
         steps = ", ".join(map(str, self.same))
@@ -133,7 +129,7 @@ class Plan:
     text: str
     directory: str
     start: Path | None
-    window: Window
+    window: OutputWindow
     digests: dict[int, str]
     notes: tuple[str, ...]
 
@@ -189,26 +185,14 @@ def replay(
         Where the run blew up as well: all output until there is written.
     """
     request = Request(
-        folder,
-        real_number("begin", begin),
-        real_number("end", end),
-        output,
-        fields_every,
-        contacts,
-        tuple(settings),
+        folder, real_number("begin", begin), real_number("end", end), output, fields_every, contacts, tuple(settings)
     )
     plan = on_first(comm, lambda: plan_of(request))
     return replay_plan(request, plan, comm, threads, observers)
 
 
 def replay_plan(
-    request: Request,
-    plan: Plan,
-    comm: Any,
-    threads: int | None,
-    observers: Sequence[Any] = (),
-    *,
-    quiet: bool = True,
+    request: Request, plan: Plan, comm: Any, threads: int | None, observers: Sequence[Any] = (), *, quiet: bool = True
 ) -> Replayed:
     """Carry out a plan; see `replay`. Collective."""
     simulation = begun(plan.case(), plan.start, comm, threads)
@@ -241,9 +225,7 @@ def plan_of(request: Request) -> Plan:
     """
     origin = origin_of(request.folder)
     if is_same_folder(request.target, request.folder):
-        raise InputError(
-            f"{request.target}: a replay is not written over its run; name another folder by --output"
-        )
+        raise InputError(f"{request.target}: a replay is not written over its run; name another folder by --output")
     reader = origin.reader_after(_step(request.begin, origin))
     case = case_in(reader)
     first, last = _interval(request, origin, case)
@@ -252,12 +234,8 @@ def plan_of(request: Request) -> Plan:
     digests = {step: one for step, one in origin.digests.items() if (start or 0) < step <= stop}
     file = None if start is None else origin.checkpoints[start]
     changed = changed_case(case, request, origin.step)
-    window = Window(
-        first, last, stop, tuple(sorted({*digests, *_more_checkpoints(case, changed, first, last)}))
-    )
-    return Plan(
-        changed.to_toml(), str(case.directory), file, window, digests, notes_of(origin, reader, case, file)
-    )
+    window = OutputWindow(first, last, stop, tuple(sorted({*digests, *_more_checkpoints(case, changed, first, last)})))
+    return Plan(changed.to_toml(), str(case.directory), file, window, digests, notes_of(origin, reader, case, file))
 
 
 def _more_checkpoints(case: Case, changed: Case, first: int, last: int) -> list[int]:
@@ -324,9 +302,7 @@ def check_same_motion(run: Case, again: Case) -> None:
         If it changes something else than outputs and sensors, or what sensors take out.
     """
     changed = [
-        row
-        for row in differences(run, again)
-        if not row[0].startswith(ALLOWED) or row[0].startswith(NOT_ALLOWED)
+        row for row in differences(run, again) if not row[0].startswith(ALLOWED) or row[0].startswith(NOT_ALLOWED)
     ]
     if changed:
         raise CaseError(

@@ -32,7 +32,7 @@ class Ranks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recipe:
+class RunRecipe:
     """How a run is computed again from a state on, known on all ranks alike.
 
     Attributes
@@ -60,7 +60,7 @@ class Recipe:
     observers: tuple[str, ...]
 
     @classmethod
-    def of(cls, origin: Origin, low: int) -> Recipe:
+    def of(cls, origin: Origin, low: int) -> RunRecipe:
         """Return how a run is computed from the newest state that is not after a step."""
         reader = origin.reader_after(low)
         case, start = case_in(reader), origin.before(low)
@@ -96,7 +96,7 @@ class RunAgain:
         What its folder holds.
     ranks : Ranks
         Who computes.
-    recipe : Recipe
+    recipe : RunRecipe
         How, at present.
     observers : sequence
         Of the run, those that wrote to particles at least.
@@ -110,7 +110,7 @@ class RunAgain:
 
     origin: Origin
     ranks: Ranks
-    recipe: Recipe
+    recipe: RunRecipe
     observers: Sequence[Any] = ()
     same: list[int] = field(default_factory=list)
     other: list[int] = field(default_factory=list)
@@ -118,9 +118,9 @@ class RunAgain:
 
     def __post_init__(self) -> None:
         self._begin(self.recipe)
-        self._kept: tuple[Recipe, StatePart] | None = None
+        self._kept: tuple[RunRecipe, StatePart] | None = None
 
-    def _begin(self, recipe: Recipe) -> None:
+    def _begin(self, recipe: RunRecipe) -> None:
         self.recipe = recipe
         self._use(begun(recipe.case(), recipe.file, *self.ranks))
 
@@ -140,7 +140,7 @@ class RunAgain:
             while self.step < step:
                 changes = self.recipe.until if self.recipe.until < self.origin.reached else step
                 if self.step == changes:  # it went on with another case
-                    self._begin(on_first(self.ranks.comm, lambda: Recipe.of(self.origin, self.step)))
+                    self._begin(on_first(self.ranks.comm, lambda: RunRecipe.of(self.origin, self.step)))
                     continue
                 self.simulation.advance(min(step, changes) - self.step, observers=self.observers)
         except BlowUp as error:
@@ -155,9 +155,7 @@ class RunAgain:
         """Go back to the state that was kept last."""
         assert self._kept is not None
         self.recipe, state = self._kept
-        self._use(
-            Simulation(self.recipe.case(), self.ranks.comm, threads=self.ranks.threads, state=state.copy())
-        )
+        self._use(Simulation(self.recipe.case(), self.ranks.comm, threads=self.ranks.threads, state=state.copy()))
 
     def next_record(self) -> int | None:
         """Return the next step of which the run has a digest."""

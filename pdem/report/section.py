@@ -28,7 +28,7 @@ img {{ max-width: 100%; }}
 
 
 @dataclass
-class Section:
+class ReportSection:
     """A section of a report.
 
     Attributes
@@ -83,11 +83,11 @@ def png_image(picture: bytes, attributes: str) -> str:
     return f'<img {attributes} src="data:image/png;base64,{b64encode(picture).decode()}">' if picture else ""
 
 
-def html_page(title: str, sections: Sequence[Section]) -> str:
+def html_page(title: str, sections: Sequence[ReportSection]) -> str:
     """Return one page with all figures embedded."""
     return _PAGE.format(title=html.escape(title), body="\n".join(one.html() for one in sections))
 
 
-def markdown_page(title: str, sections: Sequence[Section]) -> str:
+def markdown_page(title: str, sections: Sequence[ReportSection]) -> str:
     """Return a page in Markdown; its pictures are files ``NAME.png`` beside it."""
     return "\n\n".join([f"# {title}", *(one.markdown() for one in sections)]) + "\n"

@@ -40,9 +40,7 @@ class Table(NamedTuple):
     def markdown(self, align: str = "---") -> str:
         """Return the table, which has a head, in Markdown; `align` is what stands below each name of a column."""
         lines = [self.head, [align] * len(self.head), *self.rows]
-        return "\n".join(
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
-        )
+        return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
     def html(self) -> str:
         """Return the table in HTML, texts escaped."""

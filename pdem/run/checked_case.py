@@ -52,8 +52,7 @@ class CheckedCase:
         return [
             *preflight(case, self.particles, meshes, ranks, threads, over, self._crowded),
             *on_first(
-                self._communicator,
-                lambda: list(forecast(case, number, meshes, ranks, threads, spheres=spheres)),
+                self._communicator, lambda: list(forecast(case, number, meshes, ranks, threads, spheres=spheres))
             ),
         ]
 

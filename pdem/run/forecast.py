@@ -56,13 +56,7 @@ _MB = 1e6
 
 
 def forecast(
-    case: Case,
-    number: int,
-    meshes: Sequence[Mesh],
-    ranks: int = 1,
-    threads: int = 1,
-    *,
-    spheres: int | None = None,
+    case: Case, number: int, meshes: Sequence[Mesh], ranks: int = 1, threads: int = 1, *, spheres: int | None = None
 ) -> Iterator[Finding]:
     """Yield findings on the duration of a run that begins with some particles, and on the disk space for its output.
 
@@ -121,11 +115,7 @@ def _duration(steps: int, particles: int, workers: int) -> str:
     if share < 1.0:
         each = max(each, min(one["seconds"], SHORTEST_STEP))
     elif share > _SCALED:  # what a step of few particles takes is not by the particle
-        each = (
-            one["seconds"]
-            * _assumed_step(particles, workers)
-            / _assumed_step(one["particles"], one["workers"])
-        )
+        each = one["seconds"] * _assumed_step(particles, workers) / _assumed_step(one["particles"], one["workers"])
     rate = one["particles"] / one["seconds"]
     factor = "two" if one["workers"] == workers and _distance(one, particles) < math.log(5.0) else "four"
     threads = counted(int(one["workers"]), "thread")
@@ -154,11 +144,7 @@ class DiskNeeds(NamedTuple):
     @property
     def total(self) -> float:
         """Bytes of all."""
-        parts = (
-            self.snapshots * self.snapshot,
-            self.checkpoints * self.checkpoint,
-            self.contacts * self.contact,
-        )
+        parts = (self.snapshots * self.snapshot, self.checkpoints * self.checkpoint, self.contacts * self.contact)
         return self.series + sum(parts)
 
 

@@ -97,6 +97,4 @@ class GuardedExchange:
 
 
 def _said(name: str) -> str:
-    return (
-        "is at the end of the function" if name == END else f"calls a function that needs all ranks ({name})"
-    )
+    return "is at the end of the function" if name == END else f"calls a function that needs all ranks ({name})"

@@ -43,9 +43,7 @@ def check_arguments(comm: Any, threads: Any, state: Any, meshes: Any) -> None:
         Naming the argument.
     """
     if comm is not None and not (hasattr(comm, "rank") and hasattr(comm, "size")):
-        raise InputError(
-            f"comm is {shown(comm)}; give an mpi4py communicator, or None for this process alone"
-        )
+        raise InputError(f"comm is {shown(comm)}; give an mpi4py communicator, or None for this process alone")
     if threads is not None:
         whole_number("threads", threads, 1)
     if state is not None and "particles" not in instance_of("state", state, Mapping, "give columns by name"):
@@ -150,9 +148,7 @@ def case_of(checkpoint: Any) -> Case:
     """
     text = checkpoint.attributes.get("case")
     if not isinstance(text, str) or "counters" not in checkpoint.groups:
-        raise CheckpointError(
-            f"{checkpoint.path}: holds no run to continue; give a checkpoint written by pdem run"
-        )
+        raise CheckpointError(f"{checkpoint.path}: holds no run to continue; give a checkpoint written by pdem run")
     case = Case.from_text(text, str(checkpoint.attributes.get("directory", ".")))
     _keep_step(case, checkpoint)
     return case

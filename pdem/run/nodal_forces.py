@@ -12,7 +12,7 @@ from pdem.engine.walls.wall_output import bodies_of, summed_loads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.contact.walls.nodal_loads import Bodies, NodalLoads
+    from pdem.contact.walls.nodal_loads import MeshComponents, NodalLoads
     from pdem.engine.protocol import Engine
     from pdem.engine.system import System
     from pdem.motion.walls import MovingWalls
@@ -35,7 +35,7 @@ def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | No
 
 
 def _of_wall(
-    simulation: Engine, walls: MovingWalls, bodies: Bodies, loads: NodalLoads, number: int
+    simulation: Engine, walls: MovingWalls, bodies: MeshComponents, loads: NodalLoads, number: int
 ) -> dict[str, NDArray[Any]]:
     """Return the loads of one wall by nodes and facets of its own mesh."""
     mesh, moves = simulation.meshes[number], walls.motions[number].moves or number in walls.drives
@@ -64,9 +64,7 @@ def facet_values(system: System) -> dict[str, NDArray[Any]]:
     return {name: values for one in features_of(system) for name, values in one.facet_values(system).items()}
 
 
-def _on_facets_of(
-    simulation: Engine, values: dict[str, NDArray[Any]], number: int
-) -> dict[str, NDArray[Any]]:
+def _on_facets_of(simulation: Engine, values: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:
     """Return values of all facets for those of one wall, by the numbers that they have in its mesh."""
     walls = simulation.system.moving_walls
     assert walls is not None

@@ -75,9 +75,7 @@ class Observation:
         system: System = simulation.system
         self.observers = named([observer_of(one) for one in observers or ()])
         usual = simulation.case.output.series_every
-        self._every = {
-            name: one.steps_of(system.constants.step, usual) for name, one in self.observers.items()
-        }
+        self._every = {name: one.steps_of(system.constants.step, usual) for name, one in self.observers.items()}
         _check_given(system, self.observers, dropped=observers is not None and not self.observers)
         self.asked = Asked()
         self.before: Groups = {}
@@ -227,9 +225,7 @@ def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]
     for key, one in found.items():
         owner = known[key].observer if key in known else name
         if owner != name:
-            raise InputError(
-                f"the name of the column {key} is taken by the observer {owner}; give it another"
-            )
+            raise InputError(f"the name of the column {key} is taken by the observer {owner}; give it another")
         if key in known and known[key].unit != one.unit:
             raise InputError(f"the column {key} had the unit {known[key].unit}, and now {one.unit}")
     mine = [key for key, one in known.items() if one.observer == name]
@@ -242,9 +238,7 @@ def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]
     return found
 
 
-def _raise_alike(
-    system: System, name: str, observer: Observer, problem: BaseException | None, parted: str
-) -> None:
+def _raise_alike(system: System, name: str, observer: Observer, problem: BaseException | None, parted: str) -> None:
     """Raise the same error on all ranks, if the observer failed on any. Collective."""
     exchange = system.exchange
     mine = None if problem is None else (exchange.rank, _problem_text(problem, observer))
@@ -261,9 +255,7 @@ def _raise_alike(
         )
 
 
-def _require_same(
-    system: System, name: str, observer: Observer, columns: Mapping[str, Observed], asked: Asked
-) -> None:
+def _require_same(system: System, name: str, observer: Observer, columns: Mapping[str, Observed], asked: Asked) -> None:
     """Require that an observer has returned and asked for the same on all ranks. Collective."""
     mine = (_bits(columns), asked)
     first = system.exchange.share(mine)

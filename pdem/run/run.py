@@ -13,7 +13,7 @@ from pdem.containers.group import on_first_rank
 from pdem.engine.blow_up import BlowUp
 from pdem.engine.feature import features_of
 from pdem.engine.protocol import RestartPoint
-from pdem.engine.schedule import Schedule
+from pdem.engine.schedule import OutputSchedule
 from pdem.engine.state import local_groups
 from pdem.engine.step import allreduce_status_or_stop
 from pdem.foundation.errors import Interrupted, ObserverError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pdem.containers.exchange import Exchange
     from pdem.engine.protocol import Engine
-    from pdem.engine.schedule import Window
+    from pdem.engine.schedule import OutputWindow
     from pdem.engine.state import Groups
     from pdem.run.trace import Trace
 
@@ -54,7 +54,7 @@ def run(
     use: FolderUse = FOLDER_USE,
     observers: Sequence[Any] | None = None,
     files: Mapping[str, bytes] | None = None,
-    window: Window | None = None,
+    window: OutputWindow | None = None,
 ) -> int:
     """Run a simulation to the end of its case, with all output; return the number of steps taken.
 
@@ -76,7 +76,7 @@ def run(
         See `Simulation.run`.
     files : mapping of str to bytes, optional
         Further files for the output folder, by their names.
-    window : Window, optional
+    window : OutputWindow, optional
         The part of the run whose output is written, and where it ends.
 
     Raises
@@ -112,7 +112,7 @@ def run(
             nullcontext() if trace is None else trace.recording(simulation),
         ):
             simulation.system.stop_requested = lambda: listening.requested
-            schedule = Schedule(simulation, window)
+            schedule = OutputSchedule(simulation, window)
             return _Run(simulation, outputs, trace, observation, schedule).run_to_end(begins=begins)
 
 
@@ -125,7 +125,7 @@ class _Run:
         outputs: Outputs,
         trace: Trace | None,
         observation: Observation,
-        schedule: Schedule,
+        schedule: OutputSchedule,
     ) -> None:
         self.simulation = simulation
         self.outputs = outputs
@@ -240,10 +240,7 @@ class _Run:
 
     def _write_series_row(self) -> None:
         self.outputs.write_series_row(*self._since_warm_up())
-        if (
-            not self.good_state
-            or self.simulation.step >= int(self.good_state["counters"]["step"]) + STATE_COPY_EVERY
-        ):
+        if not self.good_state or self.simulation.step >= int(self.good_state["counters"]["step"]) + STATE_COPY_EVERY:
             self.good_state = local_groups(self.simulation.system)
 
     def _write_checkpoint(self, local: Groups) -> Path:
@@ -290,8 +287,7 @@ class _Run:
             for r, of_ghosts, of_owned in zip(system.skins.radii, ghosts, owned, strict=True)
         )
         return [
-            f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {received} bytes a step; "
-            f"by size {shares}",
+            f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {received} bytes a step; by size {shares}",
             f"particles divided anew among ranks {system.rebalances} times",
         ]
 
@@ -313,9 +309,7 @@ class _Run:
         residual = measured.balance - simulation.first_balance if has_ledger else None
         last_lines = [*lines, f"results in {simulation.case.output.folder}"]
         self.outputs.report(
-            end_report(
-                table, steps, seconds, exchange.workers, measured.energies, residual, first_lines + last_lines
-            )
+            end_report(table, steps, seconds, exchange.workers, measured.energies, residual, first_lines + last_lines)
         )
 
     def _settings_line(self, particles: int) -> str:

@@ -36,9 +36,7 @@ def telling_status(simulation: Engine, last: int) -> Iterator[None]:
         state = STOPPED if isinstance(error, (Interrupted, KeyboardInterrupt)) else FAILED
         write_status(folder, replace(status, state=state, since=time.time(), detail=_words_of(error)))
         raise
-    write_status(
-        folder, replace(status, state=FINISHED, since=time.time(), detail=end_of_run(simulation, last))
-    )
+    write_status(folder, replace(status, state=FINISHED, since=time.time(), detail=end_of_run(simulation, last)))
 
 
 def end_of_run(simulation: Engine, last: int) -> str:

@@ -81,17 +81,13 @@ class Scripting(Reductions):
         """
         self._require_no_observer("force")
         if self.outputs is not None:
-            raise InputError(
-                "simulation.force comes before simulation.write: its work is a column of the series"
-            )
+            raise InputError("simulation.force comes before simulation.write: its work is a column of the series")
         system = self.system
         made = on_each_rank(system.exchange, lambda: _force_of(self.case, function, material))
         mine = (made.version, repr(made.parameters))
         others = system.exchange.first(None if system.exchange.share(mine) == mine else made.name)
         if others is not None:
-            raise InputError(
-                f"simulation.force: ranks give different functions ({others}); give all the same"
-            )
+            raise InputError(f"simulation.force: ranks give different functions ({others}); give all the same")
         system.features.get(ExternalForces).own.add(made)
 
     def set_external_force(
@@ -248,9 +244,7 @@ class Scripting(Reductions):
             Outside of an observer.
         """
         if self.observing is None:
-            raise InputError(
-                "simulation.stop ends a run from within an observer; a loop by hand ends by itself"
-            )
+            raise InputError("simulation.stop ends a run from within an observer; a loop by hand ends by itself")
         self.observing.asked = self.observing.asked._replace(stop=True)
 
     def write(self, *, checkpoint: bool = False, overwrite: bool = False) -> None:
@@ -309,9 +303,7 @@ class Scripting(Reductions):
 
     def _require_no_observer(self, what: str) -> None:
         if self.observing is not None:
-            raise InputError(
-                f"simulation.{what} is not for observers, which are called between steps of a run"
-            )
+            raise InputError(f"simulation.{what} is not for observers, which are called between steps of a run")
 
 
 def _force_of(case: Case, function: Any, material: str | None) -> OwnForce:
@@ -325,11 +317,7 @@ def _check_written(particles: Any) -> None:
     """Require that what a script has written to particles can be."""
     wrong = ~np.isfinite(particles.position).all(axis=1)
     if wrong.any():
-        raise InputError(
-            f"the position of particle {particles.id[wrong].min()} is not finite; write finite numbers"
-        )
+        raise InputError(f"the position of particle {particles.id[wrong].min()} is not finite; write finite numbers")
     wrong = ~(np.isfinite(particles.radius) & (particles.radius > 0.0))
     if wrong.any():
-        raise InputError(
-            f"the radius of particle {particles.id[wrong].min()} is not positive; write positive numbers"
-        )
+        raise InputError(f"the radius of particle {particles.id[wrong].min()} is not positive; write positive numbers")

@@ -125,9 +125,7 @@ class Simulation(Scripting):
         self.system = loaded.begin(self.phases, continued=continued)
         self.system.notices[:0] = [f"walls: {notice}"] if notice else []
         self.restart_point: RestartPoint | None = None
-        initial_box_work = (
-            0.0 if continued else self.system.box_drive.half_steps
-        )  # later work counts from here
+        initial_box_work = 0.0 if continued else self.system.box_drive.half_steps  # later work counts from here
         measured = self.measures().balance + initial_box_work if "balance" not in counters else 0.0
         self.first_balance = float(counters.get("balance", measured))
 
@@ -189,8 +187,7 @@ class Simulation(Scripting):
         if not int(exchange.largest(np.array([particles is not None], np.int64))[0]):
             return initial_groups(initial_particles(self.case, self.meshes, over=exchange), exchange, fields)
         columns = on_each_rank(
-            exchange,
-            lambda: {} if particles is None else given_particles(self.case, particles, self.meshes, fields),
+            exchange, lambda: {} if particles is None else given_particles(self.case, particles, self.meshes, fields)
         )
         return initial_groups(columns, exchange, fields)
 
@@ -224,9 +221,7 @@ class Simulation(Scripting):
         """
         return Clusters(NO_SHAPES) if self.system.clusters is None else self.system.clusters.table
 
-    def advance(
-        self, steps: int, *, observers: Sequence[Observer | Callable[[Any], Any]] | None = None
-    ) -> int:
+    def advance(self, steps: int, *, observers: Sequence[Observer | Callable[[Any], Any]] | None = None) -> int:
         """Take time steps; return the number of the signal that stopped them, or 0. Collective.
 
         Parameters

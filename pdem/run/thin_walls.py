@@ -87,9 +87,7 @@ def _pairs_through(system: System, pairs: _Pairs, walls: ActingContacts) -> tupl
     crosses = (before > 0.0) & (behind < 0.0)
     share = np.where(crosses, before, 0.0) / np.where(crosses, before - behind, 1.0)
     aside = np.linalg.norm(centre + share[:, None] * way - walls.point[contact], axis=1)
-    through = np.flatnonzero(
-        crosses & (aside <= ASIDE * own.column("radius")[first]) & (pairs.overlap[pair] > 0.0)
-    )
+    through = np.flatnonzero(crosses & (aside <= ASIDE * own.column("radius")[first]) & (pairs.overlap[pair] > 0.0))
     _, unique = np.unique(pair[through], return_index=True)
     chosen = through[unique]
     return walls.wall[contact[chosen]], pairs.overlap[pair[chosen]]

@@ -110,9 +110,7 @@ class Trace:
         try:
             self.path.touch()
         except OSError as error:
-            raise InputError(
-                f"{self.path}: the trace cannot be written ({reason(error)}); name another file"
-            ) from None
+            raise InputError(f"{self.path}: the trace cannot be written ({reason(error)}); name another file") from None
 
     @contextmanager
     def recording(self, simulation: Engine) -> Iterator[None]:
@@ -180,11 +178,7 @@ class Trace:
         }
 
     def _write(self, path: Path, columns: Columns) -> None:
-        document = {
-            "displayTimeUnit": "ms",
-            "otherData": {"pdem": VERSION},
-            "traceEvents": events_of(columns),
-        }
+        document = {"displayTimeUnit": "ms", "otherData": {"pdem": VERSION}, "traceEvents": events_of(columns)}
         try:
             write_file(path, json.dumps(document, separators=(",", ":")) + "\n")
         except OSError as error:  # the run matters more than its trace
@@ -227,9 +221,7 @@ def events_of(columns: Columns) -> list[dict[str, Any]]:
                 events.append(_event(f"step {step[part[0]]}", "step", one, begin, end, int(step[part[0]])))
             for row in part.tolist():
                 name = columns["phase"][row].decode()
-                events.append(
-                    _event(name, "phase", one, int(clock[row, 0]), int(clock[row, 1]), int(step[row]))
-                )
+                events.append(_event(name, "phase", one, int(clock[row, 0]), int(clock[row, 1]), int(step[row])))
     return events
 
 

@@ -25,7 +25,7 @@ _RANKS_IN_BRACES = re.compile(r"\{(?:(?P<factor>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?) 
 
 
 @dataclass(frozen=True)
-class Job:
+class BatchJob:
     """Resources that a job requests from Slurm.
 
     Attributes
@@ -56,9 +56,7 @@ class Job:
             With the option, its limit and the remedy.
         """
         if self.kind not in KINDS:
-            raise InputError(
-                f"--kind {self.kind}: there is no such batch script; give one of {', '.join(KINDS)}"
-            )
+            raise InputError(f"--kind {self.kind}: there is no such batch script; give one of {', '.join(KINDS)}")
         for option, count in (("nodes", self.nodes), ("tasks", self.tasks), ("threads", self.threads)):
             if count < 1:
                 raise InputError(f"--{option} {count}: must be at least 1")
@@ -72,17 +70,11 @@ class Job:
     def _check_kind(self) -> None:
         seconds = seconds_of(self.time)
         if self.kind == "mpi" and self.threads > 1:
-            raise InputError(
-                f"--kind mpi has one thread per rank and --threads is {self.threads}; give --kind hybrid"
-            )
+            raise InputError(f"--kind mpi has one thread per rank and --threads is {self.threads}; give --kind hybrid")
         if self.kind == "hybrid" and self.threads < 2:
-            raise InputError(
-                "--kind hybrid has at least 2 threads per rank and --threads is 1; give --kind mpi"
-            )
+            raise InputError("--kind hybrid has at least 2 threads per rank and --threads is 1; give --kind mpi")
         if self.kind in ("strong", "weak") and self.tasks < 2:
-            raise InputError(
-                f"--kind {self.kind} compares numbers of ranks and --tasks is 1; give at least 2"
-            )
+            raise InputError(f"--kind {self.kind} compares numbers of ranks and --tasks is 1; give at least 2")
         if self.kind == "requeue" and not 1 <= self.warning < seconds:
             raise InputError(
                 f"--warning {self.warning} s: must be at least 1 and less than --time, {seconds} s; a job needs time "
@@ -92,10 +84,7 @@ class Job:
     def rank_counts(self) -> list[int]:
         """Return the numbers of ranks of a scaling series: doubled within a node, then on 1, 2, 4, ... full nodes."""
         on_node = self.tasks // self.nodes
-        return [
-            *_doubled_counts(on_node),
-            *(on_node * nodes for nodes in _doubled_counts(self.nodes) if nodes > 1),
-        ]
+        return [*_doubled_counts(on_node), *(on_node * nodes for nodes in _doubled_counts(self.nodes) if nodes > 1)]
 
 
 def _doubled_counts(last: int) -> list[int]:
@@ -125,20 +114,18 @@ def seconds_of(time: str) -> int:
         hours, (minutes, seconds) = 0, (*numbers, 0)[:2]
     total = ((int(match["days"] or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
     if total < 1:
-        raise InputError(
-            f"--time {time}: no time at all; Slurm would take it for unlimited, give at least 1 minute"
-        )
+        raise InputError(f"--time {time}: no time at all; Slurm would take it for unlimited, give at least 1 minute")
     return total
 
 
-def batch_script(path: str | Path, job: Job, settings: Sequence[str] = ()) -> str:
+def batch_script(path: str | Path, job: BatchJob, settings: Sequence[str] = ()) -> str:
     """Return a batch script that runs a case.
 
     Parameters
     ----------
     path : path
         Case file, relative to the folder in which the script will be submitted.
-    job : Job
+    job : BatchJob
         Resources and kind of the script.
     settings : sequence of str
         Changes of the case, ``key=value``. For ``weak``, ``{ranks}`` in a value is the number of ranks and
@@ -154,9 +141,7 @@ def batch_script(path: str | Path, job: Job, settings: Sequence[str] = ()) -> st
     job.check()
     with_ranks = settings_with_ranks(settings)
     if with_ranks and job.kind != "weak":
-        raise InputError(
-            f"--set {with_ranks[0]}: only a case of --kind weak grows with the ranks; give a number"
-        )
+        raise InputError(f"--set {with_ranks[0]}: only a case of --kind weak grows with the ranks; give a number")
     if job.kind == "weak" and not with_ranks:
         raise InputError(
             "--kind weak needs something that grows with the ranks, such as "
@@ -166,9 +151,7 @@ def batch_script(path: str | Path, job: Job, settings: Sequence[str] = ()) -> st
     grown = {ranks: [setting_for_ranks(text, ranks) for text in with_ranks] for ranks in job.rank_counts()}
     folders = [_folder(path, [*constant, *changes]) for changes in (grown.values() if with_ranks else [[]])]
     values = _values(Path(path), job, constant, folders[0])
-    values["grown"] = "\n".join(
-        f"{ranks}) settings=({_options(changes)}) ;;" for ranks, changes in grown.items()
-    )
+    values["grown"] = "\n".join(f"{ranks}) settings=({_options(changes)}) ;;" for ranks, changes in grown.items())
     return template_text(job.kind, values)
 
 
@@ -188,7 +171,7 @@ def _read_template(name: str) -> str:
     return (resources.files("pdem.scaling") / "batch" / name).read_text(encoding="utf-8")
 
 
-def _values(path: Path, job: Job, constant: Sequence[str], folder: str) -> dict[str, str]:
+def _values(path: Path, job: BatchJob, constant: Sequence[str], folder: str) -> dict[str, str]:
     """Return the values of the placeholders."""
     counts, on_node = job.rank_counts(), job.tasks // job.nodes
     arguments = " ".join(word for word in (shlex.quote(str(path)), _options(constant)) if word)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.report.section import Section
+from pdem.report.section import ReportSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pdem.scaling.results import Point, Results
+    from pdem.scaling.results import ScalingPoint, ScalingResults
 
 PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
 """Parts of a step that a plan predicts, means over the ranks."""
@@ -22,17 +22,17 @@ COMPARED_PARTS = {
 """Name in the table: measured phases, and the parts of a predicted step that they are compared with."""
 
 
-def is_plan_of(plan: Mapping[str, Any] | None, results: Results) -> bool:
+def is_plan_of(plan: Mapping[str, Any] | None, results: ScalingResults) -> bool:
     """Return whether a plan is of the measured case, and of the same kind of scaling (weak or strong)."""
     return plan is not None and (plan["case"], plan.get("weak", False)) == (results.case, results.weak)
 
 
-def comparison(results: Results, plan: Mapping[str, Any] | None) -> Section | None:
+def comparison(results: ScalingResults, plan: Mapping[str, Any] | None) -> ReportSection | None:
     """Return predicted beside measured times, None if there is no plan.
 
     Parameters
     ----------
-    results : Results
+    results : ScalingResults
         Measured runs.
     plan : dict, optional
         A plan, of any case.
@@ -44,11 +44,11 @@ def comparison(results: Results, plan: Mapping[str, Any] | None) -> Section | No
     advice = f"pdem scaling plan {results.case}{kind} with this folder as --output plans what was measured."
     if not is_plan_of(plan, results):
         other = f"{plan['case']}{' --weak' if plan.get('weak') else ''}"
-        return Section(title, f"The plan in this folder is of {other}: nothing to compare. {advice}")
+        return ReportSection(title, f"The plan in this folder is of {other}: nothing to compare. {advice}")
     rows = {row["ranks"]: row for row in plan["rows"] if "parts" in row}
     points = [one for one in results.points if one.ranks in rows and one.threads == plan["threads"]]
     if not points:
-        return Section(title, f"No measured ranks and threads are among the planned ones. {advice}")
+        return ReportSection(title, f"No measured ranks and threads are among the planned ones. {advice}")
     head = (
         "ranks", "threads", "measured ms/step", "predicted ms/step", "predicted / measured",
         *(f"{name}: measured, predicted" for name in COMPARED_PARTS), "ghosts per particle: at the end, planned",
@@ -57,16 +57,13 @@ def comparison(results: Results, plan: Mapping[str, Any] | None) -> Section | No
         "ms per step, parts as means over the ranks. The plan knows the beginning of a run, costs measured on one rank "
         "and the network that it was given, but not that ranks share cores, caches and memory."
     )
-    return Section(title, text, head, [_row(point, rows[point.ranks]) for point in points])
+    return ReportSection(title, text, head, [_row(point, rows[point.ranks]) for point in points])
 
 
-def _row(point: Point, row: Mapping[str, Any]) -> list[str]:
+def _row(point: ScalingPoint, row: Mapping[str, Any]) -> list[str]:
     predicted = row["seconds_per_step"]
     parts = [
-        (
-            sum(point.phases[name]["mean"] for name in measured),
-            sum(row["parts"][name] for name in planned),
-        )
+        (sum(point.phases[name]["mean"] for name in measured), sum(row["parts"][name] for name in planned))
         for measured, planned in COMPARED_PARTS.values()
     ]
     return [

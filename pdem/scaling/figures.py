@@ -11,7 +11,7 @@ from pdem.scaling.results import REPORTED_GROUPS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pdem.scaling.results import Results
+    from pdem.scaling.results import ScalingResults
 
 _WIDTH, _HEIGHT = 9.0, 4.0
 _DOTS_PER_INCH = 110
@@ -21,7 +21,7 @@ _COLOURS = {
 }  # fmt: skip
 
 
-def measured_figure(results: Results, plan: Mapping[str, Any] | None) -> bytes:
+def measured_figure(results: ScalingResults, plan: Mapping[str, Any] | None) -> bytes:
     """Return a figure of speed-up and efficiency over the cores, with those of a plan as dashed lines."""
 
     def draw(axes: Any) -> None:
@@ -39,9 +39,7 @@ def measured_figure(results: Results, plan: Mapping[str, Any] | None) -> bytes:
                 [value * (high - 1.0) for value, high in zip(median, spread[1], strict=True)],
             ]
             left.errorbar(cores, median, yerr=bars, marker="o", capsize=3, label=label)
-            right.plot(
-                cores, [100.0 * results.efficiency(point) for point in points], marker="o", label=label
-            )
+            right.plot(cores, [100.0 * results.efficiency(point) for point in points], marker="o", label=label)
         all_cores = sorted({point.cores for point in results.points})
         base = results.base.cores
         left.plot(all_cores, [cores / base for cores in all_cores], color="black", lw=0.8, label="ideal")
@@ -77,12 +75,10 @@ def _format_axes(axes: Any, quantity: str, ticks: Sequence[float]) -> None:
     axes.legend(fontsize="small")
 
 
-def phase_figure(results: Results) -> bytes:
+def phase_figure(results: ScalingResults) -> bytes:
     """Return a figure of the phases of a step [ms], mean over the ranks."""
     labels = [f"{point.ranks} x {point.threads}" for point in results.points]
-    heights = {
-        group: [1e3 * point.phases[group]["mean"] for point in results.points] for group in REPORTED_GROUPS
-    }
+    heights = {group: [1e3 * point.phases[group]["mean"] for point in results.points] for group in REPORTED_GROUPS}
     return _bar_figure(labels, heights, "ranks x threads", "time of a step [ms], mean of ranks")
 
 
@@ -96,9 +92,7 @@ def plan_figure(plan: Mapping[str, Any]) -> bytes:
         axes[0].plot(ranks, ranks, color="black", lw=0.8, label="ideal")
         _format_axes(axes[0], "speed-up", ranks)
         axes[0].set_xlabel("ranks")
-        shares = {
-            part: [100.0 * row["parts"][part] / row["seconds_per_step"] for row in rows] for part in PARTS
-        }
+        shares = {part: [100.0 * row["parts"][part] / row["seconds_per_step"] for row in rows] for part in PARTS}
         _stacked_bars(axes[1], [str(count) for count in ranks], shares)
         axes[1].set_xlabel("ranks")
         axes[1].set_ylabel("share of a step [%]")
@@ -107,7 +101,7 @@ def plan_figure(plan: Mapping[str, Any]) -> bytes:
 
 
 def evidence_figure(
-    results: Results | None, plan: Mapping[str, Any] | None, rehearsal: Mapping[str, Any] | None
+    results: ScalingResults | None, plan: Mapping[str, Any] | None, rehearsal: Mapping[str, Any] | None
 ) -> bytes:
     """Return a figure of all that is known of efficiency: measured, planned and rehearsed, over the ranks."""
 
@@ -130,7 +124,7 @@ def evidence_figure(
     return _png_of(draw, 1)
 
 
-def _draw_measured(results: Results, axes: Any) -> set[int]:
+def _draw_measured(results: ScalingResults, axes: Any) -> set[int]:
     """Draw measured efficiencies; return the numbers of ranks."""
     for threads, points in results.series().items():
         label = f"measured, {threads} thread{'' if threads == 1 else 's'} per rank"

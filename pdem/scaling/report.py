@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.output.saving import save_file
-from pdem.report.section import Section, html_page, markdown_page
+from pdem.report.section import ReportSection, html_page, markdown_page
 from pdem.scaling import figures
 from pdem.scaling.comparison import PARTS, comparison, is_plan_of
 from pdem.scaling.results import REPORTED_GROUPS
@@ -14,36 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pdem.scaling.results import Point, Results
+    from pdem.scaling.results import ScalingPoint, ScalingResults
 
 _OTHER_SIZE = 0.1  # of the particles that were asked for: from there on it is said
 
 
-def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots: bool) -> list[Section]:
+def measured_sections(results: ScalingResults, plan: Mapping[str, Any] | None, *, plots: bool) -> list[ReportSection]:
     """Return the sections on measured runs: speed, phases, traffic between ranks, comparison with a plan."""
     kind = "weak scaling: the case grows with the ranks" if results.weak else "strong scaling"
     base, found = results.base, results.environment
-    versions = ", ".join(
-        f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba") if name in found
-    )
+    versions = ", ".join(f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba") if name in found)
     repeats = max(len(point.seconds) for point in results.points)
     text = (
         f"{results.case}, {kind}; {results.steps} steps timed after warm-up. {found.get('cpu', '')}; {versions}. "
         f"Medians of {repeats} repeats; speed-up over {base.ranks} x {base.threads} "
         "(ranks x threads) in particle-steps per second."
     )
-    head = (
-        "ranks",
-        "threads",
-        "particles",
-        "ms/step",
-        "spread %",
-        "speed-up",
-        "efficiency %",
-        "million p-steps/s",
-    )
-    speed = Section("Speed", text, head, [_speed_row(results, point) for point in results.points])
-    phases = Section(
+    head = ("ranks", "threads", "particles", "ms/step", "spread %", "speed-up", "efficiency %", "million p-steps/s")
+    speed = ReportSection("Speed", text, head, [_speed_row(results, point) for point in results.points])
+    phases = ReportSection(
         "Phases",
         "ms per step: smallest / mean / largest over the ranks. wait: until the busiest rank has come; some waiting is "
         "in exchange as well. Imbalance: largest over mean compute. Output, in s: one measurement and one gathering of "
@@ -58,7 +47,7 @@ def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots
     return [speed, phases, _traffic(results), *([] if comparison_lines is None else [comparison_lines])]
 
 
-def _speed_row(results: Results, point: Point) -> list[str]:
+def _speed_row(results: ScalingResults, point: ScalingPoint) -> list[str]:
     spread = 100.0 * (point.seconds[-1] - point.seconds[0]) / point.time
     return [
         str(point.ranks), str(point.threads), str(point.particles), f"{1e3 * point.time:.4g}", f"{spread:.0f}",
@@ -66,7 +55,7 @@ def _speed_row(results: Results, point: Point) -> list[str]:
     ]  # fmt: skip
 
 
-def _phase_row(point: Point) -> list[str]:
+def _phase_row(point: ScalingPoint) -> list[str]:
     cells = [
         " / ".join(f"{1e3 * point.phases[group][key]:.3g}" for key in ("min", "mean", "max"))
         for group in REPORTED_GROUPS
@@ -75,7 +64,7 @@ def _phase_row(point: Point) -> list[str]:
     return [f"{point.ranks} x {point.threads}", *cells, f"{point.imbalance:.3f}", output]
 
 
-def _traffic(results: Results) -> Section:
+def _traffic(results: ScalingResults) -> ReportSection:
     rows = [
         [
             str(point.ranks), str(point.threads), f"{point.contacts:.3g}", f"{point.detections:.3g}",
@@ -89,17 +78,17 @@ def _traffic(results: Results) -> Section:
         "ranks", "threads", "contacts per particle", "detections per 1000 steps", "ghosts per particle", "by size",
         "messages per step and rank mean / most", "bytes mean / most",
     )  # fmt: skip
-    return Section("What crosses ranks", "At the end of the median run.", head, rows)
+    return ReportSection("What crosses ranks", "At the end of the median run.", head, rows)
 
 
 def _by_size(shares: Sequence[float], radii: Sequence[float]) -> str:
     return ", ".join(f"{share:.3g} up to {radius:.3g} m" for share, radius in zip(shares, radii, strict=True))
 
 
-def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
+def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[ReportSection]:
     """Return the sections on a plan: owned particles and ghosts of ranks, predicted time of a step."""
     weak, walls = bool(plan.get("weak")), "facets" in plan["rows"][0]
-    counted = Section(
+    counted = ReportSection(
         "Plan, counted",
         f"{plan['case']}: {plan['particles']} particles{' on one rank, and more with the ranks' * weak}, divided at "
         "the beginning of a run. Smallest / mean / largest over the ranks; what a run on so many ranks begins with."
@@ -120,7 +109,7 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
     if plan["costs"] is None:
         return [counted]
     network, costs = plan["network"], plan["costs"]
-    predicted = Section(
+    predicted = ReportSection(
         "Plan, predicted",
         f"Measured on one rank of {costs['threads']} thread{'s' * (costs['threads'] > 1)} over {costs['steps']} steps: "
         f"{_nanoseconds(plan)}. {_network(network)} lists: what a detection does for every neighbour. exchange: "
@@ -176,9 +165,7 @@ def _spread(values: Mapping[str, float]) -> str:
 def _company(document: Mapping[str, Any]) -> str:
     """Return the sentence on what else ran while ranks were timed."""
     beside = document.get("beside", 0)
-    return (
-        f"{beside} processes took the same steps beside. " if beside else "Each had the machine to itself. "
-    )
+    return f"{beside} processes took the same steps beside. " if beside else "Each had the machine to itself. "
 
 
 def _network(network: Mapping[str, float]) -> str:
@@ -190,7 +177,7 @@ def _network(network: Mapping[str, float]) -> str:
     )
 
 
-def rehearsal_section(document: Mapping[str, Any]) -> Section:
+def rehearsal_section(document: Mapping[str, Any]) -> ReportSection:
     """Return the section on a rehearsal: what the slowest of the ranks that were made has, and what it takes."""
     network = document["network"]
     kind, alone = "weak" if document["weak"] else "strong", document["particles_alone"]
@@ -217,7 +204,7 @@ def rehearsal_section(document: Mapping[str, Any]) -> Section:
         ]
         for row in document["rows"]
     ]  # fmt: skip
-    return Section("Rehearsal", text, head, rows)
+    return ReportSection("Rehearsal", text, head, rows)
 
 
 def _other_sizes(document: Mapping[str, Any]) -> str:
@@ -227,13 +214,11 @@ def _other_sizes(document: Mapping[str, Any]) -> str:
     if not other:
         return ""
     each = other[0]["particles"] // other[0]["copies"]
-    runs = ", ".join(
-        f"{row['particles']:.4g} in place of {row['asked']:.4g} on {row['ranks']}" for row in other
-    )
+    runs = ", ".join(f"{row['particles']:.4g} in place of {row['asked']:.4g} on {row['ranks']}" for row in other)
     return f" Runs consist of whole copies of the case, of {each} particles each. Particles on ranks: {runs}."
 
 
-def write_report(folder: Path, stem: str, title: str, sections: Sequence[Section]) -> list[Path]:
+def write_report(folder: Path, stem: str, title: str, sections: Sequence[ReportSection]) -> list[Path]:
     """Write ``STEM.html``, ``STEM.md`` and the pictures of the latter into a folder; return their paths.
 
     Raises

@@ -65,7 +65,7 @@ def prepare_folder(folder: Path, kind: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Point:
+class ScalingPoint:
     """All repeats of one combination of ranks and threads.
 
     Attributes
@@ -127,7 +127,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Results:
+class ScalingResults:
     """All measured runs of a folder.
 
     Attributes
@@ -136,7 +136,7 @@ class Results:
         Name of the case.
     weak : bool
         Whether the case grows with the ranks.
-    points : list of Point
+    points : list of ScalingPoint
         By ranks, then threads.
     steps : int
         Number of timed steps.
@@ -146,24 +146,24 @@ class Results:
 
     case: str
     weak: bool
-    points: list[Point]
+    points: list[ScalingPoint]
     steps: int
     environment: dict[str, str]
 
     @property
-    def base(self) -> Point:
+    def base(self) -> ScalingPoint:
         """The point with the fewest cores, to which others are compared."""
         return min(self.points, key=lambda point: (point.cores, point.ranks))
 
-    def speed_up(self, point: Point) -> float:
+    def speed_up(self, point: ScalingPoint) -> float:
         """Return the particle-steps per second over those of the base."""
         return point.rate / self.base.rate
 
-    def efficiency(self, point: Point) -> float:
+    def efficiency(self, point: ScalingPoint) -> float:
         """Return the speed-up over the ratio of the cores."""
         return self.speed_up(point) * self.base.cores / point.cores
 
-    def series(self) -> dict[int, list[Point]]:
+    def series(self) -> dict[int, list[ScalingPoint]]:
         """Return the points by the number of threads."""
         threads = sorted({point.threads for point in self.points})
         return {count: [point for point in self.points if point.threads == count] for count in threads}
@@ -174,7 +174,7 @@ def has_results(folder: Path) -> bool:
     return any(folder.glob(RUN_FILES))
 
 
-def read_results(folder: Path) -> Results:
+def read_results(folder: Path) -> ScalingResults:
     """Read all measured runs of a folder.
 
     Raises
@@ -189,16 +189,12 @@ def read_results(folder: Path) -> Results:
         raise InputError(f"{folder}: holds no results ({RUN_FILES}); pdem scaling run writes them")
     kinds = {(run["case"], run["weak"], run["steps"]) for run in runs}
     if len(kinds) > 1:
-        shown = ", ".join(
-            f"{case}{' (weak)' if weak else ''} {steps} steps" for case, weak, steps in sorted(kinds)
-        )
-        raise InputError(
-            f"{folder}: holds runs that cannot be compared: {shown}; keep each in a folder of its own"
-        )
+        shown = ", ".join(f"{case}{' (weak)' if weak else ''} {steps} steps" for case, weak, steps in sorted(kinds))
+        raise InputError(f"{folder}: holds runs that cannot be compared: {shown}; keep each in a folder of its own")
     case, weak, steps = kinds.pop()
     keys = sorted({(run["ranks"], run["threads"]) for run in runs})
     points = [_median_point([run for run in runs if (run["ranks"], run["threads"]) == key]) for key in keys]
-    return Results(case, weak, points, steps, runs[0]["environment"])
+    return ScalingResults(case, weak, points, steps, runs[0]["environment"])
 
 
 def with_measured_ranks(folder: Path, case: str, weak: bool, threads: int, ranks: Sequence[int]) -> list[int]:
@@ -232,13 +228,13 @@ def _read(path: Path) -> dict[str, Any]:
     return run
 
 
-def _median_point(runs: Sequence[dict[str, Any]]) -> Point:
+def _median_point(runs: Sequence[dict[str, Any]]) -> ScalingPoint:
     """Return the point of some repeats; values other than `seconds` are those of the median repeat."""
     by_time = sorted(runs, key=lambda run: run["seconds_per_step"])
     run = by_time[(len(by_time) - 1) // 2]
     end, particles = run["end"], max(run["particles"], 1)
     ghosts = [sum(column) / particles for column in zip(*end["ghosts"], strict=True)]
-    return Point(
+    return ScalingPoint(
         ranks=run["ranks"],
         threads=run["threads"],
         particles=run["particles"],

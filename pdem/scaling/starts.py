@@ -5,16 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdem.benchmark.cases import (
-    DETECTION,
-    ENLARGEABLE,
-    MODELS,
-    SkipCase,
-    Start,
-    find_case,
-    names_of_cases,
-    scaled_case,
-)
+from pdem.benchmark.cases import DETECTION, ENLARGEABLE, MODELS, SkipCase, Start, find_case, names_of_cases, scaled_case
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.sections.walls import MeshWall
@@ -131,9 +122,7 @@ def enlarged_start(name: str, times: int, start: Start, settings: Sequence[str] 
 
 def simulation_of(start: Start, threads: int) -> Simulation:
     """Return a simulation of a start on one rank."""
-    return Simulation(
-        start.case, threads=threads, state=start.state, particles=start.particles, meshes=start.meshes
-    )
+    return Simulation(start.case, threads=threads, state=start.state, particles=start.particles, meshes=start.meshes)
 
 
 def write_start(path: Path, start: Start, threads: int = 1) -> None:

@@ -19,13 +19,13 @@ from pdem.output.saving import save_file
 from pdem.sweeps.calibration_report import write_calibration
 from pdem.sweeps.calibration_solution import calibration_of
 from pdem.sweeps.design import ends_of, share_of, value_at
-from pdem.sweeps.fitting.search import Point, Problem, Search
+from pdem.sweeps.fitting.search import FitProblem, FitSearch, Point
 from pdem.sweeps.measure_sections import OwnMeasure
 from pdem.sweeps.play import FINISHED, outcome_of
 from pdem.sweeps.sections import CalibrationPlan, plan_of_document
 from pdem.sweeps.setup import Setup, holds_folder, jobs_of_setup
 from pdem.sweeps.sweep import compute, table_of
-from pdem.sweeps.table import Row, RunTable
+from pdem.sweeps.table import RunTable, SweepRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,21 +127,21 @@ def play_calibration(
     problem = _problem(plan)
     points = _Points(setup, lambda some: compute(some, at_once, comm, threads, tell), comm)
     tell(f"a scan of {problem.least} runs, at most {max(problem.most, problem.least)} in all (runs)")
-    search = Search(problem, points.measured(on_first(comm, lambda: _earlier(setup, problem))))
+    search = FitSearch(problem, points.measured(on_first(comm, lambda: _earlier(setup, problem))))
     while wanted := on_first(comm, lambda: points.new(search, tell)):
         search.points += points.measured(wanted)
     return on_first(comm, lambda: _finished(setup, search, points))
 
 
-def _finished(setup: Setup, search: Search, points: _Points) -> Calibration:
+def _finished(setup: Setup, search: FitSearch, points: _Points) -> Calibration:
     done = calibration_of(setup, search, points.table)
     write_calibration(done, setup.case.title or setup.base.name)
     return done
 
 
-def _problem(plan: CalibrationPlan) -> Problem:
+def _problem(plan: CalibrationPlan) -> FitProblem:
     """Return what is looked for by a plan, with parameters as shares of their ranges."""
-    return Problem(
+    return FitProblem(
         np.array([one.value for one in plan.targets.values()]),
         np.array([one.uncertainty for one in plan.targets.values()]),
         np.array([_start(one) for one in plan.vary.values()]), plan.replicas, plan.runs,
@@ -200,7 +200,7 @@ def _rounded(varied: Varied, share: float, precision: float) -> float:
     return min(max(round(value, max(math.ceil(-math.log10(size)), 0)), low), high)
 
 
-def _earlier(setup: Setup, problem: Problem) -> list[dict[str, float]]:
+def _earlier(setup: Setup, problem: FitProblem) -> list[dict[str, float]]:
     """Return the points of earlier calibrations in the folder whose runs are of this case, as far as may be run."""
     try:
         document = json.loads((setup.base / TRIED_FILE).read_text(encoding="utf-8"))
@@ -229,7 +229,7 @@ class _Points:
         plan = setup.plan
         assert isinstance(plan, CalibrationPlan)
         self._plan = plan
-        self._rows: list[Row] = []
+        self._rows: list[SweepRow] = []
         self._units: dict[str, str] = {}
         self._details: dict[str, str] = {}
 
@@ -248,18 +248,14 @@ class _Points:
         names, done = self._compute(setup)
         return on_first(self._comm, lambda: self._add(setup, *table_of(setup, names, done)))
 
-    def new(self, search: Search, tell: Callable[[str], object]) -> list[dict[str, float]]:
+    def new(self, search: FitSearch, tell: Callable[[str], object]) -> list[dict[str, float]]:
         """Return the points that are wanted next, none of which is there already; say how far it is."""
         places, found = search.wanted(), search.found
         spread = np.full(places.shape[1], 1.0)
         if found is not None:
             spread = np.sqrt(np.diag(found.samples.covariance))
-            best = ", ".join(
-                f"{name} {value:.4g}" for name, value in _point(self._plan, found.best, spread).items()
-            )
-            reached = (
-                "can be reached" if found.is_reached else f"cannot be reached (p = {found.probability:.1g})"
-            )
+            best = ", ".join(f"{name} {value:.4g}" for name, value in _point(self._plan, found.best, spread).items())
+            reached = "can be reached" if found.is_reached else f"cannot be reached (p = {found.probability:.1g})"
             tell(f"most probable so far: {best}; the targets {reached}")
         taken = {tuple(point[0].values.values()) for point in self.table.points}
         points = []
@@ -289,7 +285,7 @@ class _Points:
             for rows in table.points
         ]
 
-    def _require_number(self, rows: Sequence[Row], name: str, problems: Sequence[str]) -> None:
+    def _require_number(self, rows: Sequence[SweepRow], name: str, problems: Sequence[str]) -> None:
         """Require of the first point that its runs have a number, or say why there is none by nature.
 
         Raises
@@ -309,7 +305,7 @@ class _Points:
         return RunTable(tuple(self._rows), self._units, logarithmic, self._details)
 
 
-def no_number(row: Row, name: str, problems: Sequence[str] = ()) -> str:
+def no_number(row: SweepRow, name: str, problems: Sequence[str] = ()) -> str:
     """Return that a run has no number for a target, and why."""
     where = ", ".join(f"{key} = {value:.6g}" for key, value in row.values.items())
     there = ", ".join(f"{key} is {value:g}" for key, value in row.measures.items())

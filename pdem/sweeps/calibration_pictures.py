@@ -68,13 +68,9 @@ def _panel(axes: Any, done: Calibration, match: Match, parameter: Fitted, place:
     found, values = response(line), _values_at(parameter, done, shares)
     error = np.sqrt(found.variance)
     axes.fill_between(values, found.mean - error, found.mean + error, color="tab:blue", alpha=0.25, lw=0)
-    axes.plot(
-        values, found.mean, color="tab:blue", linewidth=1.2, label="fit through all runs, with its error"
-    )
+    axes.plot(values, found.mean, color="tab:blue", linewidth=1.2, label="fit through all runs, with its error")
     _runs(axes, done, match, parameter, response, column)
-    axes.plot(
-        parameter.value, match.found, "*", color="tab:red", markersize=10, zorder=4, label="values found"
-    )
+    axes.plot(parameter.value, match.found, "*", color="tab:red", markersize=10, zorder=4, label="values found")
     if parameter.name in done.table.logarithmic:
         axes.set_xscale("log")
     axes.set_xlim(parameter.low, parameter.high)
@@ -128,9 +124,7 @@ def _density(axes: Any, done: Calibration, one: Fitted) -> None:
     for intervals, share, shade in ((one.very_likely, "95 %", _SHADES[0]), (one.likely, "68 %", _SHADES[1])):
         for number, (low, high) in enumerate(intervals):
             inside = (values >= low) & (values <= high)
-            axes.fill_between(
-                values, 0.0, density, where=inside, color=shade, lw=0, label="" if number else share
-            )
+            axes.fill_between(values, 0.0, density, where=inside, color=shade, lw=0, label="" if number else share)
     axes.plot(values, density, color="black", linewidth=1.0)
     axes.axvline(one.value, color="tab:red", linewidth=1.0, label="value found")
     axes.set(xlabel=one.name, ylabel="probability density", yticks=[], ylim=(0.0, 1.08))
@@ -142,9 +136,7 @@ def _region(axes: Any, done: Calibration, first: int, second: int) -> None:
     one, other = done.parameters[first], done.parameters[second]
     samples = done.solution.samples
     places = samples.places[:, [first, second]]
-    drawn = places[
-        np.searchsorted(np.cumsum(samples.weights), (np.arange(4000) + 0.5) / 4000).clip(0, len(places) - 1)
-    ]
+    drawn = places[np.searchsorted(np.cumsum(samples.weights), (np.arange(4000) + 0.5) / 4000).clip(0, len(places) - 1)]
     low, high = drawn.min(axis=0), drawn.max(axis=0)
     low, high = np.maximum(low - 0.1 * (high - low), 0.0), np.minimum(high + 0.1 * (high - low), 1.0)
     edges = [np.linspace(*ends, _CELLS + 1) for ends in zip(low, high, strict=True)]

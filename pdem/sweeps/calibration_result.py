@@ -276,9 +276,7 @@ def rounded(value: float, error: float) -> str:
 def correlation_table(done: Calibration) -> Table:
     """Return the correlations of the parameters."""
     names = [one.name for one in done.parameters]
-    rows = [
-        [name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, done.correlations, strict=True)
-    ]
+    rows = [[name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, done.correlations, strict=True)]
     return Table(["", *names], rows)
 
 

@@ -16,7 +16,7 @@ from pdem.sweeps.sections import CalibrationPlan
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
-    from pdem.sweeps.fitting.search import Search, Solution
+    from pdem.sweeps.fitting.search import FitSearch, Solution
     from pdem.sweeps.sections import Varied
     from pdem.sweeps.setup import Setup
     from pdem.sweeps.table import RunTable
@@ -27,7 +27,7 @@ LIKELY, VERY_LIKELY = 0.6827, 0.9545
 _APART = 0.02
 
 
-def calibration_of(setup: Setup, search: Search, table: RunTable) -> Calibration:
+def calibration_of(setup: Setup, search: FitSearch, table: RunTable) -> Calibration:
     """Return what a search has found.
 
     Raises
@@ -41,12 +41,8 @@ def calibration_of(setup: Setup, search: Search, table: RunTable) -> Calibration
         raise InputError(_too_few(plan, table))
     covariance = found.samples.covariance
     deviations = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    parameters = tuple(
-        _fitted(name, one, found, column) for column, (name, one) in enumerate(plan.vary.items())
-    )
-    scales = np.array(
-        [_slope(one, fitted.value) for one, fitted in zip(plan.vary.values(), parameters, strict=True)]
-    )
+    parameters = tuple(_fitted(name, one, found, column) for column, (name, one) in enumerate(plan.vary.items()))
+    scales = np.array([_slope(one, fitted.value) for one, fitted in zip(plan.vary.values(), parameters, strict=True)])
     runs = len(table.rows)
     needed = max(runs, int(float(f"{runs * max(float(found.shares.max()) / ENOUGH, 1.0):.2g}")))
     return Calibration(

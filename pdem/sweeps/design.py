@@ -34,9 +34,7 @@ def points_of(plan: SweepPlan, case: Case) -> list[Point]:
         axes = [_levels(one, whole[name]) for name, one in plan.vary.items()]
         count = math.prod(map(len, axes))
         if count * plan.replicas > MOST_RUNS:
-            raise CaseError(
-                f"the grid has {count} points and {plan.replicas} replicas, more than {MOST_RUNS} runs"
-            )
+            raise CaseError(f"the grid has {count} points and {plan.replicas} replicas, more than {MOST_RUNS} runs")
         return [dict(zip(plan.vary, values, strict=True)) for values in itertools.product(*axes)]
     if not plan.vary:
         return [{}]

@@ -123,9 +123,7 @@ def analysed(
     freedom = int((counts - 1).sum())
     squares = sum(float(((np.array(some) - np.mean(some)) ** 2).sum()) for some in finite)
     chance = math.sqrt(squares / freedom) if freedom else math.nan
-    columns = {
-        name: _columns_of([point[name] for point in points], is_log=name in logarithmic) for name in points[0]
-    }
+    columns = {name: _columns_of([point[name] for point in points], is_log=name in logarithmic) for name in points[0]}
     effects = _effects(columns, means, counts, chance, freedom)
     return Analysis(measure, unit, float(means.mean()), chance, freedom, tuple(effects))
 
@@ -164,9 +162,7 @@ def _effects(
     spare = len(means) - int(rank)
     if spare > 0:
         ratio = _ratio(float((counts * left**2).sum()) / spare, chance)
-        found.append(
-            Effect("", float(np.sqrt((left**2).mean())), math.nan, _probability(ratio, spare, freedom))
-        )
+        found.append(Effect("", float(np.sqrt((left**2).mean())), math.nan, _probability(ratio, spare, freedom)))
     return found
 
 
@@ -187,9 +183,7 @@ def _effect(
     error = chance * math.sqrt(max(float(way @ covariance @ way), 0.0))
     sum_of_squares = float(solution @ np.linalg.pinv(covariance) @ solution)
     ratio = _ratio(sum_of_squares / columns.shape[1], chance)
-    return Effect(
-        name, float(fitted[high] - fitted[low]), error, _probability(ratio, columns.shape[1], freedom)
-    )
+    return Effect(name, float(fitted[high] - fitted[low]), error, _probability(ratio, columns.shape[1], freedom))
 
 
 def _ratio(mean_square: float, chance: float) -> float:

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 _OWN_FILE = re.compile(r'^kind = "python:([^:]+):', re.MULTILINE)
 
-_COMMANDS = {
-    "repose_sweep": "sweep",
-    "repose_calibration": "calibrate",
-    "sliding_calibration": "calibrate",
-}
+_COMMANDS = {"repose_sweep": "sweep", "repose_calibration": "calibrate", "sliding_calibration": "calibrate"}
 """Commands by the names of the examples that they run."""
 
 

@@ -92,9 +92,7 @@ def digest_of_run(case: Case, made_under: Mapping[str, str]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()[:_DIGITS]
 
 
-def jobs_of(
-    cases: Sequence[Case], at: str | None = None, there: Iterable[str] = ()
-) -> tuple[list[Job], list[str]]:
+def jobs_of(cases: Sequence[Case], at: str | None = None, there: Iterable[str] = ()) -> tuple[list[Job], list[str]]:
     """Return the jobs of a sweep, beginnings before those that need them, and the name of the job of each case.
 
     Parameters
@@ -141,9 +139,7 @@ def _path_of(case: Case, at: str | None, made_under: dict[str, str]) -> list[tup
     """Return number and name of the beginning of each stage but the first of a case, or of one of them."""
     names = [stage.name for stage in case.stages]
     numbers = range(1, len(names)) if at is None else [names.index(at)]
-    return [
-        (number, f"{BEGINNINGS}/{digest_before(case, number, made_under)[:_DIGITS]}") for number in numbers
-    ]
+    return [(number, f"{BEGINNINGS}/{digest_before(case, number, made_under)[:_DIGITS]}") for number in numbers]
 
 
 def _shared(paths: Mapping[str, list[tuple[int, str]]]) -> set[str]:
@@ -208,10 +204,7 @@ def toml_value(value: Any) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, dict):
-        entries = (
-            f"{key if _BARE_KEY.match(key) else _quoted(key)} = {toml_value(one)}"
-            for key, one in value.items()
-        )
+        entries = (f"{key if _BARE_KEY.match(key) else _quoted(key)} = {toml_value(one)}" for key, one in value.items())
         return f"{{{', '.join(entries)}}}"
     if hasattr(value, "tolist"):  # of numpy
         return toml_value(value.tolist())

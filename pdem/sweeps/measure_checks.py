@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.features.sensors.columns import counts_passage
 from pdem.foundation.errors import CaseError, name_hint
-from pdem.sweeps.measure_sections import (
-    DischargeRate,
-    DynamicAngle,
-    MixingTime,
-    OwnMeasure,
-    Power,
-    Torque,
-    Window,
-)
+from pdem.sweeps.measure_sections import DischargeRate, DynamicAngle, MixingTime, OwnMeasure, Power, Torque, Window
 from pdem.sweeps.measures import function_of
 
 if TYPE_CHECKING:

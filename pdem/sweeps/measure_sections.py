@@ -94,17 +94,13 @@ class AngleOfRepose(Section):
         unit="m",
     )
     radius: Positive | None = entry(
-        "Use only the surface nearer to the axis than this, in m; by default all of the heap.",
-        default=None,
-        unit="m",
+        "Use only the surface nearer to the axis than this, in m; by default all of the heap.", default=None, unit="m"
     )
     region: Region | None = entry(
         "Use only grains in a box, cylinder or ball, for example without those in a hopper above the heap.",
         default=None,
     )
-    time: NotNegative | None = entry(
-        "Time of the snapshot, in s; by default the last.", default=None, unit="s"
-    )
+    time: NotNegative | None = entry("Time of the snapshot, in s; by default the last.", default=None, unit="s")
 
 
 class DynamicAngle(Window):
@@ -159,8 +155,7 @@ class ColumnOfSeries(Window):
     kind: Literal["column"]
     column: Name = entry("Name of the column; `pdem plot OUTPUT --list` shows all.")
     statistic: Literal["mean", "last", "largest", "smallest", "slope", "deviation"] = entry(
-        '`"mean"`, `"last"`, `"largest"`, `"smallest"`, `"slope"` (per s), or `"deviation"` (standard).',
-        default="mean",
+        '`"mean"`, `"last"`, `"largest"`, `"smallest"`, `"slope"` (per s), or `"deviation"` (standard).', default="mean"
     )
 
 

@@ -69,9 +69,7 @@ def function_of(section: OwnMeasure, case: Case) -> Callable[[Any], Any]:
     variables = variables_of(case.file(file), f'kind = "{section.kind}"')
     if not callable(variables.get(function)):
         known = [key for key, value in variables.items() if callable(value)]
-        raise CaseError(
-            f'kind = "{section.kind}": {file} has no function {function}; {name_hint(function, known)}'
-        )
+        raise CaseError(f'kind = "{section.kind}": {file} has no function {function}; {name_hint(function, known)}')
     found: Callable[[Any], Any] = variables[function]
     return found
 

@@ -38,7 +38,7 @@ WAIT_EVERY = 5.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """What became of a job.
 
     Attributes
@@ -56,10 +56,10 @@ class Outcome:
     seconds: float = 0.0
 
 
-def outcome_of(base: Path, name: str) -> Outcome | None:
+def outcome_of(base: Path, name: str) -> JobOutcome | None:
     """Return what became of a job of a sweep, None if it has not come to its end."""
     try:
-        return Outcome(**json.loads(_note(base, name).read_text(encoding="utf-8")))
+        return JobOutcome(**json.loads(_note(base, name).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -68,7 +68,7 @@ def _note(base: Path, name: str) -> Path:
     return base / f"{name}.json"
 
 
-def play(base: Path, job: Job, comm: Any = None, threads: int | None = None) -> Outcome:
+def play(base: Path, job: Job, comm: Any = None, threads: int | None = None) -> JobOutcome:
     """Compute a job unless that has been done, and note what became of it. Collective.
 
     A run that fails (it blows up, its case has an error) is noted as such.
@@ -82,33 +82,31 @@ def play(base: Path, job: Job, comm: Any = None, threads: int | None = None) -> 
     WriteError
         If a file cannot be written; nothing is noted, and the job goes on when there is room.
     """
-    found: Outcome | None = on_first(comm, lambda: outcome_of(base, job.name))
+    found: JobOutcome | None = on_first(comm, lambda: outcome_of(base, job.name))
     if found is not None:
         return found
     with writing_into(base / job.name, comm, IN_SWEEP) as lock:
-        found = on_first(
-            comm, lambda: outcome_of(base, job.name)
-        )  # another process may have computed it meanwhile
+        found = on_first(comm, lambda: outcome_of(base, job.name))  # another process may have computed it meanwhile
         return _played(base, job, comm, threads, lock) if found is None else found
 
 
-def _played(base: Path, job: Job, comm: Any, threads: int | None, lock: FolderLock | None) -> Outcome:
+def _played(base: Path, job: Job, comm: Any, threads: int | None, lock: FolderLock | None) -> JobOutcome:
     begin = time.perf_counter()
     try:
         _compute(base, job, comm, threads, lock)
-        outcome = Outcome(FINISHED, "", time.perf_counter() - begin)
+        outcome = JobOutcome(FINISHED, "", time.perf_counter() - begin)
     except Interrupted as error:
         state = str(error).partition("; continue with")[0]
         raise Interrupted(f"{state}; the same command again goes on") from None
     except WriteError:
         raise
     except PdemError as error:
-        outcome = Outcome(FAILED, str(error), time.perf_counter() - begin)
+        outcome = JobOutcome(FAILED, str(error), time.perf_counter() - begin)
     on_first(comm, lambda: _write(base, job.name, outcome))
     return outcome
 
 
-def _write(base: Path, name: str, outcome: Outcome) -> None:
+def _write(base: Path, name: str, outcome: JobOutcome) -> None:
     save_file(_note(base, name), json.dumps(asdict(outcome)), "make room; the same command again goes on")
 
 
@@ -165,9 +163,7 @@ def _newest(folder: Path) -> tuple[Path | None, bool]:
 
 def _require_start(start: Path, job: Job) -> None:
     if not start.exists():
-        raise InputError(
-            f"{start}: is not there, with which {job.name} begins; start the sweep again to make it"
-        )
+        raise InputError(f"{start}: is not there, with which {job.name} begins; start the sweep again to make it")
 
 
 def _checked(case: Case, comm: Any, threads: int | None) -> Simulation:
@@ -188,7 +184,7 @@ def _checked(case: Case, comm: Any, threads: int | None) -> Simulation:
     return simulation
 
 
-def wait_for(base: Path, name: str, seconds: float = WAIT_EVERY) -> Outcome:
+def wait_for(base: Path, name: str, seconds: float = WAIT_EVERY) -> JobOutcome:
     """Wait until a job that something else computes has come to its end; return what became of it."""
     while True:
         found = outcome_of(base, name)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pdem.sweeps.effects import Analysis
-    from pdem.sweeps.table import Row, RunTable
+    from pdem.sweeps.table import RunTable, SweepRow
 
 REPORT_FILE, EFFECTS_PICTURE = "report.md", "effects.png"
 """Names of the page and the picture in the folder of a sweep."""
@@ -52,7 +52,7 @@ def _lines(table: RunTable) -> Iterator[str]:
 
 def remark_lines(table: RunTable) -> Iterator[str]:
     """Yield a line for each kind of remark on a measure: in how many runs, and what it says of the first of them."""
-    kinds: dict[tuple[str, str], list[tuple[Row, str]]] = {}
+    kinds: dict[tuple[str, str], list[tuple[SweepRow, str]]] = {}
     for name, row, text in table.remarks:
         fact, _, details = text.partition(": ")
         kinds.setdefault((name, fact), []).append((row, details))

@@ -26,9 +26,7 @@ MOST_RUNS = 100_000
 class Varied(Section):
     """``[vary.NAME]``: a quantity that is varied, by values or within a range."""
 
-    key: Name | None = entry(
-        "Key of the case, as for `--set`; by default the name of the quantity.", default=None
-    )
+    key: Name | None = entry("Key of the case, as for `--set`; by default the name of the quantity.", default=None)
     keys: Annotated[tuple[Name, ...], Field(strict=False)] = entry(
         "In place of `key`: several keys that always have the same value.", default=()
     )
@@ -40,9 +38,7 @@ class Varied(Section):
     count: Annotated[int, Field(ge=2, le=MOST_RUNS)] | None = entry(
         "Number of values that a grid takes from the range.", default=None
     )
-    scale: Literal["linear", "log"] = entry(
-        '`"linear"`, or `"log"` for a range over decades.', default="linear"
-    )
+    scale: Literal["linear", "log"] = entry('`"linear"`, or `"log"` for a range over decades.', default="linear")
     start: float | None = entry(
         "Calibrations: value of the first runs; by default the middle of the range.", default=None
     )
@@ -109,9 +105,7 @@ class SweepPlan(RunsPlan):
     def _design(self) -> SweepPlan:
         if self.design == "grid":
             if self.points is not None:
-                raise PydanticCustomError(
-                    "points", "has points, which a grid does not take: give each range a count"
-                )
+                raise PydanticCustomError("points", "has points, which a grid does not take: give each range a count")
             for name, one in self.vary.items():
                 if one.values is None and one.count is None:
                     text = "vary.{name} is a range without count, which a grid needs; or take another design"
@@ -119,9 +113,7 @@ class SweepPlan(RunsPlan):
         elif self.points is None:
             raise PydanticCustomError("points", "needs points, the number of the design's")
         elif self.design == "sobol" and self.points & (self.points - 1):
-            raise PydanticCustomError(
-                "power", "needs points that are a power of 2 for Sobol's design: 8, 16, 32, ..."
-            )
+            raise PydanticCustomError("power", "needs points that are a power of 2 for Sobol's design: 8, 16, 32, ...")
         return self
 
 
@@ -154,9 +146,7 @@ class CalibrationPlan(RunsPlan):
                 raise PydanticCustomError("range", text, {"name": name})
         if not self.vary or len(self.targets) < len(self.vary):
             text = "has {targets} targets for {quantities} quantities in vary; give as many targets, one at least"
-            raise PydanticCustomError(
-                "few", text, {"targets": len(self.targets), "quantities": len(self.vary)}
-            )
+            raise PydanticCustomError("few", text, {"targets": len(self.targets), "quantities": len(self.vary)})
         least = scan_size(len(self.vary)) * self.replicas
         if self.runs is not None and self.runs < least:
             text = "has runs = {runs}, but the scan of the ranges alone takes {least}: give as many, and some more"

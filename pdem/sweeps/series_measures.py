@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
     from pdem.foundation.array_types import Booleans, Floats
     from pdem.run.reading.results import Results
-    from pdem.sweeps.measure_sections import (
-        ColumnOfSeries,
-        DischargeRate,
-        MixingTime,
-        Power,
-        Torque,
-        Window,
-    )
+    from pdem.sweeps.measure_sections import ColumnOfSeries, DischargeRate, MixingTime, Power, Torque, Window
 
     Rows = NDArray[np.intp]
 
@@ -88,9 +81,7 @@ def _in_stage(window: Window, results: Results) -> Booleans:
         return np.ones(len(results.series), np.bool_)
     names = [stage.name for stage in results.case.stages]
     if window.stage not in names:
-        raise InputError(
-            f"{window.stage!r} is no stage of the case; {name_hint(window.stage, names or ['none'])}"
-        )
+        raise InputError(f"{window.stage!r} is no stage of the case; {name_hint(window.stage, names or ['none'])}")
     return np.asarray(column(results, "stage") == names.index(window.stage))
 
 
@@ -141,8 +132,7 @@ def _flow_remarks(time: Floats, passed: Floats, grains: Floats | None) -> Iterat
     count = math.inf if grains is None else abs(float(grains[-1] - grains[0]))
     if 0 < middle < len(time) - 1:
         rates = [
-            (passed[end] - passed[begin]) / (time[end] - time[begin])
-            for begin, end in ((0, middle), (middle, -1))
+            (passed[end] - passed[begin]) / (time[end] - time[begin]) for begin, end in ((0, middle), (middle, -1))
         ]
         chance = _ERRORS * 2.0 / math.sqrt(max(count, 1.0)) if math.isfinite(count) else 0.0
         if abs(rates[1] - rates[0]) > max(STEADY, chance) * abs(mean):
@@ -227,9 +217,7 @@ def _load_remarks(section: Torque | Power, results: Results, time: Floats, load:
     """Return what makes a mean load doubtful: few lines, less than a turn, a trend, nothing that acts."""
     remarks = [*_cut_short(section, results, time)]
     if len(load) < _FEW_LINES:
-        remarks.append(
-            f"too few lines: the mean is that of {len(load)} instants; give a smaller output.series_every"
-        )
+        remarks.append(f"too few lines: the mean is that of {len(load)} instants; give a smaller output.series_every")
     if not load.any():
         remarks.append("no load: no particle acts on the wall in the window")
     turns = _turns(results, section.wall, float(time[-1] - time[0]))
@@ -310,17 +298,11 @@ def of_column(section: ColumnOfSeries, results: Results) -> Measured:
     time, values = time[there], values[there]
     unit = f"{unit}/s" if section.statistic == "slope" else unit
     if not len(values):
-        return Measured(
-            unit, math.nan, (f"no number: {section.column} has none in {len(rows)} lines", *remarks)
-        )
+        return Measured(unit, math.nan, (f"no number: {section.column} has none in {len(rows)} lines", *remarks))
     if len(values) < len(rows):
-        remarks.append(
-            f"lines left out: {section.column} has no number in {len(rows) - len(values)} of {len(rows)}"
-        )
+        remarks.append(f"lines left out: {section.column} has no number in {len(rows) - len(values)} of {len(rows)}")
     if section.statistic in ("slope", "deviation", "mean") and len(values) < _FEW_LINES:
-        remarks.append(
-            f"too few lines: a {section.statistic} of {len(values)}; give a smaller output.series_every"
-        )
+        remarks.append(f"too few lines: a {section.statistic} of {len(values)}; give a smaller output.series_every")
     return Measured(unit, _statistic(section.statistic, time, values), tuple(remarks))
 
 
@@ -328,9 +310,7 @@ def _is_filled(name: str, results: Results) -> Booleans:
     """Return in which lines a column says something: the mean velocity in a sensor without particles is a mere 0."""
     for sensor in results.case.sensors:
         counts = {"velocity_x": "count", "velocity_y": "count", "velocity_z": "count", "mean_stay": "stays"}
-        count = (
-            counts.get(name.removeprefix(f"{sensor.name}_")) if name.startswith(f"{sensor.name}_") else None
-        )
+        count = counts.get(name.removeprefix(f"{sensor.name}_")) if name.startswith(f"{sensor.name}_") else None
         if count is not None and f"{sensor.name}_{count}" in results.series.names:
             return np.asarray(column(results, f"{sensor.name}_{count}") > 0)
     return np.ones(len(results.series), np.bool_)

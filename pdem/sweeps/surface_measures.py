@@ -133,9 +133,7 @@ def dynamic_angle(section: DynamicAngle, results: Results) -> dict[str, Measured
     begin, end = span_of(section, results, half=True)
     times = [time for time in results.times if begin <= time * (1.0 + 1e-9) and time <= end * (1.0 + 1e-9)]
     if not times:
-        raise InputError(
-            f"there is no snapshot from {begin:.6g} to {end:.6g} s; give a smaller output.fields_every"
-        )
+        raise InputError(f"there is no snapshot from {begin:.6g} to {end:.6g} s; give a smaller output.fields_every")
     axis, gravity = np.array(rotation.axis) / math.hypot(*rotation.axis), gravity_of(results, times[-1])
     if abs(axis @ gravity) >= _LEVEL_AXIS * np.linalg.norm(gravity):
         return {"": Measured("deg", math.nan, ("no angle: the axis of the drum is not horizontal",))}

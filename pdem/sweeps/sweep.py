@@ -18,13 +18,13 @@ from pdem.sweeps.play import FINISHED, outcome_of
 from pdem.sweeps.report import shown, summary, write_report
 from pdem.sweeps.sections import SweepPlan, plan_of_document
 from pdem.sweeps.setup import Setup, holds_folder, prepare
-from pdem.sweeps.table import Row, RunTable
+from pdem.sweeps.table import RunTable, SweepRow
 from pdem.sweeps.workers import play_all
 
 if TYPE_CHECKING:
     from pdem.sweeps.jobs import Job
     from pdem.sweeps.measure_sections import Measured
-    from pdem.sweeps.play import Outcome
+    from pdem.sweeps.play import JobOutcome
 
     Measures = Mapping[str, Any]
 
@@ -129,9 +129,7 @@ def sweep(
         vary = {key: {"values": [0]} for point in points or () for key in point}
         short = [number for number, point in enumerate(points or ()) if point.keys() != vary.keys()]
         if short:
-            raise InputError(
-                f"point {short[0]} has other keys than the rest; give each all of {', '.join(vary)}"
-            )
+            raise InputError(f"point {short[0]} has other keys than the rest; give each all of {', '.join(vary)}")
     sections = {name: one for name, one in (measures or {}).items() if not callable(one)}
     document = {"case": "case", "folder": target, "vary": vary, "measures": sections, **design}
     plan = plan_of_document(SweepPlan, document, "sweep")
@@ -182,7 +180,7 @@ def play_sweep(
 
 def compute(
     setup: Setup, at_once: int, comm: Any, threads: int | None, tell: Callable[[str], object]
-) -> tuple[list[str], Mapping[str, Outcome]]:
+) -> tuple[list[str], Mapping[str, JobOutcome]]:
     """Run what has not been run yet; return the name of the job of each run, and what became of all jobs. Collective.
 
     Parameters and errors are those of `play_sweep`.
@@ -193,16 +191,12 @@ def compute(
     labels = {name: _label(setup, *run) for name, run in zip(names, setup.runs, strict=True)}
     count = 0
 
-    def report(job: Job, outcome: Outcome) -> None:
+    def report(job: Job, outcome: JobOutcome) -> None:
         nonlocal count
         count += 1
         what = f"failed: {outcome.message.splitlines()[0] if outcome.message else ''}"
         state = f"{outcome.seconds:.1f} s" if outcome.state == FINISHED else what
-        label = (
-            f"{job.name}, until stage {job.until} has ended"
-            if job.until
-            else f"{job.name}, {labels[job.name]}"
-        )
+        label = f"{job.name}, until stage {job.until} has ended" if job.until else f"{job.name}, {labels[job.name]}"
         tell(f"{count} of {len(missing)}: {label}: {state}")
 
     return names, play_all(setup.base, jobs, at_once, report, comm, threads)
@@ -227,7 +221,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]) -> Sweep:
+def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, JobOutcome]) -> Sweep:
     """Measure all runs that have been run, and write tables and report.
 
     Raises
@@ -241,9 +235,7 @@ def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]
     return Sweep(setup.base, table, problems)
 
 
-def table_of(
-    setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]
-) -> tuple[RunTable, tuple[str, ...]]:
+def table_of(setup: Setup, names: Sequence[str], done: Mapping[str, JobOutcome]) -> tuple[RunTable, tuple[str, ...]]:
     """Measure all runs that have been run; return the table, and what could not be measured."""
     rows, units, details, problems = [], dict[str, str](), dict[str, str](), dict[str, None]()
     for (point, replica), name in zip(setup.runs, names, strict=True):
@@ -255,7 +247,7 @@ def table_of(
         numbers = {key: one.value for key, one in found.items()}
         remarks = {key: one.remarks for key, one in found.items() if one.remarks}
         message = "" if outcome is None else outcome.message
-        rows.append(Row(point, replica, setup.points[point], name, state, message, numbers, remarks))
+        rows.append(SweepRow(point, replica, setup.points[point], name, state, message, numbers, remarks))
     logarithmic = tuple(name for name, one in setup.plan.vary.items() if one.scale == "log")
     return RunTable(tuple(rows), units, logarithmic, details), tuple(problems)
 

@@ -23,7 +23,7 @@ RUN_TABLE, POINT_TABLE, EFFECT_TABLE = "table.csv", "points.csv", "effects.csv"
 
 
 @dataclass(frozen=True)
-class Row:
+class SweepRow:
     """One run of a sweep.
 
     Attributes
@@ -58,7 +58,7 @@ class RunTable:
 
     Attributes
     ----------
-    rows : tuple of Row
+    rows : tuple of SweepRow
         Point by point.
     units : dict of str to str
         Of the measures by name.
@@ -68,15 +68,15 @@ class RunTable:
         Units of numbers that only describe measures, as the residual of a fit does: they stand in the table of runs.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[SweepRow, ...]
     units: dict[str, str]
     logarithmic: tuple[str, ...] = ()
     details: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def points(self) -> list[list[Row]]:
+    def points(self) -> list[list[SweepRow]]:
         """The runs of each point."""
-        found: dict[int, list[Row]] = {}
+        found: dict[int, list[SweepRow]] = {}
         for row in self.rows:
             found.setdefault(row.point, []).append(row)
         return list(found.values())
@@ -101,11 +101,9 @@ class RunTable:
         return [*(self.rows[0].values if self.rows else ()), *self.units, *self.details]
 
     @property
-    def remarks(self) -> list[tuple[str, Row, str]]:
+    def remarks(self) -> list[tuple[str, SweepRow, str]]:
         """Name of the measure, run, and text of all remarks, in the order of the runs."""
-        return [
-            (name, row, text) for row in self.rows for name, texts in row.remarks.items() for text in texts
-        ]
+        return [(name, row, text) for row in self.rows for name, texts in row.remarks.items() for text in texts]
 
     def at_points(self, name: str) -> list[list[float]]:
         """Return a measure in the finished runs of each point."""
@@ -121,8 +119,7 @@ class RunTable:
         if not values or not values[0]:
             return []
         found = (
-            analysed(name, unit, values, self.at_points(name), self.logarithmic)
-            for name, unit in self.units.items()
+            analysed(name, unit, values, self.at_points(name), self.logarithmic) for name, unit in self.units.items()
         )
         return [one for one in found if one is not None]
 
@@ -163,15 +160,7 @@ class RunTable:
 
     def _effects(self) -> Table:
         rows = [
-            (
-                found.measure,
-                found.unit,
-                one.name or "rest",
-                one.size,
-                one.error,
-                one.probability,
-                found.chance,
-            )
+            (found.measure, found.unit, one.name or "rest", one.size, one.error, one.probability, found.chance)
             for found in self.analyses
             for one in found.effects
         ]

@@ -20,14 +20,14 @@ from pdem.foundation.machine import available_cores
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.run.kernels.helper_process import helper_environment
 from pdem.sweeps.jobs import read_jobs
-from pdem.sweeps.play import FAILED, FINISHED, Outcome, outcome_of, play
+from pdem.sweeps.play import FAILED, FINISHED, JobOutcome, outcome_of, play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pdem.sweeps.jobs import Job
 
-    Report = Callable[[Job, Outcome], object]
+    Report = Callable[[Job, JobOutcome], object]
 
 STOPPED, REFUSED = "stopped", "refused"
 """States of a job that a signal has stopped, and of one whose files cannot be written: it goes on the next time."""
@@ -37,13 +37,8 @@ _STDERR_LINES = 15
 
 
 def play_all(
-    base: Path,
-    jobs: Sequence[Job],
-    at_once: int,
-    report: Report,
-    comm: Any = None,
-    threads: int | None = None,
-) -> dict[str, Outcome]:
+    base: Path, jobs: Sequence[Job], at_once: int, report: Report, comm: Any = None, threads: int | None = None
+) -> dict[str, JobOutcome]:
     """Compute all jobs that have not been computed, and return what became of each. Collective.
 
     Parameters
@@ -75,7 +70,7 @@ def play_all(
 
 
 def _in_turn(
-    base: Path, jobs: Sequence[Job], done: dict[str, Outcome], report: Report, comm: Any, threads: int | None
+    base: Path, jobs: Sequence[Job], done: dict[str, JobOutcome], report: Report, comm: Any, threads: int | None
 ) -> None:
     """Compute jobs one after the other on the ranks of this process. Collective."""
     for job in jobs:
@@ -86,18 +81,18 @@ def _in_turn(
         report(job, done[job.name])
 
 
-def _of_beginning(job: Job, done: dict[str, Outcome]) -> Outcome | None:
+def _of_beginning(job: Job, done: dict[str, JobOutcome]) -> JobOutcome | None:
     """Return the failure of a job whose beginning has failed, None if it can be computed."""
     before = done.get(job.after)
     if before is None or before.state == FINISHED:
         return None
-    return Outcome(FAILED, f"what it begins with failed: {before.message}")
+    return JobOutcome(FAILED, f"what it begins with failed: {before.message}")
 
 
 class _Workers:
     """Processes that compute jobs, each driven by a thread of this one."""
 
-    def __init__(self, base: Path, jobs: Sequence[Job], done: dict[str, Outcome], report: Report) -> None:
+    def __init__(self, base: Path, jobs: Sequence[Job], done: dict[str, JobOutcome], report: Report) -> None:
         self._base, self._jobs, self._done, self._report = base, list(jobs), done, report
         self._waiting = [number for number, job in enumerate(jobs) if job.name not in done]
         self._change = threading.Condition()
@@ -151,7 +146,7 @@ class _Workers:
                 self._change.wait()
         return None
 
-    def _finish(self, number: int, outcome: Outcome) -> None:
+    def _finish(self, number: int, outcome: JobOutcome) -> None:
         with self._change:
             job = self._jobs[number]
             if outcome.state == REFUSED:
@@ -173,7 +168,7 @@ class _Workers:
                         self._processes.append(process.popen)
                 outcome = process.play(number)
                 if outcome is None:  # it died
-                    outcome = Outcome(STOPPED) if self._stops else Outcome(FAILED, process.last_words())
+                    outcome = JobOutcome(STOPPED) if self._stops else JobOutcome(FAILED, process.last_words())
                     process.close()
                     process = None
             self._finish(number, outcome)
@@ -192,14 +187,14 @@ class _Process:
             stdout=subprocess.PIPE, stderr=self._stderr, text=True, env={**helper_environment(), **variables},
         )  # fmt: skip
 
-    def play(self, number: int) -> Outcome | None:
+    def play(self, number: int) -> JobOutcome | None:
         """Compute a job; return what became of it, None if the process has ended."""
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         try:
             self.popen.stdin.write(f"{number}\n")
             self.popen.stdin.flush()
-            return Outcome(**json.loads(self.popen.stdout.readline()))
+            return JobOutcome(**json.loads(self.popen.stdout.readline()))
         except (OSError, ValueError):
             return None
 
@@ -231,11 +226,11 @@ def serve(base: str, threads: int) -> None:
         try:
             outcome = play(Path(base), jobs[int(line)], None, threads)
         except Interrupted:
-            outcome = Outcome(STOPPED)
+            outcome = JobOutcome(STOPPED)
         except (FolderInUseError, WriteError) as error:
-            outcome = Outcome(REFUSED, str(error))
+            outcome = JobOutcome(REFUSED, str(error))
         except Exception:
-            outcome = Outcome(FAILED, traceback.format_exc())
+            outcome = JobOutcome(FAILED, traceback.format_exc())
         replies.write(json.dumps(asdict(outcome)) + "\n")
         replies.flush()
         if outcome.state == STOPPED:

@@ -15,7 +15,7 @@ from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.report.table import Table
 from pdem.verification.bits_variants import RunCounts, Variant, middle_checkpoint, write_plan
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,10 +112,10 @@ class VariantTable:
         return sum(one.passed is False for one in self.findings)
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[StudyFinding]:
         """How many variants have other bits, of how many."""
         other = sum(bool(difference) for _, _, difference in self.rows)
-        return [Finding(f"variants with other bits, of {len(self.rows)}", other, 0.0, 0.0)]
+        return [StudyFinding(f"variants with other bits, of {len(self.rows)}", other, 0.0, 0.0)]
 
     def __str__(self) -> str:
         """Return the table as text with aligned columns."""
@@ -129,14 +129,7 @@ class VariantTable:
         divided = (variant.method, variant.balance) if variant.ranks > 1 else ("-", "-")
         restarted = f"from {variant.before}" if variant.before else "-"
         numbers = (str(counts.detections), str(counts.divisions))
-        return (
-            str(variant.ranks),
-            str(variant.threads),
-            *divided,
-            restarted,
-            *numbers,
-            "OFF" if difference else "yes",
-        )
+        return (str(variant.ranks), str(variant.threads), *divided, restarted, *numbers, "OFF" if difference else "yes")
 
 
 def run(notebook: Notebook) -> Iterator[StudyResult]:
@@ -149,14 +142,10 @@ def run(notebook: Notebook) -> Iterator[StudyResult]:
     """
     launcher = check_launcher(default_launcher())
     for example in EXAMPLES:
-        yield from compare_variants(
-            example, notebook.folder.resolve() / example.example, launcher, all_variants()
-        )
+        yield from compare_variants(example, notebook.folder.resolve() / example.example, launcher, all_variants())
 
 
-STUDY = Study(
-    "bits", "The same bits on any ranks, threads and division, and after any restart", run, "promises"
-)
+STUDY = Study("bits", "The same bits on any ranks, threads and division, and after any restart", run, "promises")
 """What `pdem verify bits` runs."""
 
 
@@ -171,10 +160,7 @@ def all_variants(ranks: Sequence[int] = RANKS) -> list[Variant]:
         )
         before = ranks[number - 1]
         variants += [Variant(count, *option) for option in options]
-        variants += [
-            Variant(count, 1, "slabs", "always", before),
-            Variant(count, 2, "bisection", "never", before),
-        ]
+        variants += [Variant(count, 1, "slabs", "always", before), Variant(count, 2, "bisection", "never", before)]
     return variants
 
 
@@ -215,8 +201,7 @@ def compare_variants(
 def _batches(variants: Sequence[Variant]) -> Iterator[list[Variant]]:
     """Yield batches of one number of ranks each, restarts after the runs that they continue; the reference first."""
     from_start, restarted = (
-        [variant for variant in variants if bool(variant.before) == is_restart]
-        for is_restart in (False, True)
+        [variant for variant in variants if bool(variant.before) == is_restart] for is_restart in (False, True)
     )
     from_start = [_REFERENCE, *(variant for variant in from_start if variant != _REFERENCE)]
     finished: set[int] = set()
@@ -255,8 +240,8 @@ def _duplicated_work(example: Example, table: VariantTable) -> FindingTable:
         if variant.ranks > 1 and (variant.threads, variant.balance, variant.before) == (1, "never", 0):
             name = f"{variant.ranks} ranks, {variant.method}: per cent of"
             findings += [
-                Finding(f"{name} contacts", 100.0 * counts.twice / max(counts.contacts, 1)),
-                Finding(f"{name} candidate pairs", 100.0 * counts.listed_twice / max(counts.listed, 1)),
+                StudyFinding(f"{name} contacts", 100.0 * counts.twice / max(counts.contacts, 1)),
+                StudyFinding(f"{name} candidate pairs", 100.0 * counts.listed_twice / max(counts.listed, 1)),
             ]
     title = f"{example.name}: pairs across ranks, which both evaluate, at the end"
     return FindingTable(title, "", findings, digits=3)

@@ -110,9 +110,7 @@ def _counts_of(simulation: Simulation) -> RunCounts:
         return len(higher), int((higher >= own.count).sum())
 
     own_counts = [own.count, *counted(pairs.touching), *counted(slice(pairs.candidates))]
-    particles, contacts, shared, listed, listed_shared = system.exchange.add(
-        np.array(own_counts, np.int64)
-    ).tolist()
+    particles, contacts, shared, listed, listed_shared = system.exchange.add(np.array(own_counts, np.int64)).tolist()
     return RunCounts(
         particles, contacts - shared // 2, shared // 2, listed - listed_shared // 2, listed_shared // 2,
         system.detections, system.rebalances, simulation.step,

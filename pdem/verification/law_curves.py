@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.numerics.function_trials import place_of
-from pdem.verification.law_proof import (
-    DEEPEST,
-    POINTS,
-    SOFTER,
-    TOUCH,
-    UNLIKE,
-    Proof,
-    functions_of,
-    place_of_part,
-)
+from pdem.verification.law_proof import DEEPEST, POINTS, SOFTER, TOUCH, UNLIKE, Proof, functions_of, place_of_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,10 +145,7 @@ def symmetric_coefficients(subject: Subject) -> Proof:
         for name, a, b in zip(use.part.coefficients, one, other, strict=True):
             apart = abs(a - b) / max(abs(a), abs(b), 1e-300)
             if apart > worst:
-                worst, named = (
-                    apart,
-                    f"{name} of {use.part.role} is {a:.3g} for one order and {b:.3g} for the other",
-                )
+                worst, named = (apart, f"{name} of {use.part.role} is {a:.3g} for one order and {b:.3g} for the other")
     remedy = f"{named}: let it be symmetric in the two materials"
     return Proof("coefficients that depend on the order of materials", worst, 1e-12, remedy)
 
@@ -226,9 +214,7 @@ def _unloading(subject: Subject, radius: float, deepest: float) -> Proof:
             worst = 1.0 - declared / slope
             told = f"{declared:.3g} N/m at an overlap of {overlap:.3g} m, and unloading from there has {slope:.3g} N/m"
     part = subject.recipe.normal.part
-    where = (
-        place_of(functions_of(part)["steepest"]) if "steepest" in functions_of(part) else place_of_part(part)
-    )
+    where = place_of(functions_of(part)["steepest"]) if "steepest" in functions_of(part) else place_of_part(part)
     remedy = (
         f"{where} declares {told}: the time step follows from what is declared; give as unloading= a function of "
         "overlap, radius and c that returns the largest stiffness of unloading"

@@ -71,14 +71,10 @@ def rebounds_of(subject: Subject) -> Rebounds:
     end = pairs.fly(begin, math.ceil(LASTING * longest / step))
     sticks = pairs.touching
     away = end.velocity[:, 1, 2] - end.velocity[:, 0, 2]
-    return Rebounds(
-        speed, np.where(sticks, 0.0, away / speed), sticks, float(subject.recipe.keys["restitution"]), step
-    )
+    return Rebounds(speed, np.where(sticks, 0.0, away / speed), sticks, float(subject.recipe.keys["restitution"]), step)
 
 
-def _meeting(
-    radius: Floats, speed: Floats, spin: Floats, way: Floats | float, slip: Floats | None = None
-) -> State:
+def _meeting(radius: Floats, speed: Floats, spin: Floats, way: Floats | float, slip: Floats | None = None) -> State:
     """Return pairs a time `way` [s] before they meet along z, the second body coming down; `slip` is along x [m/s]."""
     position, velocity = np.zeros((2, len(speed), 2, 3))
     position[:, 1, 2] = radius.sum(axis=1) + way * speed
@@ -156,9 +152,7 @@ def stability_proofs(subject: Subject, stability: Stability) -> list[Proof]:
             f"{stability.step[0]:.3g} s on: "
             "the forces are at fault, not the step"
         )
-        return [
-            Proof("kinetic energy after impacts, over that before", float(stability.gain[0]), GAIN, remedy)
-        ]
+        return [Proof("kinetic energy after impacts, over that before", float(stability.gain[0]), GAIN, remedy)]
     given = f"oblique impacts at {subject.speed:.3g} m/s gain energy with steps above {largest:.3g} s"
     declared = (
         f"{given}, and by the stiffness that {place_of_part(subject.recipe.normal.part)} declares "

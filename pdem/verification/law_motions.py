@@ -126,18 +126,14 @@ class Motions:
                 f"path {worst} gives {given:.3g} J of the {gross:.3g} J that go to and fro on it: {where} "
                 "must give back less than it has taken, whatever the path"
             )
-            yield Proof(
-                f"energy gained in closed paths, {_words(kind)}", float(trial.gain[worst]), GAIN, remedy
-            )
+            yield Proof(f"energy gained in closed paths, {_words(kind)}", float(trial.gain[worst]), GAIN, remedy)
 
     def _exchange(self) -> Iterator[Proof]:
         radius, step = self._radius, self._pairs.step
         others = self.subject.pairs(radius, step, swapped=True)
         for kind, trial in self.trials.items():
             run = follow(trial.paths, others, swapped=True)
-            difference = _difference(
-                run.force[:, :, ::-1], run.torque[:, :, ::-1], trial.run, self._radius.min(axis=1)
-            )
+            difference = _difference(run.force[:, :, ::-1], run.torque[:, :, ::-1], trial.run, self._radius.min(axis=1))
             remedy = (
                 "with both partners exchanged forces are others: let the force or torque of "
                 f"{places_of(self.subject.recipe, kind)} change its sign with normal, velocity and rotation"
@@ -148,9 +144,7 @@ class Motions:
         rotation = random_rotation(SEED)
         for kind, trial in self.trials.items():
             run = follow(trial.paths.turned_by(rotation), self._pairs)
-            difference = _difference(
-                run.force @ rotation, run.torque @ rotation, trial.run, self._radius.min(axis=1)
-            )
+            difference = _difference(run.force @ rotation, run.torque @ rotation, trial.run, self._radius.min(axis=1))
             remedy = (
                 "the same motion along other axes has other forces: let "
                 f"{places_of(self.subject.recipe, kind)} use components of vectors along normal, slip "
@@ -196,11 +190,7 @@ class Motions:
     def _bits(self) -> Iterator[Proof]:
         """Yield that what is evaluated in other places, beside others and by other workers has the same bits."""
         order = np.random.default_rng(SEED).permutation(np.arange(COPIES * NUMBER) % NUMBER)
-        trial, pairs, differ = (
-            self.trials["all"],
-            self.subject.pairs(self._radius[order], self._pairs.step),
-            0,
-        )
+        trial, pairs, differ = (self.trials["all"], self.subject.pairs(self._radius[order], self._pairs.step), 0)
         for workers, chunk in ((1, CHUNKS[-1]), (3, CHUNKS[0])):
             pairs.chunk_size, pairs.workers = chunk, workers
             run = follow(trial.paths.taken(order), pairs, steps=FEWER)
@@ -225,8 +215,7 @@ def _difference(force: Floats, torque: Floats, expected: Run, radius: Floats) ->
     """
     forces, torques = (np.abs(one).max(axis=(0, 2, 3)) for one in (expected.force, expected.torque))
     apart = [
-        np.abs(one - other).max(axis=(0, 2, 3))
-        for one, other in ((force, expected.force), (torque, expected.torque))
+        np.abs(one - other).max(axis=(0, 2, 3)) for one, other in ((force, expected.force), (torque, expected.torque))
     ]
     return max(
         _largest(apart[0], forces), _largest(apart[1], np.maximum(torques, NO_TORQUE * radius * forces))

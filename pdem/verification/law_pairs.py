@@ -166,10 +166,7 @@ class SeparatePairs:
 
     def kinetic_energy(self, state: State) -> Floats:
         """Return the kinetic energy of each pair [J], (n,), without that of the motion of its centre of mass."""
-        mass, away = (
-            self.mass.prod(axis=1) / self.mass.sum(axis=1),
-            state.velocity[:, 1] - state.velocity[:, 0],
-        )
+        mass, away = (self.mass.prod(axis=1) / self.mass.sum(axis=1), state.velocity[:, 1] - state.velocity[:, 0])
         turning = (self.inertia * (state.spin**2).sum(axis=2)).sum(axis=1)
         found: Floats = 0.5 * (mass * (away**2).sum(axis=1) + turning)
         return found

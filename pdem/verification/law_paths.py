@@ -198,8 +198,7 @@ def _spins(paths: Paths, number: int, radius: Floats, dt: float) -> Floats:
     """Return angular velocities in the middle of a step, (n, 2, 3): rolling does not slip, slip does not roll."""
     n, *tangents = np.moveaxis(_frame_at(paths, number + 0.5), 2, 0)
     slip, roll = (
-        part[:, :1] * tangents[0] + part[:, 1:] * tangents[1]
-        for part in (paths.slip[number], paths.roll[number])
+        part[:, :1] * tangents[0] + part[:, 1:] * tangents[1] for part in (paths.slip[number], paths.roll[number])
     )
     reach = radius.sum(axis=1)[:, None]
     whole = paths.turned / (STEPS * dt) + np.cross(n, slip) / reach

@@ -69,9 +69,7 @@ class LawReport:
     def _rebounds(self, digits: int) -> Table:
         """Return speeds, written with `digits`, and rebounds."""
         found = zip(self.rebounds.speed, self.rebounds.found, self.rebounds.sticks, strict=True)
-        rows = [
-            (f"{speed:.{digits}g}", "sticks" if sticks else f"{ratio:.4f}") for speed, ratio, sticks in found
-        ]
+        rows = [(f"{speed:.{digits}g}", "sticks" if sticks else f"{ratio:.4f}") for speed, ratio, sticks in found]
         return Table(("impact speed [m/s]", "rebound over impact speed"), rows)
 
     def markdown(self) -> str:
@@ -136,12 +134,7 @@ def _picture(reports: Sequence[LawReport]) -> bytes:
         rebounds, stability = report.rebounds, report.stability
         left.semilogx(rebounds.speed, rebounds.found, "o-")
         left.axhline(rebounds.wanted, color="0.6", linestyle="--")
-        left.set(
-            xlabel="impact speed [m/s]",
-            ylabel="rebound over impact speed",
-            ylim=(0.0, None),
-            title=report.title,
-        )
+        left.set(xlabel="impact speed [m/s]", ylabel="rebound over impact speed", ylim=(0.0, None), title=report.title)
         right.loglog(stability.step, stability.gain, ".-")
         right.axvline(report.subject.step, color="0.6", linestyle="--")
         right.set(xlabel="time step [s]", ylabel="energy after over before", title="dashed: step of the case")

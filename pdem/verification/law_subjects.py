@@ -117,12 +117,7 @@ def subjects_of(case: Case, keys: Sequence[str] | None = None) -> Iterator[Subje
     CaseError
         If a file of particles or of a law cannot be used, or there is no time step.
     """
-    law, step, conditions, done = (
-        law_of(case, images=False),
-        case.resolved_step(),
-        impact_conditions(case),
-        [],
-    )
+    law, step, conditions, done = (law_of(case, images=False), case.resolved_step(), impact_conditions(case), [])
     pairs = sorted(contact_pairs(case), key=lambda pair: pair[2])  # with walls last
     for present in cases_of_stages(case):
         for first, second, is_wall in pairs:

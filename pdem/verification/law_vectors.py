@@ -125,9 +125,7 @@ def _pressed(function: Callable[..., Any], part: Part) -> Any:
     @numba.njit(error_model="numpy")
     def energy(numbers: Any, found: Any, at: int) -> None:
         overlap, radius = read(numbers, at)
-        one(
-            found, at, (inner(overlap, radius, Coefficients(*of_pair(numbers, at)), of_history(numbers, at)),)
-        )
+        one(found, at, (inner(overlap, radius, Coefficients(*of_pair(numbers, at)), of_history(numbers, at)),))
 
     @numba.njit(error_model="numpy")
     def force(numbers: Any, found: Any, at: int) -> None:

@@ -18,7 +18,7 @@ _DOTS_PER_INCH = 150
 
 
 @dataclass(frozen=True)
-class Finding:
+class StudyFinding:
     """A computed number and the expected one.
 
     Attributes
@@ -71,9 +71,9 @@ class Finding:
         return bool((off if self.at_most else abs(off)) <= allowed)
 
 
-def at_most(name: str, value: float, limit: float) -> Finding:
+def at_most(name: str, value: float, limit: float) -> StudyFinding:
     """Return a number that may not be larger than a limit."""
-    return Finding(name, float(value), limit, 0.0, True)
+    return StudyFinding(name, float(value), limit, 0.0, True)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class FindingTable:
         Title.
     source : str
         Source of the expected values, the head of their column: published, predicted, exact ...
-    findings : list of Finding
+    findings : list of StudyFinding
         The rows.
     remark : str
         Text below the table.
@@ -96,7 +96,7 @@ class FindingTable:
 
     title: str
     source: str
-    findings: list[Finding]
+    findings: list[StudyFinding]
     remark: str = ""
     digits: int = 5
 
@@ -115,7 +115,7 @@ class FindingTable:
         return "\n".join([self.title, "", Table((), rows).text(indent="  "), *remark])
 
 
-def _cells(finding: Finding, digits: int) -> tuple[str, ...]:
+def _cells(finding: StudyFinding, digits: int) -> tuple[str, ...]:
     values = (finding.computed, finding.expected, finding.printed)
     computed, expected, printed = ("" if value is None else f"{value:.{digits}g}" for value in values)
     near = finding.difference is not None and not (finding.at_most and finding.passed)
@@ -134,7 +134,7 @@ class StudyResult(Protocol):
         ...
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[StudyFinding]:
         """What was found."""
         ...
 

@@ -12,7 +12,7 @@ from pdem.foundation.version import VERSION
 from pdem.output.provenance import provenance
 from pdem.output.saving import save_file
 from pdem.report.table import Table
-from pdem.verification.study import Finding
+from pdem.verification.study import StudyFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -80,11 +80,11 @@ class Kept:
         texts = {key: getattr(result, key, "") for key in ("source", "remark")}
         self.tables.append({"title": result.title, **texts, "findings": found})
 
-    def findings(self) -> Iterator[tuple[str, Finding]]:
+    def findings(self) -> Iterator[tuple[str, StudyFinding]]:
         """Yield all findings, each with the title of its table."""
         for table in self.tables:
             for one in table["findings"]:
-                yield table["title"], Finding(**one)
+                yield table["title"], StudyFinding(**one)
 
     @property
     def failed(self) -> int:
@@ -92,15 +92,13 @@ class Kept:
         return sum(one.passed is False for _, one in self.findings()) + bool(self.trouble)
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
+def _plain(finding: StudyFinding) -> dict[str, Any]:
     """Return a finding for JSON, without what it has by default."""
     given = asdict(finding)
-    usual = {one.name: one.default for one in fields(Finding)}
+    usual = {one.name: one.default for one in fields(StudyFinding)}
     numbers = {key: float(value) if key in ("computed", "expected") and value is not None else value
                for key, value in given.items()}  # fmt: skip
-    return {
-        key: value for key, value in numbers.items() if key in ("name", "computed") or value != usual[key]
-    }
+    return {key: value for key, value in numbers.items() if key in ("name", "computed") or value != usual[key]}
 
 
 def write(kept: Kept, folder: Path) -> list[Path]:
@@ -144,17 +142,17 @@ def read(folder: Path) -> dict[str, Kept]:
         ) from None
 
 
-def strained(kept: Kept) -> list[Finding]:
+def strained(kept: Kept) -> list[StudyFinding]:
     """Return of each table the finding nearest to its tolerance, or beyond it, its name after the number of others."""
     chosen = []
     for table in kept.tables:
-        judged = [one for one in (Finding(**each) for each in table["findings"]) if one.passed is not None]
+        judged = [one for one in (StudyFinding(**each) for each in table["findings"]) if one.passed is not None]
         if judged:
             chosen.append(max(judged, key=strain))
     return chosen
 
 
-def strain(finding: Finding) -> float:
+def strain(finding: StudyFinding) -> float:
     """Return the difference from the expected value over what is allowed; at a limit 1."""
     expected, allowed = finding.expected or 0.0, finding.allowed or 0.0
     off = finding.computed if finding.at_most else abs(finding.computed - expected)
@@ -162,7 +160,7 @@ def strain(finding: Finding) -> float:
     return off / limit if limit else 1.0 + off if off else 0.0
 
 
-def deviation(finding: Finding) -> str:
+def deviation(finding: StudyFinding) -> str:
     """Return the difference from the expected value as text: in per cent, or in the unit of the quantity."""
     if finding.expected is None or finding.at_most:
         return ""
@@ -196,7 +194,7 @@ def _rows(kept: Kept) -> list[tuple[str, ...]]:
     return [*rows, last] if len(rows) > 1 else [(*rows[0][:-1], last[-1])]
 
 
-def _expected(finding: Finding) -> str:
+def _expected(finding: StudyFinding) -> str:
     if finding.expected is None:
         return ""
     return f"{'<= ' if finding.at_most else ''}{finding.expected:.5g}"
@@ -240,16 +238,14 @@ def _duration(seconds: float) -> str:
 
 def _findings_table(table: Mapping[str, Any]) -> str:
     rows = []
-    for one in (Finding(**each) for each in table["findings"]):
+    for one in (StudyFinding(**each) for each in table["findings"]):
         tolerance = "" if one.allowed is None or one.at_most else _tolerance(one)
-        rows.append(
-            (one.name, _expected(one), f"{one.computed:.5g}", deviation(one), tolerance, _WORDS[one.passed])
-        )
+        rows.append((one.name, _expected(one), f"{one.computed:.5g}", deviation(one), tolerance, _WORDS[one.passed]))
     head = ("quantity", table["source"] or "expected", "computed", "deviation", "allowed", "")
     return Table(head, rows).markdown()
 
 
-def _tolerance(finding: Finding) -> str:
+def _tolerance(finding: StudyFinding) -> str:
     parts = [f"{100.0 * finding.tolerance:g} %"] if finding.tolerance else []
     parts += [f"{finding.margin:g}"] if finding.margin else []
     return " + ".join(parts) or "none"

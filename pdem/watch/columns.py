@@ -116,10 +116,7 @@ _OF_WALLS = {
     "angular_velocity_": "angular velocity of the body",
     "angle": "angle about the hinge",
 }
-_OF_FIXED = {
-    "force_": "force of the other particles on these in this step",
-    "torque_": "its torque about the origin",
-}
+_OF_FIXED = {"force_": "force of the other particles on these in this step", "torque_": "its torque about the origin"}
 _LIKELY = "passed", "removed", "mass"
 """Columns of a sensor or an insertion, in the order in which a user wants to see them."""
 

@@ -24,9 +24,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Addresses that only this machine reaches."""
 
 _MOST_COLUMNS = 12
-_POLICY = (
-    "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"  # nothing from elsewhere
-)
+_POLICY = "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"  # nothing from elsewhere
 
 
 class Watch:
@@ -70,10 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with the page or a part of it."""
         # A page from elsewhere that has this address under another name shall not read the run.
-        if (
-            self._hosts is not None
-            and urlsplit(f"//{self.headers.get('Host', '')}").hostname not in self._hosts
-        ):
+        if self._hosts is not None and urlsplit(f"//{self.headers.get('Host', '')}").hostname not in self._hosts:
             self._send(HTTPStatus.FORBIDDEN, "text/plain", b"only for this machine\n")
             return
         asked = urlsplit(self.path)

@@ -69,9 +69,7 @@ class RunState:
             **self._progress(series, case, status, log),
         }
 
-    def _progress(
-        self, series: SeriesTable, case: Case, status: RunStatus | None, log: str
-    ) -> dict[str, Any]:
+    def _progress(self, series: SeriesTable, case: Case, status: RunStatus | None, log: str) -> dict[str, Any]:
         """Return time, share, speed, what is left, and a sentence with all of that."""
         time, end = float(series["time"][-1]), self._end(case, status)
         step = int(series["step"][-1])
@@ -239,9 +237,7 @@ def _gone(folder: Path, status: RunStatus, reached: Reached | None) -> Phase:
     """Return the phase of a run whose process is gone without a word."""
     process = f"its process {status.process} is gone, and has not said why (killed, or out of memory)"
     if status.state in (COMPILING, READY):
-        return Phase(
-            KILLED, f"ended before the first step: {process}; start it again, compiled kernels are kept"
-        )
+        return Phase(KILLED, f"ended before the first step: {process}; start it again, compiled kernels are kept")
     at = "" if reached is None else f" at {reached}"
     many = len(CheckpointFolder(folder).paths())
     if not many:

@@ -40,9 +40,7 @@ def test_step_duration_and_disk_are_shown(write_case):
     result = CliRunner().invoke(main, ["check", str(path)])
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert any(
-        "s, automatic: 3.33 % of the Rayleigh time" in line and line.endswith(" steps") for line in lines
-    )
+    assert any("s, automatic: 3.33 % of the Rayleigh time" in line and line.endswith(" steps") for line in lines)
     assert any("33.3 % of the usual one, for restitution 0.05 of grain-grain" in line for line in lines)
     for subject in ("duration", "disk", "sizes"):
         assert sum(line.startswith(f"info: {subject}: ") for line in lines) == 1
@@ -72,10 +70,7 @@ main()
 def test_stopping_a_check_is_no_matter_of_checkpoints(write_case):
     path = write_case("radius = 0.004\nfill = {volume_fraction = 0.41}")
     process = subprocess.Popen(
-        [sys.executable, "-c", SOON, "check", str(path)],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", SOON, "check", str(path)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     said = ""
     while "placing particles" not in said:

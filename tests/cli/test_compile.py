@@ -105,9 +105,7 @@ def test_nothing_is_left_to_compile(tmp_path, monkeypatch, name, settings, ranks
 def calls(monkeypatch):
     """Return the numbers of walls of the cases that `compile_kernels` runs, and the marks that it finds and leaves."""
     called, marked = [], set()
-    monkeypatch.setattr(
-        precompile, "_run", lambda make, case, meshes, threads: called.append(len(case.walls))
-    )
+    monkeypatch.setattr(precompile, "_run", lambda make, case, meshes, threads: called.append(len(case.walls)))
     monkeypatch.setattr(precompile, "is_marked", marked.__contains__)
     monkeypatch.setattr(precompile, "mark", marked.add)
     return called, marked
@@ -173,9 +171,7 @@ def test_the_helper_compiles_nothing_in_vain():
         {tuple(kernel) for kernel in json.loads(run(["-c", show, name], os.environ).stdout)}
         for name in ("compile_wall_kernels", "compile_kernels")
     )
-    assert {"evaluate_walls", "visit", "_share", "add_driven_loads", "_find_owners"} <= {
-        name for name, _ in helped
-    }
+    assert {"evaluate_walls", "visit", "_share", "add_driven_loads", "_find_owners"} <= {name for name, _ in helped}
     assert not {"evaluate_pairs", "search", "drift"} & {name for name, _ in helped}
     assert len(built) > 60 > len(helped) > 20, "this test no longer sees the kernels"
     assert not helped - built

@@ -93,19 +93,12 @@ def test_a_setting_can_be_wrong(write_case):
 
 
 def test_a_periodic_axis_is_at_least_two_diameters_long(write_case):
-    periodic = [
-        "--set",
-        "domain.periodic=[false, true, false]",
-        "--set",
-        "particles[0].positions=[[0, 0, 0]]",
-    ]
+    periodic = ["--set", "domain.periodic=[false, true, false]", "--set", "particles[0].positions=[[0, 0, 0]]"]
     path = write_case(GROUP)
     assert pdem("check", path, *periodic, "--set", "particles[0].radius=0.5").exit_code == 0
     result = pdem("check", path, *periodic, "--set", "particles[0].radius=0.51")
     assert result.exit_code == 2
-    text = (
-        "makes the periodic box 2 m wide along y, less than two of the largest diameters (2.04 m): widen it"
-    )
+    text = "makes the periodic box 2 m wide along y, less than two of the largest diameters (2.04 m): widen it"
     assert f"domain.upper[1] = 1.0: {text}" in result.stderr
 
 
@@ -153,9 +146,7 @@ def test_a_path_without_results_names_those_that_are_near(command, write_case, t
     assert "results/hopper/checkpoint-1.h5: no such file; there are" in missing.stderr
     case = write_case(GROUP)
     early = pdem(command, *two(case))
-    assert (
-        f"{case}: is a case, and {tmp_path / 'out'} has no results of it yet: pdem run {case}" in early.stderr
-    )
+    assert f"{case}: is a case, and {tmp_path / 'out'} has no results of it yet: pdem run {case}" in early.stderr
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "checkpoint-000000001.h5").touch()
     late = pdem(command, *two(case))
@@ -166,23 +157,17 @@ def test_a_path_without_results_names_those_that_are_near(command, write_case, t
 def test_a_missing_file_that_a_script_makes_is_said_so(tmp_path):
     case = tmp_path / "case.toml"
     head = "# A mixer. It turns.\n# 'bash scripts/run' writes its meshes. More words.\n"
-    case.write_text(
-        head + CASE.format(folder=tmp_path / "out") + '[[walls]]\nmesh = "none.vtk"\nmaterial = "grain"\n'
-    )
+    case.write_text(head + CASE.format(folder=tmp_path / "out") + '[[walls]]\nmesh = "none.vtk"\nmaterial = "grain"\n')
     result = pdem("check", case)
     assert result.exit_code == 2
-    assert result.stderr.endswith(
-        "folder of the case. The case says: 'bash scripts/run' writes its meshes.\n"
-    )
+    assert result.stderr.endswith("folder of the case. The case says: 'bash scripts/run' writes its meshes.\n")
 
 
 def test_help_keeps_its_lines():
     shown = pdem("--help").stdout
     assert "\b" not in shown
     assert "\\b" not in shown
-    assert (
-        "\n    pdem new silo             write an example case with comments\n    pdem run silo.toml" in shown
-    )
+    assert "\n    pdem new silo             write an example case with comments\n    pdem run silo.toml" in shown
 
 
 def test_examples_are_listed_and_written(tmp_path):

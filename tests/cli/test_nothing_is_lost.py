@@ -23,9 +23,7 @@ def test_a_run_is_not_written_over(here):
         r"on with it, --overwrite begins anew, --set output\.folder=\.\.\. writes elsewhere",
         said,
     )
-    assert "out holds a run" in refused(
-        "run", "case.toml", settings=["output.folder=../" + here.name + "/out"]
-    )
+    assert "out holds a run" in refused("run", "case.toml", settings=["output.folder=../" + here.name + "/out"])
     code, _ = command("check", "case.toml")
     assert code == 0
     output = CliRunner().invoke(main, ["check", "case.toml"]).output

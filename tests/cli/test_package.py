@@ -83,14 +83,7 @@ def test_source_distribution_has_what_tests_and_pages_need(distributions):
     with tarfile.open(distributions / f"{NAME}.tar.gz") as file:
         names = {name.partition("/")[2] for name in file.getnames()}
     assert files_of("pdem", "decomposition", "benchmarks", "validation", "cases", "slurm", "tests") <= names
-    assert {
-        "README.md",
-        "ARCHITECTURE.md",
-        "CHANGELOG.md",
-        "CITATION.cff",
-        "LICENSE",
-        "docs/walls.md",
-    } <= names
+    assert {"README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "docs/walls.md"} <= names
     assert {"scripts/setup", "scripts/test", "scripts/constraints.txt"} <= names
 
 
@@ -128,9 +121,7 @@ def test_a_recipe_copies_what_the_build_needs():
 def test_version_stands_once_and_is_that_of_citation_and_changelog():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: (\S+)", citation, re.MULTILINE)[1] == VERSION
-    releases = re.findall(
-        r"^## \[(\d\S*)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
+    releases = re.findall(r"^## \[(\d\S*)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert releases[0] == VERSION
 
 
@@ -147,25 +138,11 @@ def test_wheel_runs_without_the_repository(wheel, tmp_path):
     """Its dependencies are those of this environment, without its link to the repository."""
     venv.create(tmp_path / "env", with_pip=False)
     python = tmp_path / "env" / "bin" / "python"
-    call(
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        "--no-deps",
-        "--no-index",
-        wheel,
-        folder=tmp_path,
-    )
+    call(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, folder=tmp_path)
     (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
     (site / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
     where = call(
-        python,
-        "-c",
-        "import pdem, decomposition; print(pdem.__file__, decomposition.__file__)",
-        folder=tmp_path,
+        python, "-c", "import pdem, decomposition; print(pdem.__file__, decomposition.__file__)", folder=tmp_path
     )
     assert where.count(str(site)) == 2
     assert f"results in {Path('results') / 'silo'}" in short_run(python, tmp_path)
@@ -196,8 +173,7 @@ def check_examples(python, folder):
     for name in names:
         write_example(name, folder / "expected")
     found, expected = (
-        {path.name: path.read_bytes() for path in (folder / one).iterdir()}
-        for one in ("examples", "expected")
+        {path.name: path.read_bytes() for path in (folder / one).iterdir()} for one in ("examples", "expected")
     )
     assert {f"{name}.toml" for name in names} | {"h2_rotor.vtk", "h2_holes.vtk"} <= set(found)
     assert found == expected
@@ -211,19 +187,8 @@ def test_wheel_runs_in_an_empty_environment_and_with_mpi(wheel, tmp_path):
     pins = ROOT / "scripts" / "constraints.txt"
     call(python, "-m", "pip", "install", wheel, "-c", pins, folder=tmp_path)
     short_run(python, tmp_path)
-    needs = call(
-        python.with_name("pdem"), "run", "silo.toml", folder=tmp_path, code=2, PMI_RANK="0", PMI_SIZE="2"
-    )
+    needs = call(python.with_name("pdem"), "run", "silo.toml", folder=tmp_path, code=2, PMI_RANK="0", PMI_SIZE="2")
     assert "pip install 'polydem[mpi]'" in needs
     call(python, "-m", "pip", "install", f"{wheel}[mpi]", "-c", pins, folder=tmp_path)
     mpirun = [python.with_name("mpirun"), "-n", 2, python.with_name("pdem")]
-    call(
-        *mpirun,
-        "run",
-        "silo.toml",
-        "--set",
-        "time.end=0.004",
-        "--overwrite",
-        folder=tmp_path,
-        PDEM_THREADS="1",
-    )
+    call(*mpirun, "run", "silo.toml", "--set", "time.end=0.004", "--overwrite", folder=tmp_path, PDEM_THREADS="1")

@@ -15,9 +15,7 @@ from pdem.foundation.errors import CaseError
 from pdem.output.checkpoints.checkpoint import read_checkpoint
 from pdem.preflight.restart_box import check_box
 
-LEANS = (
-    'the box leans along z across x, and a restart keeps these axes; give a shear with velocity_along = "z"'
-)
+LEANS = 'the box leans along z across x, and a restart keeps these axes; give a shear with velocity_along = "z"'
 STAGES = [
     {"name": "lean", "end": 20 * STEP},
     {"name": "go", "deformation": {"shear": {**MIXED["shear"], "rate": -5.0}}},
@@ -28,12 +26,7 @@ STAGES = [
 def leaning(tmp_path, monkeypatch):
     """The folder of a run that has ended with a box that leans."""
     monkeypatch.chdir(tmp_path)
-    output = {
-        "folder": "out",
-        "series_every": 20 * STEP,
-        "fields_every": 20 * STEP,
-        "checkpoint_every": 20 * STEP,
-    }
+    output = {"folder": "out", "series_every": 20 * STEP, "fields_every": 20 * STEP, "checkpoint_every": 20 * STEP}
     more = {"output": output, "stages": STAGES}
     pdem.Simulation(moving_case(tmp_path, gas(6), MIXED, end=40 * STEP, more=more), threads=1).run()
     return tmp_path
@@ -44,10 +37,7 @@ def leaning(tmp_path, monkeypatch):
     [
         ("domain.deformation={}", None),
         ('stages.1.deformation={shear={velocity_along="y", gradient_along="x", rate=1.0}}', "keep these"),
-        (
-            "domain.upper=[0.15, 0.16, 0.15]",
-            "domain.upper: a restart keeps the box, which has lengths of its own",
-        ),
+        ("domain.upper=[0.15, 0.16, 0.15]", "domain.upper: a restart keeps the box, which has lengths of its own"),
     ],
 )
 def test_what_would_lose_the_shape_is_refused(leaning, setting, message):
@@ -63,9 +53,7 @@ def test_other_axes_of_a_shear_are_refused(leaning):
     both = ["stages.1.deformation={}", f"domain.deformation={{{turned}}}"]
     later = [f"time.end={60 * STEP!r}"]
     assert LEANS in refused("restart", "out", settings=[*later, *both])
-    assert LEANS in refused(
-        "restart", "out", settings=[*later, "domain.deformation={}", "stages.1.deformation={}"]
-    )
+    assert LEANS in refused("restart", "out", settings=[*later, "domain.deformation={}", "stages.1.deformation={}"])
     run("restart", "out", settings=[*later, "stages.1.deformation.shear.rate=0.0"])
 
 

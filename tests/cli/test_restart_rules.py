@@ -21,10 +21,7 @@ from pdem.output.snapshots.vtkhdf import read_times
 def test_going_back_needs_to_be_asked_for(here):
     first = "out/checkpoint-000000200.h5"
     said = refused("restart", first)
-    assert (
-        "it would go on from step 200 (0.002 s), and checkpoint-000000400.h5, series.h5 until 0.004 s, "
-        in said
-    )
+    assert "it would go on from step 200 (0.002 s), and checkpoint-000000400.h5, series.h5 until 0.004 s, " in said
     assert "would be lost; --overwrite removes that, --set output.folder=... writes elsewhere" in said
     errors = run("restart", first, "--overwrite", settings=["time.end=0.003"])
     assert "removed, being later than 0.002 s: checkpoint-000000400.h5, series.h5" in errors
@@ -42,9 +39,7 @@ def killed_behind(monkeypatch, *settings):
         patch.setattr(Series, "append", lambda self, row: (append(self, row), self.flush()))
         die_in_step(patch, 650)
         arguments = ("restart", "out", "--quiet")
-        code, errors = command(
-            *arguments, settings=["time.end=0.02", "output.checkpoint_every=0.01", *settings]
-        )
+        code, errors = command(*arguments, settings=["time.end=0.02", "output.checkpoint_every=0.01", *settings])
     assert code == 137, errors
     assert read_series("out/series.h5")["time"][-1] == pytest.approx(0.0065)
 
@@ -87,9 +82,7 @@ def test_refused_walls_and_columns_change_nothing(here):
     said = refused("restart", "out", settings=[later, "walls.0.scale=2.0"])
     assert "walls[0].scale of wall plate: a restart keeps the meshes of its walls" in said
     servo = "walls.0.servo={axis=[0, 0, 1], force=1.0, largest_rate=1.0}"
-    assert "walls[0].servo of wall plate: a restart keeps" in refused(
-        "restart", "out", settings=[later, servo]
-    )
+    assert "walls[0].servo of wall plate: a restart keeps" in refused("restart", "out", settings=[later, servo])
     said = refused("restart", "out", settings=[later, 'walls.0.name="floor"'])
     assert "out/series.h5: holds other columns or walls than this run and cannot be continued; --set" in said
     run("restart", "out", settings=[later, 'walls.0.name="floor"', "output.folder=floor"])
@@ -100,9 +93,7 @@ def test_the_end_is_told_from_the_past(here):
     assert "time.end = 0.003 s is before the present time 0.004 s of out/checkpoint-000000400.h5" in said
     assert "has reached its end" in command("restart", "out")[1]
     for name in ("check", "run"):
-        result = CliRunner().invoke(
-            main, [name, "case.toml", "--set", "time.end=4e-6", "--set", "output.folder=b"]
-        )
+        result = CliRunner().invoke(main, [name, "case.toml", "--set", "time.end=4e-6", "--set", "output.folder=b"])
         assert result.exit_code == 2
         assert result.output.count("time.end = 4e-06 s is less than half the time step 1e-05 s") == 1
 
@@ -131,9 +122,7 @@ def test_a_folder_that_cannot_be_made_is_wrong_input(here, folder, why):
 
 
 def test_what_checks_find_is_said_once(here):
-    code, errors = command(
-        "run", "case.toml", settings=["output.folder=b", "particles.0.positions=[[0, 0, 0.3]]"]
-    )
+    code, errors = command("run", "case.toml", settings=["output.folder=b", "particles.0.positions=[[0, 0, 0.3]]"])
     assert code == 2
     assert errors.count("particles are outside") == 1
     assert not Path("b").exists()
@@ -157,10 +146,7 @@ def test_a_wall_with_another_motion_is_told_how_far_it_jumps(here):
     errors = run("restart", "out", settings=["time.end=0.0045", slow, "output.folder=slow"])
     assert "wall plate: with its changed motion it jumps by 0.002 m at 0.004 s" in errors
     said = refused("restart", "out", settings=["time.end=0.0045", slow.replace("0.5", "5.0")])
-    assert (
-        "wall plate: with its changed motion it would jump by 0.02 m at 0.004 s, which is more than the"
-        in said
-    )
+    assert "wall plate: with its changed motion it would jump by 0.02 m at 0.004 s, which is more than the" in said
     table = "walls.0.translation_table={times=[0.004, 1.0], displacements=[[0, 0, 0], [0, 0, -1]]}"
     assert "jump" not in run("restart", "out", settings=["time.end=0.0045", table])
 
@@ -173,9 +159,7 @@ def test_a_script_is_held_to_the_same_rules(here):
         return pdem.Simulation(case)
 
     before = listing()
-    with pytest.raises(
-        InputError, match=r"out holds a run .*Simulation\.restart\('out'\) goes on with it, run\(over"
-    ):
+    with pytest.raises(InputError, match=r"out holds a run .*Simulation\.restart\('out'\) goes on with it, run\(over"):
         simulation().run()
     state = read_checkpoint("out/checkpoint-000000200.h5").groups
     with pytest.raises(InputError, match="go on from step 200"):

@@ -82,9 +82,7 @@ def test_a_run_with_compiled_kernels_loads_only_what_it_needs(tmp_path):
     command = [sys.executable, "-c", LOADED, *LATE]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     for _ in range(2):  # the first run may have to compile
-        run = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-        )
+        run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
 
 
@@ -145,15 +143,8 @@ def test_a_run_and_its_continuation_are_traced(example, monkeypatch):
 
 def test_a_restart_passes_over_a_torn_checkpoint(example, monkeypatch):
     monkeypatch.chdir(example)
-    settings = [
-        "time.end=0.04",
-        "output.checkpoint_every=0.02",
-        "output.folder=torn",
-        "output.fields_every=0.02",
-    ]
-    code, _, errors = inside(
-        "run", "two_spheres.toml", *(word for one in settings for word in ("--set", one))
-    )
+    settings = ["time.end=0.04", "output.checkpoint_every=0.02", "output.folder=torn", "output.fields_every=0.02"]
+    code, _, errors = inside("run", "two_spheres.toml", *(word for one in settings for word in ("--set", one)))
     assert code == 0, errors
     *_, newest = sorted(Path("torn").glob("checkpoint-*.h5"))
     whole = newest.read_bytes()
@@ -278,12 +269,7 @@ def test_a_signal_ends_in_a_checkpoint(example, number):
 def test_a_closed_terminal_ends_in_a_checkpoint(example):
     """What is written to it fails from then on, the progress line first of all."""
     folder = example / "closed"
-    settings = [
-        "time.end=1e4",
-        f"output.folder={folder}",
-        "output.fields_every=1e3",
-        "output.series_every=0.001",
-    ]
+    settings = ["time.end=1e4", f"output.folder={folder}", "output.fields_every=1e3", "output.series_every=0.001"]
     words = ["run", "two_spheres.toml", *(word for one in settings for word in ("--set", one))]
     process, terminal = pty.fork()
     if process == 0:

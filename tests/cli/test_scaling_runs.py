@@ -64,17 +64,13 @@ def test_runs_are_measured_reported_and_begin_as_planned(tmp_path, pdem):
     one, two = (json.loads(path.read_text()) for path in files)
     assert (one["ranks"], two["ranks"], two["particles"]) == (1, 2, 300)
     assert sum(one["start"]["ghosts"][0]) == one["end"]["sent"][0] == 0
-    assert (
-        two["phases"]["compute"]["min"] <= two["phases"]["compute"]["mean"] <= two["phases"]["compute"]["max"]
-    )
+    assert two["phases"]["compute"]["min"] <= two["phases"]["compute"]["mean"] <= two["phases"]["compute"]["max"]
     assert two["seconds_per_step"] > 0.0
     assert two["imbalance"] >= 1.0
 
     plan = pdem("scaling", "plan", "case.toml", "--ranks", 2, "--steps", 10, "--output", "out")
     assert plan.exit_code == 0, plan.output
-    alone, row = json.loads((tmp_path / "out" / "plan.json").read_text())[
-        "rows"
-    ]  # one rank was measured, too
+    alone, row = json.loads((tmp_path / "out" / "plan.json").read_text())["rows"]  # one rank was measured, too
     assert alone["ranks"] == 1
     assert row["bytes_per_step"]["max"] == max(two["start"]["sent"]) > 0
     assert row["ghosts"]["max"] == max(map(sum, two["start"]["ghosts"]))

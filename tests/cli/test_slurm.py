@@ -21,15 +21,9 @@ from pdem.scaling.batch_scripts import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-MISSING = [
-    name
-    for name in ("slurmctld", "slurmd", "munged", "sbatch", "srun")
-    if not shutil.which(name, path=SYSTEM)
-]
+MISSING = [name for name in ("slurmctld", "slurmd", "munged", "sbatch", "srun") if not shutil.which(name, path=SYSTEM)]
 
-pytestmark = pytest.mark.skipif(
-    bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (slurm-wlm, munge)"
-)
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (slurm-wlm, munge)")
 
 # In the jobs: a `pdem` of this tree, under control of the test. Of a chain, the first job would need longer to compile
 # than it may take, and the one that begins the run for its last part, however fast the machine is.
@@ -88,14 +82,8 @@ def slurm(tmp_path_factory):
         started = control("start", folder)
         if started.returncode:
             pytest.skip(f"Slurm is installed and does not start here: {started.stderr[-1000:]}")
-        unset = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PMI", "MPI", "SLURM"))
-        }
-        yield unset | {
-            "SLURM_CONF": f"{folder}/slurm.conf",
-            "PATH": f"{programs}:{SYSTEM}",
-            "PYTHONUNBUFFERED": "1",
-        }
+        unset = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "MPI", "SLURM"))}
+        yield unset | {"SLURM_CONF": f"{folder}/slurm.conf", "PATH": f"{programs}:{SYSTEM}", "PYTHONUNBUFFERED": "1"}
     finally:
         del os.environ["CORES"]
         stopped = control("stop", folder)
@@ -124,9 +112,7 @@ def wait_for(slurm, job, seconds):
     deadline = time.monotonic() + seconds
     while True:
         fields = dict(
-            word.split("=", 1)
-            for word in ask(slurm, "scontrol", "-o", "show", "job", job).split()
-            if "=" in word
+            word.split("=", 1) for word in ask(slurm, "scontrol", "-o", "show", "job", job).split() if "=" in word
         )
         log = Path(fields["StdOut"])
         text = log.read_text() if log.exists() else ""
@@ -160,9 +146,7 @@ def chain(slurm, time_limit):
 
 def check_chain(fields, log, early, late):
     assert fields["JobState"] == "COMPLETED", log
-    assert log.count("stopped: signal SIGUSR1 before the first step") == early, (
-        log
-    )  # SIGUSR1; said once by two ranks
+    assert log.count("stopped: signal SIGUSR1 before the first step") == early, log  # SIGUSR1; said once by two ranks
     assert log.count("stopped: signal SIGUSR1 at step") == late, log
     assert int(fields["Restarts"]) == early + late, log
     assert log.count("pdem: going on from chain/checkpoint-") == late, log
@@ -207,9 +191,7 @@ def test_ranks_are_bound_to_cores_of_their_own(slurm, tmp_path, monkeypatch, tas
     pdem("slurm", "two_spheres.toml", "--tasks", tasks, "--threads", threads, "--time", 1, "--output", "job")
     fields, log = wait_for(slurm | {"PRINT_CORES": "1"}, hand_in(slurm | {"PRINT_CORES": "1"}, "job"), 60)
     assert fields["JobState"] == "COMPLETED", log
-    cores = [
-        ast.literal_eval(line.removeprefix("cores ")) for line in log.splitlines() if line.startswith("cores")
-    ]
+    cores = [ast.literal_eval(line.removeprefix("cores ")) for line in log.splitlines() if line.startswith("cores")]
     assert [len(own) for own in cores] == [threads] * tasks
     assert len({core for own in cores for core in own}) == 2
 
@@ -231,21 +213,8 @@ def test_slurm_accepts_every_script(slurm, tmp_path, monkeypatch, kind):
     hybrid = ("--tasks", 1, "--threads", 2) if kind == "hybrid" else ("--tasks", 2)
     grows = set_options(["domain.upper=[0.1, 0.1, {0.1*ranks}]"]) if kind == "weak" else ()
     script = tmp_path / "job"
-    pdem(
-        "slurm",
-        "cases/polydisperse_box.toml",
-        "--kind",
-        kind,
-        "--time",
-        10,
-        *hybrid,
-        *grows,
-        "--output",
-        script,
-    )
-    tested = subprocess.run(
-        ["sbatch", "--test-only", script], env=slurm, capture_output=True, text=True, timeout=60
-    )
+    pdem("slurm", "cases/polydisperse_box.toml", "--kind", kind, "--time", 10, *hybrid, *grows, "--output", script)
+    tested = subprocess.run(["sbatch", "--test-only", script], env=slurm, capture_output=True, text=True, timeout=60)
     assert tested.returncode == 0, tested.stderr
     assert "using 2 processors" in tested.stderr
 

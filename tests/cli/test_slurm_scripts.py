@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pdem.cli import main
 from pdem.foundation.errors import CaseError, InputError
-from pdem.scaling.batch_scripts import KINDS, Job, batch_script, seconds_of
+from pdem.scaling.batch_scripts import KINDS, BatchJob, batch_script, seconds_of
 
 ROOT = Path(__file__).resolve().parents[2]
 GROWING = "domain.upper=[0.1, 0.1, {0.1*ranks}]"
@@ -43,7 +43,7 @@ def case(tmp_path, monkeypatch):
 def script(case, kind, nodes=2, tasks=8, threads=None, settings=()):
     settings = [*settings, *([GROWING] if kind == "weak" else [])]
     threads = threads or (2 if kind == "hybrid" else 1)
-    return batch_script(case, Job(kind, nodes, tasks, threads, "1:00:00"), settings)
+    return batch_script(case, BatchJob(kind, nodes, tasks, threads, "1:00:00"), settings)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids="{}-script".format)  # `mpi` alone is a marker
@@ -58,13 +58,7 @@ def test_the_scripts_of_the_folder_are_what_it_writes(kind, monkeypatch):
 def test_scripts_are_filled_in_and_whole(kind, case):
     text = script(case, kind, settings=['output.folder="it\'s here"'])
     assert "%%" not in text
-    for line in (
-        "--nodes=2",
-        "--ntasks-per-node=4",
-        "--time=1:00:00",
-        "--job-name=a_box",
-        "--threads-per-core=1",
-    ):
+    for line in ("--nodes=2", "--ntasks-per-node=4", "--time=1:00:00", "--job-name=a_box", "--threads-per-core=1"):
         assert f"#SBATCH {line}\n" in text
     assert f"--cpus-per-task={2 if kind == 'hybrid' else 1}\n" in text
     assert "pdem run 'a box.toml'" in text
@@ -103,19 +97,12 @@ def test_what_makes_no_sense_is_refused(options, message, case):
 
 def test_a_growing_case_is_checked_at_every_size(case):
     with pytest.raises(CaseError, match="volume_fraction"):
-        batch_script(case, Job("weak", 1, 4, 1, "10"), ["particles[0].fill.volume_fraction={0.3*ranks}"])
+        batch_script(case, BatchJob("weak", 1, 4, 1, "10"), ["particles[0].fill.volume_fraction={0.3*ranks}"])
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [
-        ("90", 5400),
-        ("1:30", 90),
-        ("1:00:00", 3600),
-        ("2-00", 172800),
-        ("1-02:03", 93780),
-        ("1-00:00:01", 86401),
-    ],
+    [("90", 5400), ("1:30", 90), ("1:00:00", 3600), ("2-00", 172800), ("1-02:03", 93780), ("1-00:00:01", 86401)],
 )
 def test_time_limits_are_read_as_slurm_does(text, seconds):
     assert seconds_of(text) == seconds
@@ -129,16 +116,10 @@ def test_other_time_limits_are_refused(text):
 
 @pytest.mark.parametrize(
     ("nodes", "tasks", "counts"),
-    [
-        (1, 2, [1, 2]),
-        (1, 6, [1, 2, 4, 6]),
-        (4, 4, [1, 2, 4]),
-        (3, 12, [1, 2, 4, 8, 12]),
-        (2, 12, [1, 2, 4, 6, 12]),
-    ],
+    [(1, 2, [1, 2]), (1, 6, [1, 2, 4, 6]), (4, 4, [1, 2, 4]), (3, 12, [1, 2, 4, 8, 12]), (2, 12, [1, 2, 4, 6, 12])],
 )
 def test_scaling_doubles_within_a_node_then_nodes(nodes, tasks, counts):
-    found = Job("strong", nodes, tasks, 1, "10").rank_counts()
+    found = BatchJob("strong", nodes, tasks, 1, "10").rank_counts()
     assert found == counts
     assert all(count % -(-count * nodes // tasks) == 0 for count in found)  # the same on each node
 
@@ -255,10 +236,7 @@ def test_each_job_of_an_array_has_its_ranks(kind, case, stand_ins):
         code, (call,), errors = stand_ins(text, SLURM_ARRAY_TASK_ID=str(number))
         assert code == 0, errors
         grown = f"--set domain.upper=[0.1, 0.1, {0.1 * ranks:.1f}] " if kind == "weak" else ""
-        assert (
-            call
-            == f"pdem run a box.toml {grown}--set output.folder=results/polydisperse_box/ranks-{ranks:05d}"
-        )
+        assert call == f"pdem run a box.toml {grown}--set output.folder=results/polydisperse_box/ranks-{ranks:05d}"
     assert f"#SBATCH --array=0-{number}%1\n" in text
     _, (again,), _ = stand_ins(text, SLURM_ARRAY_TASK_ID=str(number), SLURM_RESTART_COUNT="1")
     assert again == f"{call} --overwrite", "it began there itself"

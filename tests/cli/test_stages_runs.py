@@ -47,9 +47,7 @@ def staged(tmp_path_factory):
         assert result.exit_code == 0, result.output
         Path("said").write_text(result.output)
         lines = result.stderr.splitlines()
-        Path("warned").write_text(
-            "\n".join(line for line in lines if line.startswith("pdem: warning: stage "))
-        )
+        Path("warned").write_text("\n".join(line for line in lines if line.startswith("pdem: warning: stage ")))
     return folder
 
 
@@ -83,9 +81,7 @@ def test_each_stage_leaves_its_checkpoint_and_the_run_ends_with_the_last(here):
 
 def test_log_report_and_warnings_say_how_stages_ended(here):
     said, log = Path("said").read_text(), Path("out", LOG_FILE).read_text()
-    last = (
-        "stage float: from step 250 (0.0025 s) to step 330 (0.0033 s), ended at its latest: particles below 2"
-    )
+    last = "stage float: from step 250 (0.0025 s) to step 330 (0.0033 s), ended at its latest: particles below 2"
     for text in (said, log):
         assert "stage rest: from step 0 (0 s) to step 150 (0.0015 s)" in text
         assert last in text
@@ -113,13 +109,7 @@ def test_a_stage_is_repeated_with_the_same_bits(here):
     assert Path("out/stage-fall.h5").exists()
     run("restart", "out", "--from", "fall", "--overwrite")
     assert state("out/stage-float.h5") == before
-    run(
-        "restart",
-        "out",
-        "--from",
-        "float",
-        settings=['output.folder="other"', "stages.2.gravity=[0.0, 0.0, 5.0]"],
-    )
+    run("restart", "out", "--from", "float", settings=['output.folder="other"', "stages.2.gravity=[0.0, 0.0, 5.0]"])
     assert state("out/stage-float.h5") == before
     assert sorted(path.name for path in Path("other").glob("stage-*")) == ["stage-fall.h5", "stage-float.h5"]
     assert state("other/stage-float.h5") != before
@@ -138,9 +128,7 @@ def test_restarts_that_make_no_sense_say_so(here):
     assert "stage rest is the first one and begins at time 0" in refused("restart", "out", "--from", "rest")
     assert "'fal' is no stage of this run; did you mean 'fall'?" in refused("restart", "out", "--from", "fal")
     Path("out/stage-rest.h5").unlink()
-    assert "stage rest has not ended, or its checkpoint was removed" in refused(
-        "restart", "out", "--from", "fall"
-    )
+    assert "stage rest has not ended, or its checkpoint was removed" in refused("restart", "out", "--from", "fall")
     code, errors = command("restart", "out")
     assert code == 0
     assert "the run has ended with its last stage, float" in errors

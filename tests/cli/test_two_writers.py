@@ -22,12 +22,7 @@ from rank_harness.parent import mpirun
 pytestmark = pytest.mark.compiles
 
 ROOT = Path(__file__).resolve().parents[2]
-ENDLESS = (
-    "time.end=1e4",
-    "output.checkpoint_every=0.05",
-    "output.fields_every=0.01",
-    "output.series_every=0.01",
-)
+ENDLESS = ("time.end=1e4", "output.checkpoint_every=0.05", "output.fields_every=0.01", "output.series_every=0.01")
 
 
 def start(*words, settings=(), launcher=()):
@@ -77,9 +72,7 @@ def test_whatever_writes_is_refused_and_whatever_reads_is_not(empty):
             ("restart", "out"), ("restart", "out", "--overwrite"), ("restart", checkpoint), ("attest", "out"),
         ):  # fmt: skip
             settings = ENDLESS if "run" in words else ()
-            assert named in (
-                refused(*words, settings=settings) if words[0] != "attest" else _attest_refused()
-            )
+            assert named in (refused(*words, settings=settings) if words[0] != "attest" else _attest_refused())
         assert named in refused("restart", "other", settings=("output.folder=out", "time.end=1.0"))
         assert named in refused("replay", "other", "--from", "0.001", "--to", "0.003", "-o", "out")
         before = listing()
@@ -175,15 +168,8 @@ def test_two_simulations_of_a_process(empty):
     first, second = (pdem.Simulation(case_of("out"), threads=1) for _ in range(2))
     first.write()
     before = listing()
-    for write in (
-        second.write,
-        second.run,
-        lambda: second.run(overwrite=True),
-        lambda: second.write(overwrite=True),
-    ):
-        with pytest.raises(
-            FolderInUseError, match="another Simulation of this process has been writing here since"
-        ):
+    for write in (second.write, second.run, lambda: second.run(overwrite=True), lambda: second.write(overwrite=True)):
+        with pytest.raises(FolderInUseError, match="another Simulation of this process has been writing here since"):
             write()
         assert listing() == before
     code, errors = command("run", "case.toml", "--overwrite", "-q")
@@ -257,12 +243,7 @@ def test_jobs_and_folders_of_sweeps(empty):
     assert code == 0, errors
     first = read_jobs(Path("many"))[0].name
     lock = FolderLock.acquire(f"many/{first}")
-    for tried in (
-        words,
-        ("sweep", "many", "--job", "0"),
-        ("sweep", "many", "--job", "1"),
-        (*words, "--jobs", "2"),
-    ):
+    for tried in (words, ("sweep", "many", "--job", "0"), ("sweep", "many", "--job", "1"), (*words, "--jobs", "2")):
         code, errors = command(*tried)
         assert code == 2 or "--job" in tried, errors
     assert not Path(f"many/{first}.json").exists(), "it was noted that a job has failed that another computes"

@@ -125,8 +125,7 @@ def test_speed_and_time_left_follow_what_comes(folder, monkeypatch):
     assert found["share"] == pytest.approx(rows["time"][6] / found["end"])
     assert found["left"]
     assert re.fullmatch(
-        r"\d+\.\d %, [\d.e-]+ of 0.004 s, .* particle-steps/s, left [\d:]+, last line [\d:]+ ago",
-        found["sentence"],
+        r"\d+\.\d %, [\d.e-]+ of 0.004 s, .* particle-steps/s, left [\d:]+, last line [\d:]+ ago", found["sentence"]
     )
     Part.lines = 2
     assert watched.read()["speed"] == 0.0, "a restart from an earlier checkpoint"
@@ -249,9 +248,7 @@ def test_a_browser_shows_what_is_not_there_yet_and_what_was_killed(folder, tmp_p
     write_status(dead, replace(status, state="running", started=1, end=0.008))
     shown = in_browser(dead, tmp_path / "profile")
     assert '<header id="header" class="killed">' in shown
-    assert re.search(
-        r"ended at 0.004 of 0.008 s: its process \d+ is gone, .*pdem restart .*dead goes on from", shown
-    )
+    assert re.search(r"ended at 0.004 of 0.008 s: its process \d+ is gone, .*pdem restart .*dead goes on from", shown)
     assert 'style="width: 50%;"' in shown
 
 
@@ -260,13 +257,5 @@ def in_browser(folder, profile):
     with served(folder) as address:
         if (folder / "series.h5").exists():
             threading.Thread(target=fetch, args=(f"{address}plot.svg?column=translation",)).start()
-        words = [
-            BROWSER,
-            *QUIET_BROWSER,
-            f"--user-data-dir={profile}",
-            "--virtual-time-budget=8000",
-            "--dump-dom",
-        ]
-        return subprocess.run(
-            [*words, address], capture_output=True, text=True, timeout=120, check=True
-        ).stdout
+        words = [BROWSER, *QUIET_BROWSER, f"--user-data-dir={profile}", "--virtual-time-budget=8000", "--dump-dom"]
+        return subprocess.run([*words, address], capture_output=True, text=True, timeout=120, check=True).stdout

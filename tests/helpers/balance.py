@@ -14,9 +14,7 @@ def require_balance(case, rows, start=None):
     names = list(getattr(rows, "names", None) or rows.dtype.names)
     came = sum((rows[f"{one.name}_count"] for one in case.insertions), np.zeros(len(rows["step"]), np.int64))
     mass = sum((rows[f"{one.name}_mass"] for one in case.insertions), np.zeros(len(rows["step"])))
-    outlets = [
-        f"{one.name}_{'passed' if one.region is None else 'removed'}" for one in case.sensors if one.remove
-    ]
+    outlets = [f"{one.name}_{'passed' if one.region is None else 'removed'}" for one in case.sensors if one.remove]
     gone = sum((rows[f"{one}_count"] for one in outlets), rows["left"])
     gone_mass = sum((rows[one] for one in outlets), rows["left_mass"])
     if start is None:

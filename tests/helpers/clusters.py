@@ -14,9 +14,7 @@ import pdem
 RADIUS = 1e-3
 ROD = [[k * RADIUS, 0.0, 0.0, RADIUS] for k in range(-4, 5)]
 PAIR = [[-RADIUS, 0.0, 0.0, RADIUS], [RADIUS, 0.0, 0.0, RADIUS]]
-TETRAPOD = [
-    [x, y, z, RADIUS] for x, y, z in 0.7e-3 * np.array([(1, 1, 1), (-1, -1, 1), (1, -1, -1), (-1, 1, -1)])
-]
+TETRAPOD = [[x, y, z, RADIUS] for x, y, z in 0.7e-3 * np.array([(1, 1, 1), (-1, -1, 1), (1, -1, -1), (-1, 1, -1)])]
 ONE = [[0.0, 0.0, 0.0, RADIUS]]
 
 STIFFNESS = 1e4
@@ -38,11 +36,7 @@ def document(
     walls: tuple[dict[str, Any], ...] = (), step: float = 1e-6, gravity: Any = (0.0, 0.0, 0.0), **more: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Return a case of clusters in a wide box; what `law` leaves out is smooth."""
-    given = {
-        "grain-grain": {**SMOOTH, **(law or {})},
-        "grain-steel": {**SMOOTH, **(law or {})},
-        "steel-steel": ROUGH,
-    }
+    given = {"grain-grain": {**SMOOTH, **(law or {})}, "grain-steel": {**SMOOTH, **(law or {})}, "steel-steel": ROUGH}
     return {
         "time": {"step": step, "end": 1e3},
         "domain": {"lower": [-1.0] * 3, "upper": [1.0] * 3, "outside": "keep", "gravity": [float(g) for g in gravity]},
@@ -141,10 +135,6 @@ folder = "unused"
 def crowd(method: str, **more: Any) -> pdem.Case:
     """Return rods as long as a rank's part, tetrapods and spheres in a box with two periodic axes."""
     document = tomllib.loads(CROWD) | more
-    document["shapes"] = {
-        "rod": {"spheres": ROD},
-        "tetrapod": {"spheres": TETRAPOD},
-        "pair": {"spheres": PAIR},
-    }
+    document["shapes"] = {"rod": {"spheres": ROD}, "tetrapod": {"spheres": TETRAPOD}, "pair": {"spheres": PAIR}}
     document["decomposition"] = {"method": method, "balance": "always"}
     return pdem.Case.from_text(tomli_w.dumps(document))

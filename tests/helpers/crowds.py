@@ -71,9 +71,7 @@ def fixed_of(particles: Particles, skin: np.ndarray | None = None) -> FixedColum
     fixed = FixedColumns(
         column("position")[:owned].copy(), np.full(owned, np.inf) if skin is None else skin, np.zeros(owned)
     )
-    write_inverse_inertia(
-        owned, column("radius"), column("material"), PARAMETERS.density, fixed.inverse_inertia
-    )
+    write_inverse_inertia(owned, column("radius"), column("material"), PARAMETERS.density, fixed.inverse_inertia)
     return fixed
 
 

@@ -23,9 +23,7 @@ DOCS = ROOT / "docs"
 MADE = ("_build", "generated", "jupyter_execute")
 FRAMES = Path(__file__).resolve().parents[1] / "cases"
 HERE = "# the line of the block\n"
-FENCE = re.compile(
-    r"(?:<!-- (?P<key>[a-z ]+): (?P<value>.*?) -->\n)?^```(?P<kind>\S*)\n(?P<text>.*?)^```", re.M | re.S
-)
+FENCE = re.compile(r"(?:<!-- (?P<key>[a-z ]+): (?P<value>.*?) -->\n)?^```(?P<kind>\S*)\n(?P<text>.*?)^```", re.M | re.S)
 SCRIPT = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -66,9 +64,7 @@ def fences(page: Path) -> list[tuple[str, int, str, dict[str, str]]]:
 def blocks() -> list[Block]:
     """Return all TOML blocks of the documentation."""
     return [
-        Block(
-            page.relative_to(ROOT).as_posix(), line, text, said.get("frame", "usual"), said.get("not run", "")
-        )
+        Block(page.relative_to(ROOT).as_posix(), line, text, said.get("frame", "usual"), said.get("not run", ""))
         for page in pages()
         for kind, line, text, said in fences(page)
         if kind == "toml"

@@ -117,6 +117,4 @@ def die_in_step(monkeypatch, step):
 def state(path):
     """Return all numbers of a checkpoint as bytes."""
     groups = read_checkpoint(path).groups
-    return {
-        f"{group}/{name}": column.tobytes() for group, row in groups.items() for name, column in row.items()
-    }
+    return {f"{group}/{name}": column.tobytes() for group, row in groups.items() for name, column in row.items()}

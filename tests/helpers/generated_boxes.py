@@ -35,9 +35,7 @@ class _Box(Choices):
         order = self._random.permutation(3)
         self._velocity, self._gradient, self._third = ("xyz"[axis] for axis in order)
         self._closed = self._has(0.5)
-        self.meshes = (
-            [floor("xyz".index(self._third), place) for place in (0.0, PERIOD)] if self._closed else None
-        )
+        self.meshes = [floor("xyz".index(self._third), place) for place in (0.0, PERIOD)] if self._closed else None
 
     def case(self, detection: dict[str, Any]) -> Case:
         periodic = [not (self._closed and axis == self._third) for axis in "xyz"]

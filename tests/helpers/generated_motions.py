@@ -6,8 +6,8 @@ import math
 
 from hypothesis import strategies as st
 
-from pdem.motion.courses import Oscillating, Steady, Tabulated
-from pdem.motion.motions import Motion, Shift, Turn
+from pdem.motion.courses import Oscillating, Steady, TabulatedCourse
+from pdem.motion.motions import MotionTurn, RigidMotion, Shift
 
 small = st.floats(-2.0, 2.0)
 vectors = st.tuples(small, small, small)
@@ -15,12 +15,10 @@ courses = st.one_of(
     st.builds(Steady, small),
     st.builds(Oscillating, small, st.floats(0.1, 2.0), small),
     st.builds(
-        lambda values: Tabulated(tuple(0.37 * k - 0.5 for k in range(len(values))), tuple(values)),
+        lambda values: TabulatedCourse(tuple(0.37 * k - 0.5 for k in range(len(values))), tuple(values)),
         st.lists(small, min_size=2, max_size=8),
     ),
 )
 axes = vectors.filter(lambda axis: math.hypot(*axis) > 0.1)
-parts = st.one_of(
-    st.builds(Turn, axes, vectors, courses), st.builds(Shift, st.tuples(courses, courses, courses))
-)
-motions = st.builds(Motion, st.lists(parts, max_size=4), vectors)
+parts = st.one_of(st.builds(MotionTurn, axes, vectors, courses), st.builds(Shift, st.tuples(courses, courses, courses)))
+motions = st.builds(RigidMotion, st.lists(parts, max_size=4), vectors)

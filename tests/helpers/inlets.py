@@ -16,11 +16,7 @@ def inlet(**keys):
     """Return an insertion; None leaves a key out."""
     table = {"name": "inlet", "material": "grain", "radius": 0.004, "face": DISC, "velocity": 1.0, **keys}
     if "region" in keys:
-        table = {
-            "velocity": [0.0, 0.0, -1.0],
-            **{key: value for key, value in table.items() if key != "face"},
-            **keys,
-        }
+        table = {"velocity": [0.0, 0.0, -1.0], **{key: value for key, value in table.items() if key != "face"}, **keys}
         table["velocity"] = keys.get("velocity", [0.0, 0.0, -1.0])
     return {key: value for key, value in table.items() if value is not None}
 

@@ -42,9 +42,7 @@ INTERACTIONS = {f"{name}-{other}": law for name, law in MODELS.items() for other
 MATERIALS = {**dict.fromkeys(MODELS, GRAIN), "steel": {}}
 
 
-def with_all_models(
-    folder: Any, *groups: Any, changes: dict[str, dict[str, Any]] | None = None, **options: Any
-) -> Any:
+def with_all_models(folder: Any, *groups: Any, changes: dict[str, dict[str, Any]] | None = None, **options: Any) -> Any:
     """Return a simulation of a case in which materials meet by these models; `changes` are of keys of some of them.
 
     Grains of different models pass the interaction of the Hertzian ones.

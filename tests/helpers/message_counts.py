@@ -110,9 +110,7 @@ class Bed:
         ranks = communicator.size
         edges = np.full(3, ranks ** (1.0 / 3.0))
         if "slabs" in name:
-            edges = (
-                np.array([ranks, 1.0, 1.0]) if "thick" in name else np.array([0.5 * NARROW * ranks, 0.1, 0.1])
-            )
+            edges = np.array([ranks, 1.0, 1.0]) if "thick" in name else np.array([0.5 * NARROW * ranks, 0.1, 0.1])
         rng = np.random.default_rng(1)
         position = rng.uniform(0.0, 1.0, (EACH * ranks, 3)) * edges
         radius = np.full(len(position), 0.5 * NARROW)
@@ -160,9 +158,7 @@ class Bed:
         functions = functions_called(self.detect)
         messages = sum(counts.calls[name] for name in SENDS)
         calls = Counter({name: counts.calls[name] for name in COLLECTIVE if counts.calls[name]})
-        return Detection(
-            calls, len(counts.partners), messages, counts.sent, counts.longest, functions, memory
-        )
+        return Detection(calls, len(counts.partners), messages, counts.sent, counts.longest, functions, memory)
 
 
 def functions_called(work):

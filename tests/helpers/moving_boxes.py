@@ -42,9 +42,7 @@ def gas(seed: int, *, sizes: bool = False, speed: float = 1.0) -> Grains:
     return Grains(sites, radius, velocity - velocity.mean(axis=0), 50.0 * rng.normal(size=sites.shape))
 
 
-def moving_case(
-    folder: Path, group: Grains | None, deformation: dict[str, Any] | None, **options: Any
-) -> Case:
+def moving_case(folder: Path, group: Grains | None, deformation: dict[str, Any] | None, **options: Any) -> Case:
     """Return the case of a group in a box that deforms; without one `more` has the particles."""
     more = dict(options.pop("more", {}))
     if deformation is not None:

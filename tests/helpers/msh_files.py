@@ -34,12 +34,7 @@ class Way(NamedTuple):
 
 
 def section(name: str, content: bytes) -> bytes:
-    return (
-        f"${name}\n".encode()
-        + content
-        + (b"" if content.endswith(b"\n") else b"\n")
-        + f"$End{name}\n".encode()
-    )
+    return f"${name}\n".encode() + content + (b"" if content.endswith(b"\n") else b"\n") + f"$End{name}\n".encode()
 
 
 def head(way: Way) -> bytes:
@@ -66,16 +61,12 @@ def _version_2(way: Way) -> bytes:
         for number, place in zip(NUMBERS, CORNERS, strict=True)
     )
     rows = [(15, 0, 1, (0,)), (1, 5, 1, (0, 1)), (1, 5, 2, (1, 3))]
-    rows += [
-        (2, group, tag, facet) for tag, facets, groups in SURFACES for group in groups for facet in facets
-    ]
+    rows += [(2, group, tag, facet) for tag, facets, groups in SURFACES for group in groups for facet in facets]
     rows += [(4, 3, 1, cell) for cell in TETRAHEDRA]
     elements = b""
     for number, (kind, group, entity, cell) in enumerate(rows, 1):
         if way.binary:
-            elements += way.numbers("int", kind, 1, 2) + way.numbers(
-                "int", number, group, entity, *nodes(cell)
-            )
+            elements += way.numbers("int", kind, 1, 2) + way.numbers("int", number, group, entity, *nodes(cell))
         else:
             elements += way.numbers("int", number, kind, 2, group, entity, *nodes(cell))
     return section("Nodes", b"8\n" + places) + section("Elements", f"{len(rows)}\n".encode() + elements)
@@ -90,9 +81,7 @@ def _entities(way: Way, parts: bool) -> bytes:
         for tag, groups in entities:
             content += way.numbers("int", tag)
             if parts:
-                content += (
-                    way.numbers("int", dimension, tag) + way.numbers("size", 2) + way.numbers("int", 1, 2)
-                )
+                content += way.numbers("int", dimension, tag) + way.numbers("size", 2) + way.numbers("int", 1, 2)
             content += way.numbers("float", *[0.0] * (3 if dimension == 0 and way.version == "4.1" else 6))
             content += way.numbers("size", len(groups)) + way.numbers("int", *groups)
             if dimension:

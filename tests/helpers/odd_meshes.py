@@ -13,15 +13,7 @@ TRIANGLES = [(a, *pair) for a, b, c, d in QUADS for pair in ((b, c), (c, d))]
 NAME = "G\u00e4hnende Leere"
 
 
-def stl(
-    facets=TRIANGLES,
-    *,
-    name="cube",
-    form="{:.6e}",
-    normal="facet normal 0 0 0",
-    end="endsolid cube",
-    blank=" ",
-):
+def stl(facets=TRIANGLES, *, name="cube", form="{:.6e}", normal="facet normal 0 0 0", end="endsolid cube", blank=" "):
     """Return a text STL; `blank` is between the numbers."""
     lines = [f"solid {name}".rstrip()]
     for facet in facets:
@@ -58,12 +50,7 @@ def binary_ply(order, places, width, count):
     faces = b"".join(
         np.array(3, sign + sizes).tobytes() + np.array(facet, sign + numbers).tobytes() for facet in TRIANGLES
     )
-    return (
-        head.partition("end_header\n")[0].encode()
-        + b"end_header\n"
-        + CORNERS.astype(sign + kind).tobytes()
-        + faces
-    )
+    return head.partition("end_header\n")[0].encode() + b"end_header\n" + CORNERS.astype(sign + kind).tobytes() + faces
 
 
 def vtk(kind="POLYDATA", *, facets=QUADS, cells="", types=(), title="a cube"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdem.sweeps.fitting.posterior import densest
-from pdem.sweeps.fitting.search import Point, Problem, Search
+from pdem.sweeps.fitting.search import FitProblem, FitSearch, Point
 
 LIKELY, VERY_LIKELY = 0.6827, 0.9545
 
@@ -27,7 +27,7 @@ def planted(response, chance, random, replicas=1):
 
 def searched(problem, measure, known=()):
     """Return the search after all runs that it wants."""
-    search = Search(problem, known)
+    search = FitSearch(problem, known)
     while len(wanted := search.wanted()):
         search.points += measure(wanted)
     return search
@@ -38,7 +38,7 @@ def calibrated(response, chance, truth, uncertainties, seed, **more):
     random = np.random.default_rng(seed)
     exact = np.atleast_1d(response(np.array(truth)))
     targets = exact + np.array(uncertainties) * random.normal(size=len(exact))
-    problem = Problem(targets, np.array(uncertainties), np.full(len(truth), 0.5), **more)
+    problem = FitProblem(targets, np.array(uncertainties), np.full(len(truth), 0.5), **more)
     return searched(problem, planted(response, chance, random, problem.replicas)).solution()
 
 

@@ -161,9 +161,7 @@ def compare_nodal_forces(shared, alone):
         for name, column in columns.items():
             assert column.tobytes() == expected[wall][name].tobytes(), f"{wall}/{name} differs"
         for name in ("force", "torque", "power"):
-            np.testing.assert_allclose(
-                columns[f"body_{name}"].sum(axis=0), loads[wall][name], rtol=1e-9, atol=1e-12
-            )
+            np.testing.assert_allclose(columns[f"body_{name}"].sum(axis=0), loads[wall][name], rtol=1e-9, atol=1e-12)
 
 
 def owned_rows(exchange, position):

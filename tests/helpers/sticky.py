@@ -8,12 +8,7 @@ ADHESION: dict[str, dict[str, Any]] = {
     "jkr": {"model": "jkr", "work_of_adhesion": 0.1},
     "dmt": {"model": "dmt", "work_of_adhesion": 0.1},
     "linear": {"model": "linear", "cohesion_energy_density": 2e5},
-    "wet": {
-        "model": "liquid-bridge",
-        "surface_tension": 0.07,
-        "contact_angle": 30.0,
-        "relative_volume": 1e-3,
-    },
+    "wet": {"model": "liquid-bridge", "surface_tension": 0.07, "contact_angle": 30.0, "relative_volume": 1e-3},
 }
 """By the name of a material, whose particles stick to each other and to walls so."""
 
@@ -21,9 +16,7 @@ MODULUS = 1e7
 """Effective modulus of two particles of one of these materials, and of a particle and a wall [Pa]."""
 
 
-def sticky_law(
-    name: str, *, friction: float = 0.5, restitution: float = 1.0, **changes: Any
-) -> dict[str, Any]:
+def sticky_law(name: str, *, friction: float = 0.5, restitution: float = 1.0, **changes: Any) -> dict[str, Any]:
     """Return the interaction of a material, with other values of its adhesion."""
     adhesion = {**ADHESION[name], **changes}
     return {

@@ -151,16 +151,13 @@ def block_cells(solid, lines):
 
     A block counts once, what several blocks share as often as makes one with all it is a part of.
     """
-    keys = {
-        tuple(2 * block + place) for block in np.argwhere(solid) for place in product((0, 1, 2), repeat=3)
-    }
+    keys = {tuple(2 * block + place) for block in np.argwhere(solid) for place in product((0, 1, 2), repeat=3)}
     counts = {}
     for key in sorted(keys, key=lambda key: -sum(place % 2 for place in key)):
         around = product(*((place,) if place % 2 else (place - 1, place, place + 1) for place in key))
         counts[key] = 1 - sum(counts.get(other, 0) for other in around if other != key)
     box = [
-        [np.array([line[(k + up) // 2] for line, k in zip(lines, key, strict=True)]) for up in (0, 1)]
-        for key in counts
+        [np.array([line[(k + up) // 2] for line, k in zip(lines, key, strict=True)]) for up in (0, 1)] for key in counts
     ]
     return [(low, high, count) for (low, high), count in zip(box, counts.values(), strict=True) if count]
 
@@ -176,9 +173,7 @@ def subdivided(generator, points, facets, share=1.0, parts=2):
             if choice > share:
                 result.append([a, b, c])
             elif choice < 0.2 * share:
-                points.append(
-                    generator.dirichlet([1.0, 1.0, 1.0]) @ np.array([points[a], points[b], points[c]])
-                )
+                points.append(generator.dirichlet([1.0, 1.0, 1.0]) @ np.array([points[a], points[b], points[c]]))
                 inner = len(points) - 1
                 result += [[a, b, inner], [b, c, inner], [c, a, inner]]
             else:

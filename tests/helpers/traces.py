@@ -15,9 +15,7 @@ def require_order(found):
     Return the events of the steps by step.
     """
     for kind in ("step", "phase"):
-        end = float(
-            "-inf"
-        )  # clocks of ranks are aligned to microseconds: the first event may begin just before 0
+        end = float("-inf")  # clocks of ranks are aligned to microseconds: the first event may begin just before 0
         for event in (event for event in found if event["cat"] == kind):
             assert event["ts"] >= end - ROUNDING
             assert event["dur"] >= 0.0

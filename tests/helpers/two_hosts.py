@@ -122,9 +122,7 @@ class TwoHosts:
 
     def start(self, *words, ranks=(2, 2), folder=".", environment=None, **options):
         """Start an MPI job by an mpirun on the first host, with some ranks on each; return the process of mpirun."""
-        where = ",".join(
-            f"{host.address}:{count}" for host, count in zip(self.hosts, ranks, strict=True) if count
-        )
+        where = ",".join(f"{host.address}:{count}" for host, count in zip(self.hosts, ranks, strict=True) if count)
         job = [
             mpirun(), "-launcher", "ssh", "-launcher-exec", str(self._launcher), "-localhost", self.a.address,
             "-hosts", where, "-n", str(sum(ranks)), *map(str, words),

@@ -163,9 +163,7 @@ def test_a_bit_that_differs_is_found(tmp_path):
     assert "particles/velocity: 1 of 400 rows differ, first id 7" in difference
     write_plan(tmp_path / "plan.json", case, example.all_settings(), variants[2:])
     run_plan(None, tmp_path / "plan.json")
-    table = VariantTable(
-        "hopper", [bits._compare_variant(tmp_path, variants[2]), (variant, counts, difference)]
-    )
+    table = VariantTable("hopper", [bits._compare_variant(tmp_path, variants[2]), (variant, counts, difference)])
     assert table.failed == 1
     lines = str(table).splitlines()
     assert lines[3].split()[-4:] == ["1", str(table.rows[0][1].detections), "0", "yes"]

@@ -47,11 +47,7 @@ def test_clusters_that_come_are_counted_and_taken_out(ranks):
         "name": "out", "region": {"shape": "box", "lower": [0.0] * 3, "upper": [0.02, 0.03, 0.004]}, "remove": True,
         "every": 0.0005,
     }  # fmt: skip
-    gate = {
-        "name": "gate",
-        "plane": {"point": [0.0, 0.0, 0.009], "normal": [0.0, 0.0, -1.0]},
-        "every": 0.0005,
-    }
+    gate = {"name": "gate", "plane": {"point": [0.0, 0.0, 0.009], "normal": [0.0, 0.0, -1.0]}, "every": 0.0005}
     simulation = compare(crowd("bisection", insertions=[rain], sensors=[outlet, gate]), 800)
     found = simulation.sensors()
     assert simulation.insertions["rain"].count > 20

@@ -48,9 +48,7 @@ def test_two_clusters_across_a_periodic_side_are_as_by_hand(ranks):
     branch = way + np.array([0.012, 0.0, 0.0])
     second = first + branch - np.array([PERIOD, 0.0, 0.0])
     positions = repr([first.tolist(), second.tolist()])
-    text = FRICTION.replace(PARTICLES, GIVEN.replace("POSITIONS", positions)).replace(
-        "[0.3, 0.0, -2.0]", "[0, 0, 0]"
-    )
+    text = FRICTION.replace(PARTICLES, GIVEN.replace("POSITIONS", positions)).replace("[0.3, 0.0, -2.0]", "[0, 0, 0]")
     run = pdem.Simulation(pdem.Case.from_text(text), threads=1)
     found = run.stress()
     force = STIFFNESS * 0.1 * R
@@ -60,9 +58,7 @@ def test_two_clusters_across_a_periodic_side_are_as_by_hand(ranks):
     left = run.stress({"lower": [0.0] * 3, "upper": [0.5 * PERIOD, 0.08, 0.08]}).contact
     right = run.stress({"lower": [0.5 * PERIOD, 0.0, 0.0], "upper": [PERIOD, 0.08, 0.08]}).contact
     np.testing.assert_allclose(0.5 * (left + right), expected, rtol=1e-9, atol=1e-9 * expected.max())
-    np.testing.assert_allclose(
-        right, 2.0 * expected * 0.004 / branch[0], rtol=1e-9, atol=1e-9 * expected.max()
-    )
+    np.testing.assert_allclose(right, 2.0 * expected * 0.004 / branch[0], rtol=1e-9, atol=1e-9 * expected.max())
 
 
 @pytest.mark.ranks(2, timeout=300)

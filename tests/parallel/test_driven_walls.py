@@ -94,10 +94,7 @@ def simulation(comm=None, skin='"auto"', threads=1, **options):
 def everything(run):
     """Return what has to have the same bits."""
     groups = gather_groups(run.system, local_groups(run.system))
-    loads = [
-        {key: np.asarray(value).tobytes() for key, value in load.items()}
-        for load in run.wall_loads().values()
-    ]
+    loads = [{key: np.asarray(value).tobytes() for key, value in load.items()} for load in run.wall_loads().values()]
     energies = run.energies()
     del energies["residual"]  # from where a run was begun
     return groups, energies, run.driven_walls(), loads
@@ -132,12 +129,7 @@ def test_driven_walls_go_the_same_way_on_any_number_of_ranks(ranks):
         lid, block, flap, paddle = shared.system.wall_contacts.walls.driven
         for drive in (lid, flap, paddle):
             assert drive.last_load.any()
-        assert (
-            np.abs(
-                block.spin.momentum - simulation().system.wall_contacts.walls.driven[1].spin.momentum
-            ).max()
-            > 0.0
-        )
+        assert np.abs(block.spin.momentum - simulation().system.wall_contacts.walls.driven[1].spin.momentum).max() > 0.0
     patient_barrier(comm)
     again = simulation(comm, state=comm.bcast(middle[0]))
     again.advance(80)

@@ -58,9 +58,7 @@ def test_external_forces_give_the_same_bits(ranks):
     found, energies = state(shared), shared.energies()
     again = pdem.Simulation(case, comm if ranks != 4 else None, state=middle, threads=2)
     again.advance(60)
-    assert again.energies() | {"residual": 0.0} == energies | {
-        "residual": 0.0
-    }  # that of a state counts from it on
+    assert again.energies() | {"residual": 0.0} == energies | {"residual": 0.0}  # that of a state counts from it on
     assert energies["own_forces"] != 0.0
     ended = state(again)
     if comm.rank == 0:

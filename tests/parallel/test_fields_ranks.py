@@ -39,9 +39,7 @@ CASE = CLOUD.replace("volume_fraction = 0.25", "volume_fraction = 0.3") + FIELDS
 
 def numbers(fields):
     """Return all columns of all fields, bit by bit."""
-    return {
-        f"{name}.{column}": values for name, one in fields.items() for column, values in one.named.items()
-    }
+    return {f"{name}.{column}": values for name, one in fields.items() for column, values in one.named.items()}
 
 
 def looked_at(run):

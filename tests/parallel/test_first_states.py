@@ -146,10 +146,7 @@ def test_all_ranks_are_told_of_the_line_that_is_wrong(ranks, line, message, comm
 @pytest.mark.parametrize(
     ("group", "message"),
     [
-        (
-            "radius = 0.05\npositions = [[0.1, 0.1, 0.1], [0.7, 0.4, 0.3], [0.7, 0.4, 0.3]]",
-            "particles 1 and 2 are at",
-        ),
+        ("radius = 0.05\npositions = [[0.1, 0.1, 0.1], [0.7, 0.4, 0.3], [0.7, 0.4, 0.3]]", "particles 1 and 2 are at"),
         ('radius = 0.1\nfill = {arrangement = "cubic", count = 900}', r"only \d+ of 900 particles fit"),
         ("radius = 0.02\nfill = {volume_fraction = 0.7}", "of the region's volume"),
     ],
@@ -169,9 +166,7 @@ def test_particles_without_a_wall_below_are_counted_over_all_ranks(ranks, commun
     meshes, over = read_walls(case), exchange_of(case, communicator, 1)
     whole = initial_particles(case, meshes)
     populations = (Population(initial_particles(case, meshes, over=over), over), Population(whole))
-    found, expected = (
-        list(falling_findings(case, one, meshes, fixed_particles(case, one))) for one in populations
-    )
+    found, expected = (list(falling_findings(case, one, meshes, fixed_particles(case, one))) for one in populations)
     assert found == expected
     beside = np.abs(whole["position"][:, :2] - [0.3, 0.4]).max(axis=1) - 0.2
     least, most = (beside > whole["radius"]).sum(), (beside > 0.5 * whole["radius"]).sum()
@@ -183,9 +178,7 @@ def test_particles_without_a_wall_below_are_counted_over_all_ranks(ranks, commun
 def test_all_checks_of_a_box_that_strains_are_those_of_one_process(ranks, communicator):
     """Its solid fraction at the end is a sum over all ranks, which all of them take part in."""
     strains = "deformation = {x = {strain_rate = -1.0}, y = {strain_rate = -1.0}}}"
-    box = BASE.replace("gravity = [1.0, 2.0, -9.81]}", strains).replace(
-        "true, false, false", "true, true, true"
-    )
+    box = BASE.replace("gravity = [1.0, 2.0, -9.81]}", strains).replace("true, false, false", "true, true, true")
     group = f'[[particles]]\nmaterial = "grain"\n{GROUPS["fraction"]}\n'
     case = Case.from_text(box + group)
     over = exchange_of(case, communicator, 1)

@@ -39,9 +39,7 @@ def test_any_number_of_ranks(ranks):
     assert run.fixed_loads()["bottom"]["force"][2] < 0.0
     alone = pdem.Simulation(case_with())
     alone.advance(1500)
-    loads = [
-        {name: one["force"].tolist() for name, one in each.fixed_loads().items()} for each in (run, alone)
-    ]
+    loads = [{name: one["force"].tolist() for name, one in each.fixed_loads().items()} for each in (run, alone)]
     assert loads[0] == loads[1]
     assert run.measures().contacts_per_particle == alone.measures().contacts_per_particle
 

@@ -9,15 +9,7 @@ import pdem
 from decomposition.mpi import patient_barrier
 from helpers.clusters import crowd
 from helpers.marked_particles import HEAT, MARK, Warmth, changing_charges, of_copies, with_feature
-from helpers.rank_cases import (
-    CLOUD,
-    communicator,
-    compare,
-    compare_restart,
-    divided,
-    require_same_bits,
-    state,
-)
+from helpers.rank_cases import CLOUD, communicator, compare, compare_restart, divided, require_same_bits, state
 from pdem.engine.between_steps import advance_by
 from pdem.output.checkpoints.checkpoint import read_checkpoint
 
@@ -71,10 +63,7 @@ def test_ghosts_have_in_each_step_what_owners_had_at_its_begin(ranks, changing_c
     ghosts = int(communicator().allreduce(run.particles.ghosts))
     assert ghosts > 10 or ranks == 1
     np.testing.assert_array_equal(run.particles.charge, charges.values_of(run.particles.id, run.step)[0])
-    traffic, without = (
-        run.system.exchange.traffic(),
-        run.system.exchange._ghosts.traffic() if ranks > 1 else None,
-    )
+    traffic, without = (run.system.exchange.traffic(), run.system.exchange._ghosts.traffic() if ranks > 1 else None)
     if without is not None and text is not None:
         assert traffic.received == without.received + 8 * 4 * run.particles.ghosts
         assert traffic.receives == 3 * without.receives

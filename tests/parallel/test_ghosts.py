@@ -32,9 +32,7 @@ def reach_of(radius, velocity, position):
 def ghosts_of(exchange, position, radius, radii, velocity=None):
     """Return the owned particles and the ids of the ghosts of this rank."""
     own, velocity = owned_rows(exchange, position), 0.0 * position if velocity is None else velocity
-    particles = Particles(
-        {"id": own, "radius": radius[own], "position": position[own], "velocity": velocity[own]}
-    )
+    particles = Particles({"id": own, "radius": radius[own], "position": position[own], "velocity": velocity[own]})
     exchange.make_ghosts(particles, reach_of, radii)
     ghosts = particles.column("id")[particles.count : particles.count + particles.ghosts]
     for name, column in (("position", position), ("radius", radius)):
@@ -49,10 +47,7 @@ def test_every_pair_across_ranks_has_its_ghosts(ranks, seed):
     """Against all pairs; large and fast particles may reach farther than a part of space."""
     rng = np.random.default_rng(seed)
     count = int(rng.choice([0, 1, 5, 60, 700]))
-    position, radius = (
-        rng.uniform(0.0, 1.0, (count, 3)),
-        power_law(rng, count, 0.004, 10 ** rng.uniform(0.0, 1.9)),
-    )
+    position, radius = (rng.uniform(0.0, 1.0, (count, 3)), power_law(rng, count, 0.004, 10 ** rng.uniform(0.0, 1.9)))
     if seed % 2:
         position = rng.uniform(0.0, 1.0, 3) ** 4 * position
     velocity = rng.exponential(rng.choice([0.0, 0.3, 3.0]), (count, 1)) * [0.0, 1.0, 0.0]

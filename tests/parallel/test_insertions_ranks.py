@@ -10,10 +10,7 @@ from helpers.inlets import BOX, case_of, inlet
 from helpers.rank_cases import communicator, compare, compare_restart, require_same_bits, state
 from pdem.foundation.errors import CaseError
 
-SIZES = {
-    "distribution": "mixture",
-    "parts": [{"radius": 0.002, "share": 0.5}, {"radius": 0.004, "share": 0.5}],
-}
+SIZES = {"distribution": "mixture", "parts": [{"radius": 0.002, "share": 0.5}, {"radius": 0.004, "share": 0.5}]}
 TWO = (
     inlet(mass_rate=2.0, radius=SIZES, velocity={"mean": 2.0, "random": 0.2}),
     inlet(name="heap", region=BOX, velocity=None, count_rate=400000.0, every=1e-3, radius=SIZES),
@@ -59,18 +56,9 @@ def test_cases_are_written_and_read_again(ranks):
 
 
 SENSORS = [
-    {
-        "name": "gate",
-        "plane": {"point": [0.0, 0.0, 0.03], "normal": [0.0, 0.0, -1.0]},
-        "by": {"radii": [0.003]},
-    },
+    {"name": "gate", "plane": {"point": [0.0, 0.0, 0.03], "normal": [0.0, 0.0, -1.0]}, "by": {"radii": [0.003]}},
     {"name": "out", "region": {"lower": [-0.1] * 3, "upper": [0.0, 0.1, 0.025]}, "remove": True},
-    {
-        "name": "fall",
-        "region": {"lower": [-0.1, -0.1, 0.03], "upper": [0.1] * 3},
-        "residence": True,
-        "every": 4e-4,
-    },
+    {"name": "fall", "region": {"lower": [-0.1, -0.1, 0.03], "upper": [0.1] * 3}, "residence": True, "every": 4e-4},
 ]
 
 

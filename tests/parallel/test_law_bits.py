@@ -70,9 +70,7 @@ def test_grains_that_stick_in_a_drum(ranks):
     assert simulation.energies()["adhesion"] > 0.0
     liquid = system.features.get(Liquid).values(system)
     assert liquid["liquid_in_bridges"] > 0.0
-    assert liquid["liquid_in_films"] + liquid["liquid_in_bridges"] == pytest.approx(
-        75 * 0.02 * SPHERE, rel=1e-9
-    )
+    assert liquid["liquid_in_films"] + liquid["liquid_in_bridges"] == pytest.approx(75 * 0.02 * SPHERE, rel=1e-9)
 
 
 @pytest.mark.ranks(2, slow=(3,), timeout=400)

@@ -99,9 +99,7 @@ def restarted(text, path, communicator):
 
 
 @pytest.mark.ranks(8, timeout=300)
-@pytest.mark.parametrize(
-    ("text", "least"), [(CASE, 250_000), (CLUSTERS, 150_000)], ids=["spheres", "clusters"]
-)
+@pytest.mark.parametrize(("text", "least"), [(CASE, 250_000), (CLUSTERS, 150_000)], ids=["spheres", "clusters"])
 def test_no_rank_needs_more_than_twice_its_part(ranks, communicator, shared_path, text, least):
     """Not at the start, in steps, in output, nor in a restart on fewer ranks, whose parts are larger."""
     simulation, memory = started(text, "[0.1, 0.1, 0.1]", communicator)

@@ -104,9 +104,7 @@ def test_fields_have_the_same_bits(ranks, deformation, shared_path):
 def _columns(run):
     """Return all columns and places of cells of all fields, and those of the present state. Collective."""
     fields = dict(run.fields) | {"now": run.coarse_grain(cells=(2, 2, 3), width=0.008)}
-    return {
-        name: {**one.named, "lower": one.grid.lower, "size": one.grid.size} for name, one in fields.items()
-    }
+    return {name: {**one.named, "lower": one.grid.lower, "size": one.grid.size} for name, one in fields.items()}
 
 
 CLUSTERS = {
@@ -155,8 +153,6 @@ def test_a_box_has_to_be_longer_than_clusters(tmp_path):
         if "two of the largest" in one.message
     )
     assert f"({4.0 * reach:.4g} m)" in warning
-    with pytest.raises(
-        BlowUpError, match=rf"along y, less than two of the largest diameters \({4.0 * reach:.6g} m\)"
-    ):
+    with pytest.raises(BlowUpError, match=rf"along y, less than two of the largest diameters \({4.0 * reach:.6g} m\)"):
         run.advance(3000)
     assert run.system.moving_box.at(run.step).lengths[1] == pytest.approx(4.0 * reach, rel=1e-3)

@@ -79,10 +79,7 @@ def simulation(comm=None, skin='"auto"', threads=1, **options):
 def everything(run):
     """Return what has to have the same bits."""
     groups = gather_groups(run.system, local_groups(run.system))
-    loads = [
-        {key: np.asarray(value).tobytes() for key, value in load.items()}
-        for load in run.wall_loads().values()
-    ]
+    loads = [{key: np.asarray(value).tobytes() for key, value in load.items()} for load in run.wall_loads().values()]
     energies = run.energies()
     del energies["residual"]  # from where a run was begun
     return groups, energies, loads

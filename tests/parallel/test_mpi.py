@@ -47,9 +47,7 @@ def test_ranks_that_wait_give_up_their_core_where_there_are_more_of_them(communi
     for _ in range(count):
         communicator.Allreduce(ours, sums)
     busy = communicator.allreduce(time.process_time() - busy)
-    assert busy / count < 4e-3, (
-        "ranks keep cores busy while they wait for each other: 0.3 ms if not, 16 ms if so"
-    )
+    assert busy / count < 4e-3, "ranks keep cores busy while they wait for each other: 0.3 ms if not, 16 ms if so"
 
 
 def test_node_first_lets_others_wait(communicator, shared_path):
@@ -141,7 +139,5 @@ def test_threads_need_an_mpi_that_was_started_with_them(communicator, ranks, mon
     )
     monkeypatch.setattr(mpi, "load_mpi", lambda: single)
     assert mpi.describe(communicator, 1).threads == 1
-    with pytest.raises(
-        LaunchError, match="2 threads per rank, but this MPI library was started without thread"
-    ):
+    with pytest.raises(LaunchError, match="2 threads per rank, but this MPI library was started without thread"):
         mpi.describe(communicator, 2)

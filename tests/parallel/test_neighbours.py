@@ -72,9 +72,7 @@ def test_a_run_asks_all_ranks_for_nothing_but_sums(ranks, communicator, outside)
     Ranks have met each other when the run began.
     """
     text = CLOUD.replace("gravity", f'outside = "{outside}"\ngravity')
-    text = text.replace("[output]", "[detection]\nskin = 0.1\n[output]").replace(
-        "random = 1.0", "random = 2.0"
-    )
+    text = text.replace("[output]", "[detection]\nskin = 0.1\n[output]").replace("random = 1.0", "random = 2.0")
     counts = Counts()
     case = divided(text, "bisection", "never")
     simulation = Simulation(case, CountingCommunicator(communicator, counts), threads=1)
@@ -131,9 +129,7 @@ def test_who_is_told_knows_it(ranks, communicator, seed):
         others, theirs = messages.introduce(targets, np.array([1.0 * turn, communicator.rank]))
         assert others.tolist() == np.flatnonzero((told | told.T)[communicator.rank]).tolist()
         assert theirs.tolist() == [[turn, other] for other in others]
-        rows = np.array([[1 + turn, communicator.rank, target] for target in targets], np.int64).reshape(
-            -1, 3
-        )
+        rows = np.array([[1 + turn, communicator.rank, target] for target in targets], np.int64).reshape(-1, 3)
         sources, found = messages.tell_partners(others, targets, rows)
         assert sources.tolist() == np.flatnonzero(told[:, communicator.rank]).tolist()
         assert found.tolist() == [[1 + turn, source, communicator.rank] for source in sources]
@@ -165,9 +161,7 @@ def test_particles_find_their_owner_from_anywhere(ranks, communicator):
     exchange = RankExchange(describe(communicator, 1), [0.0] * 3, [1.0] * 3, [True] * 3)
     exchange.divide(rng.uniform(0.0, 1.0, (count, 3)))
     ids = np.arange(count if communicator.rank == 0 else 0)
-    particles = Particles(
-        {"id": ids, "radius": np.full(len(ids), NARROW), "position": rng.random((len(ids), 3))}
-    )
+    particles = Particles({"id": ids, "radius": np.full(len(ids), NARROW), "position": rng.random((len(ids), 3))})
     lower = ids[:-1] if len(ids) else ids
     pairs = PairRecords(lower, lower + 1, np.tile(1.0 * lower, (2, 1)))
     walls = WallRecords(ids, ids.astype(np.int8), ids, 2 * ids, np.tile(3.0 * ids, (4, 1)))
@@ -179,10 +173,7 @@ def test_particles_find_their_owner_from_anywhere(ranks, communicator):
             assert not np.isin(found.pairs.higher, stayed).any()
             particles.replace_rows(found.leaves, found.arrived)
             pairs = pairs.take(np.isin(pairs.lower, stayed) | np.isin(pairs.higher, stayed))
-            pairs, walls = (
-                pairs.joined(found.pairs),
-                walls.take(np.isin(walls.id, stayed)).joined(found.walls),
-            )
+            pairs, walls = (pairs.joined(found.pairs), walls.take(np.isin(walls.id, stayed)).joined(found.walls))
         owned = communicator.allgather(particles.id)
         assert np.sort(np.concatenate(owned)).tolist() == list(range(count))
         assert (exchange._parts.owners(particles.position) == communicator.rank).all()

@@ -88,10 +88,7 @@ def test_given_particles_are_refused_on_all_ranks(ranks):
         "id": np.arange(2), "material": np.zeros(2, np.int32), "radius": np.full(2, 0.005),
         "position": np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.1]]),
     }  # fmt: skip
-    for change, error in (
-        ({"id": np.zeros(2, np.int64)}, InputError),
-        ({"radius": np.full(2, 1e-4)}, CaseError),
-    ):
+    for change, error in (({"id": np.zeros(2, np.int64)}, InputError), ({"radius": np.full(2, 1e-4)}, CaseError)):
         particles = {**given, **change} if comm.rank == 0 else None
         with pytest.raises(error) as caught:
             pdem.Simulation(case, comm, particles=particles, meshes=[FLOOR])

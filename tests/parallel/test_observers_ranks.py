@@ -138,10 +138,7 @@ def leaves(simulation):
 FAILING = (
     (raises, r"raises failed on rank 1 at step 5 .*observers_ranks.py, line \d+: ValueError: here alone"),
     (collects_too_late, "collects_too_late failed on rank 1 at step 5 .*here alone"),
-    (
-        collects_on_one,
-        "ranks differ in what they ask of each other .*rank 0 calls a function that needs all ranks",
-    ),
+    (collects_on_one, "ranks differ in what they ask of each other .*rank 0 calls a function that needs all ranks"),
     (swallows, "observer swallows .*ranks differ in what they ask|failed on another rank"),
     (returns_its_rank, r"ranks 0 and 1 do not return the same: rank is 0.0, and 1.0"),
     (stops_on_one, "do not return the same: it asks for"),

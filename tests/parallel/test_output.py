@@ -19,7 +19,7 @@ from pdem.output.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoints.checkpoint_folder import CheckpointFolder
 from pdem.output.checkpoints.content_digest import content_digest
 from pdem.output.hdf5 import parallel_hdf5
-from pdem.output.hdf5.parallel_hdf5 import Table
+from pdem.output.hdf5.parallel_hdf5 import RowTable
 from pdem.output.snapshots.snapshot_files import ParticleSnapshots
 
 RANKS = (1, 2, 3, 4, 8)
@@ -87,9 +87,9 @@ def tables(groups, exchange, seed, empty=()):
         if name in KEYS:
             mine = scattered(columns, KEYS[name][0], exchange, seed, empty)
             rows = exchange.in_order([mine[key] for key in KEYS[name]], parallel_hdf5.BLOCK_ROWS)
-            found[name] = Table(mine, rows)
+            found[name] = RowTable(mine, rows)
         else:
-            found[name] = Table(columns)
+            found[name] = RowTable(columns)
     return found
 
 
@@ -123,9 +123,7 @@ def test_rows_get_into_order_and_nobody_has_all(exchange, communicator, ranks):
         rows = exchange.in_order(keys, block)
         column = random.normal(size=(len(keys[0]), 3))
         found, whole = rows.take(column), communicator.allgather((keys, column))
-        order = np.lexsort(
-            [np.concatenate([part[k] for part, _ in whole]) for k in reversed(range(len(keys)))]
-        )
+        order = np.lexsort([np.concatenate([part[k] for part, _ in whole]) for k in reversed(range(len(keys)))])
         expected = np.concatenate([values for _, values in whole])[order]
         assert rows.total == len(expected)
         assert np.array_equal(found, expected[rows.begin : rows.begin + len(found)]), kind
@@ -255,9 +253,7 @@ def test_a_folder_that_cannot_be_made_ends_all(exchange, communicator, shared_pa
     groups = state(10, 1)
     path = shared_path / "file" / "c.h5"
     agreed_error(
-        communicator,
-        lambda: write_tables(path, tables(groups, exchange, 1), ATTRIBUTES, exchange),
-        r"file/c\.h5",
+        communicator, lambda: write_tables(path, tables(groups, exchange, 1), ATTRIBUTES, exchange), r"file/c\.h5"
     )
     agreed_error(
         communicator,

@@ -53,10 +53,7 @@ CASES = {
     "plane": (["radius = 0.03\nfill = {volume_fraction = 0.52, attempts = 100}"], "y", {"dimension": 2}),
     "sweeps": (["radius = 0.08\nfill = {volume_fraction = 0.33, attempts = 50}"], "xyz", {}),
     "sweeps of two classes": (
-        [
-            f"radius = {radius}\nfill = {{volume_fraction = 0.16, attempts = 5, seed = 2}}"
-            for radius in (0.1, 0.04)
-        ],
+        [f"radius = {radius}\nfill = {{volume_fraction = 0.16, attempts = 5, seed = 2}}" for radius in (0.1, 0.04)],
         "x",
         {},
     ),
@@ -262,9 +259,7 @@ def test_parts_beyond_the_places_asked_for_are_near_them(ranks, communicator):
     over.divide(position if over.rank == 0 else position[:0])
     owner = over.owners(position)
     for place in (position[0], position[1], np.array([-0.19, 0.5, 0.5])):
-        rows, near = over.near(
-            place[None] if over.rank == 1 else position[:0], np.full(int(over.rank == 1), 0.3)
-        )
+        rows, near = over.near(place[None] if over.rank == 1 else position[:0], np.full(int(over.rank == 1), 0.3))
         apart = np.abs(position - place)
         apart[:, 0] = np.minimum(apart[:, 0], 1.2 - apart[:, 0])
         if over.rank == 1:

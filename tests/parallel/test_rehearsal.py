@@ -73,9 +73,7 @@ def test_a_tiling_is_the_whole_in_pieces():
 def test_particles_of_a_box_are_counted_without_them(seed):
     start = start_of()
     tiling = Tiling(columns_of(start), np.zeros(3), np.array([0.05, 0.04, 0.05]), (3, 2, 1))
-    ends = np.sort(
-        np.random.default_rng(seed).uniform(tiling.lower - 0.01, tiling.upper + 0.01, (2, 3)), axis=0
-    )
+    ends = np.sort(np.random.default_rng(seed).uniform(tiling.lower - 0.01, tiling.upper + 0.01, (2, 3)), axis=0)
     whole, _ = tiling.within(tiling.lower, tiling.upper, [False] * 3)
     inside = ((whole["position"] >= ends[0]) & (whole["position"] < ends[1])).all(axis=1)
     assert tiling.count_in(ends.reshape(-1)) == np.count_nonzero(inside) > 0
@@ -152,9 +150,7 @@ def test_made_ranks_have_the_clusters_of_real_ones(ranks, method, communicator):
     number, made = system.clusters.table.number, timed._system.clusters.table
     both = np.intersect1d(number, made.number)
     np.testing.assert_allclose(
-        made.states[made.rows_of(both)],
-        system.clusters.table.states[system.clusters.table.rows_of(both)],
-        atol=1e-12,
+        made.states[made.rows_of(both)], system.clusters.table.states[system.clusters.table.rows_of(both)], atol=1e-12
     )
     require_as_made(timed, system.particles, system.exchange.traffic())
 
@@ -223,8 +219,7 @@ def test_what_no_rank_can_do_alone_is_refused_with_what_to_do_instead(before, af
 def with_wall(wall, periodic="[true, true, false]"):
     text = CASE.replace("MAX", "0.0015").replace("PERIODIC", periodic)
     case = Case.from_text(
-        text
-        + f"[materials.steel]\n[interactions.grain-steel]\nfriction = 0.1\nrestitution = 0.5\n[[walls]]\n{wall}"
+        text + f"[materials.steel]\n[interactions.grain-steel]\nfriction = 0.1\nrestitution = 0.5\n[[walls]]\n{wall}"
     )
     meshes = read_walls(case)
     return Start(case, meshes, initial_particles(start_of().case))
@@ -272,9 +267,7 @@ def test_walls_are_copied_with_their_tiles_or_go_on():
     low, high, periodic = np.array([0.04, 0.04, 0.0]), np.array([0.16, 0.05, 0.05]), [True, True, False]
     (copies,) = walls_near(drum.case, [sheet], tiling, low, high, periodic)
     assert copies.facet_count == 4
-    assert np.unique(copies.vertices[:, 0]).tolist() == pytest.approx(
-        [0.01, 0.02, 0.06, 0.07, 0.11, 0.12, 0.16, 0.17]
-    )
+    assert np.unique(copies.vertices[:, 0]).tolist() == pytest.approx([0.01, 0.02, 0.06, 0.07, 0.11, 0.12, 0.16, 0.17])
     (whole,) = walls_near(floor.case, floor.meshes, tiling, low, high, periodic)
     assert whole.facet_count == 1
     assert (whole.vertices.min(axis=0)[:2] < low[:2]).all()

@@ -45,9 +45,7 @@ def test_events_and_a_blow_up_are_replayed_on_other_ranks(ranks, shared_path):
     if comm.rank == 0:
         alone = pdem.replay(shared_path / "run", 0.0075, 0.0085, output=shared_path / "alone")
         assert alone.same == (300, 400, 450)
-    pdem.Simulation(
-        case_in(shared_path / "b", "time.end=0.003", "interactions.grain-steel.friction=0.4"), comm
-    ).run()
+    pdem.Simulation(case_in(shared_path / "b", "time.end=0.003", "interactions.grain-steel.friction=0.4"), comm).run()
     differs = pdem.first_difference(shared_path / "run", shared_path / "b", comm=comm)
     assert (differs.kind, differs.before) == ("motion", differs.step - 1)
     assert differs.contact.a["coefficient tangential.friction"] == 0.5

@@ -6,16 +6,7 @@ import pytest
 
 import pdem
 from decomposition.mpi import patient_barrier
-from helpers.rank_cases import (
-    CLOUD,
-    DRUM,
-    communicator,
-    compare,
-    compare_restart,
-    divided,
-    require_same_bits,
-    state,
-)
+from helpers.rank_cases import CLOUD, DRUM, communicator, compare, compare_restart, divided, require_same_bits, state
 from pdem.case.example_meshes.mixer import drum
 from pdem.output.checkpoints.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import compare as compare_files
@@ -99,9 +90,7 @@ def test_particles_come_and_go(ranks):
         run = pdem.Simulation(case, communicator)
         run.advance(250)
         run.remove([0, 2, 4])
-        ids = run.insert(
-            [[0.01, 0.02, 0.004], [0.1, 0.06, 0.076]], [0.001, 0.0015], "glass", velocity=[0, 0.1, 0]
-        )
+        ids = run.insert([[0.01, 0.02, 0.004], [0.1, 0.06, 0.076]], [0.001, 0.0015], "glass", velocity=[0, 0.1, 0])
         run.advance(100)
         levels = run.system.skins.radii.tolist()
         assert levels == run.system.exchange.share(levels)  # which they are follows from when lists are made
@@ -140,12 +129,7 @@ def test_files_of_a_run_hold_the_same_bits(ranks, shared_path, monkeypatch):
     played("alone", comm, 10.5e-3, first if comm.rank == 0 else None)
     if comm.rank == 0:
         played("one", None, 10.5e-3)
-        for name in (
-            "particles.vtkhdf",
-            "walls.vtkhdf",
-            "checkpoint-000000140.h5",
-            "checkpoint-000000210.h5",
-        ):
+        for name in ("particles.vtkhdf", "walls.vtkhdf", "checkpoint-000000140.h5", "checkpoint-000000210.h5"):
             for folder in ("together", "alone"):
                 found = compare_files(shared_path / folder / name, shared_path / "one" / name)
                 assert found.equal, str(found)

@@ -17,13 +17,7 @@ BED = {"name": "bed", "region": {"lower": [-0.1] * 3, "upper": [0.1, 0.1, 0.03]}
 WALLS = [
     {"name": "gate", "mesh": "given", "material": "steel"},
     {"name": "floor", "mesh": "given", "material": "steel"},
-    {
-        "name": "lid",
-        "mesh": "given",
-        "material": "steel",
-        "stage": "open",
-        "translation": {"velocity": [0, 0, 0.1]},
-    },
+    {"name": "lid", "mesh": "given", "material": "steel", "stage": "open", "translation": {"velocity": [0, 0, 0.1]}},
 ]
 MESHES = [quad(0.2, 0.0), quad(0.2, -0.03), quad(0.2, 0.08)]
 GRAINS = {
@@ -43,18 +37,11 @@ LAST = 250
 
 
 def case():
-    pour = inlet(
-        stage="fill", count_rate=5e3, region={"lower": [-0.09, -0.09, 0.01], "upper": [0.09, -0.06, 0.03]}
-    )
+    pour = inlet(stage="fill", count_rate=5e3, region={"lower": [-0.09, -0.09, 0.01], "upper": [0.09, -0.06, 0.03]})
     late = inlet(
-        name="late",
-        stage="open",
-        count=5,
-        region={"lower": [-0.09, -0.09, 0.05], "upper": [0.09, 0.09, 0.07]},
+        name="late", stage="open", count=5, region={"lower": [-0.09, -0.09, 0.05], "upper": [0.09, 0.09, 0.07]}
     )
-    return case_of(
-        {**pour, "every": 10 * STEP}, late, walls=WALLS, stages=STAGES, sensors=[BED], particles=[GRAINS]
-    )
+    return case_of({**pour, "every": 10 * STEP}, late, walls=WALLS, stages=STAGES, sensors=[BED], particles=[GRAINS])
 
 
 @pytest.mark.ranks(2, 3, slow=(4,), timeout=240)

@@ -121,11 +121,7 @@ def test_a_ledger_goes_on_with_the_same_bits(ranks, shared_path):
     def rebased(communicator):
         case = case_in(shared_path, *changes)
         simulation = pdem.Simulation(case, ranks_of(communicator), meshes=meshes, state=held.groups)
-        return (
-            rebase_ledger(simulation, case_in(shared_path)),
-            simulation.first_balance,
-            simulation.energies(),
-        )
+        return (rebase_ledger(simulation, case_in(shared_path)), simulation.first_balance, simulation.energies())
 
     def unchanged(communicator):
         return pdem.Simulation(

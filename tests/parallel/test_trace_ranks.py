@@ -50,9 +50,7 @@ STEPS = 50  # all there are
 PHASES = (
     "integrate", "wait", "detect", "migrate", "exchange", "detect facets", "pairs", "sum", "output",
 )  # fmt: skip
-TOLERANCE = (
-    0.05  # s: of clocks that are compared by messages, some of which wait on a machine with other work
-)
+TOLERANCE = 0.05  # s: of clocks that are compared by messages, some of which wait on a machine with other work
 
 
 @pytest.mark.ranks(2, timeout=120)

@@ -71,9 +71,7 @@ def environment(**others):
 
 def play(hosts, folder, *words, ranks=(2, 2), **others):
     """Run a command of pdem on the two hosts; return exit code and errors."""
-    code, _, errors = hosts.run(
-        *PDEM, *words, "--quiet", folder=folder, ranks=ranks, environment=environment(**others)
-    )
+    code, _, errors = hosts.run(*PDEM, *words, "--quiet", folder=folder, ranks=ranks, environment=environment(**others))
     return code, errors
 
 
@@ -99,11 +97,7 @@ def one_message(errors, *parts):
 
 
 def digests(folder):
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
 
 
 PROBE = """
@@ -202,13 +196,7 @@ def test_what_is_done_once_per_node(hosts, tmp_path, ranks, network, cache):
     else:
         others["SHARED"] = "1"
     code, output, errors = hosts.run(
-        sys.executable,
-        "-c",
-        PROBE,
-        *ranks,
-        ranks=ranks,
-        folder=tmp_path,
-        environment=environment(**others, **network),
+        sys.executable, "-c", PROBE, *ranks, ranks=ranks, folder=tmp_path, environment=environment(**others, **network)
     )
     assert code == 0, errors
     # The launcher may bring a line of one host between a line of the other and its end.
@@ -288,9 +276,7 @@ def test_a_case_that_one_host_does_not_have_is_refused(hosts, folder):
     hosts.b.unshare(folder)
     code, errors = play(hosts, folder, "run", "case.toml", ranks=(1, 1))
     assert code == 2, errors
-    one_message(
-        errors, "1 of 2 ranks fail where others do not, rank 1 on host-b by: case.toml: no such case file"
-    )
+    one_message(errors, "1 of 2 ranks fail where others do not, rank 1 on host-b by: case.toml: no such case file")
     assert not (folder / "out").exists()
 
 
@@ -336,9 +322,7 @@ def test_a_host_that_dies_ends_all_and_leaves_its_checkpoints(inputs, folder, ho
 @pytest.mark.parametrize("heals", [True, False], ids=["short", "for good"])
 def test_a_cut_cable_loses_nothing(inputs, folder, hosts, heals):
     """MPI over TCP waits: when the cable is back the run goes on, and who ends it finds whole checkpoints."""
-    with hosts.start(
-        *PDEM, "run", "case.toml", "--quiet", folder=folder, environment=environment()
-    ) as process:
+    with hosts.start(*PDEM, "run", "case.toml", "--quiet", folder=folder, environment=environment()) as process:
         wait_for_checkpoint(folder / "out", process)
         hosts.b.cut()
         time.sleep(1.0)

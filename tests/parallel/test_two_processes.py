@@ -147,9 +147,7 @@ def report(tmp_path_factory):
 
 
 def test_every_test_is_reported_once_in_its_place(report):
-    assert re.findall(
-        r"::(test_\w+)\S* ([A-Z]+)", report.partition("FAILURES")[0].partition("ERRORS")[0]
-    ) == [
+    assert re.findall(r"::(test_\w+)\S* ([A-Z]+)", report.partition("FAILURES")[0].partition("ERRORS")[0]) == [
         ("test_is_in_another_process", "PASSED"),
         ("test_of_a_group", "PASSED"),
         ("test_passes", "PASSED"),

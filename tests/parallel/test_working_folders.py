@@ -36,9 +36,7 @@ def folder(communicator, shared_path, monkeypatch):
 def test_the_same_files_in_several_folders_are_accepted(ranks, communicator, folder):
     exchange = exchange_of(Case.from_text(CASE), communicator)
     assert not are_in_one_folder(exchange)
-    with pytest.raises(
-        InputError, match=r"rank 2 on .* does not see what rank 0 on .*, or start all ranks in one"
-    ):
+    with pytest.raises(InputError, match=r"rank 2 on .* does not see what rank 0 on .*, or start all ranks in one"):
         require_shared("results", exchange)
     require_shared(folder.parent / "results", exchange)
     assert not list(folder.glob(".pdem-*"))
@@ -54,9 +52,7 @@ def test_other_files_are_refused(ranks, communicator, folder, text, what):
         if text is not None:
             (folder / "grains.txt").write_text(text)
     communicator.Barrier()
-    with pytest.raises(
-        LaunchError, match=rf"particles\[0\].file = .*rank 2 on .*second, {what}.* in one folder"
-    ):
+    with pytest.raises(LaunchError, match=rf"particles\[0\].file = .*rank 2 on .*second, {what}.* in one folder"):
         exchange_of(Case.from_text(CASE), communicator)
 
 

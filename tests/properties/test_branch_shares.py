@@ -57,7 +57,5 @@ def test_shares_have_the_same_bits_in_any_company():
     begin, way = rng.uniform(-1.2, 1.2, (37, 3)), rng.normal(size=(37, 3))
     for region in map(region_of, REGIONS):
         together = regions.share_inside(region, begin, way)
-        alone = [
-            regions.share_inside(region, begin[row : row + 1], way[row : row + 1])[0] for row in range(37)
-        ]
+        alone = [regions.share_inside(region, begin[row : row + 1], way[row : row + 1])[0] for row in range(37)]
         assert together.tobytes() == np.array(alone).tobytes()

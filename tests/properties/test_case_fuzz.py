@@ -44,9 +44,7 @@ values = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.dictionaries(
-            st.sampled_from([*WORDS, "distribution", "min", "max", "shape", "fill", "rate", ""]),
-            inner,
-            max_size=4,
+            st.sampled_from([*WORDS, "distribution", "min", "max", "shape", "fill", "rate", ""]), inner, max_size=4
         ),
     ),
     max_leaves=6,
@@ -70,9 +68,7 @@ def expect_case_or_error(text: str) -> Case | None:
     except CaseError as error:
         lines = str(error).splitlines()
         assert lines
-        said = [
-            line for line in lines if not re.match(r" +\d* \| ", line)
-        ]  # else the place of a syntax error
+        said = [line for line in lines if not re.match(r" +\d* \| ", line)]  # else the place of a syntax error
         assert all(line.startswith("case") and len(line) < 1000 for line in said)
         assert len(lines) == len(said) or (len(said) == 1 and "not valid TOML" in said[0] and len(lines) == 3)
         return None
@@ -124,13 +120,9 @@ def test_any_override_is_accepted_or_refused_without_a_trace(data: st.DataObject
     case = Case.from_text(example_text(example_names()[index]))
     before = case.model_dump()
     way = data.draw(st.sampled_from(places(DOCUMENTS[index])))
-    key = ".".join(str(part) for part in way) + data.draw(
-        st.sampled_from(["", "", "", ".0", "[0]", ".x", "x", "."])
-    )
+    key = ".".join(str(part) for part in way) + data.draw(st.sampled_from(["", "", "", ".0", "[0]", ".x", "x", "."]))
     value = (
-        tomli_w.dumps({"v": data.draw(values)}).partition("=")[2]
-        if data.draw(st.booleans())
-        else data.draw(st.text())
+        tomli_w.dumps({"v": data.draw(values)}).partition("=")[2] if data.draw(st.booleans()) else data.draw(st.text())
     )
     try:
         assert case.override(f"{key}={value}") is None

@@ -146,10 +146,7 @@ def test_walls_that_swing_and_shake_are_where_they_were_after_a_restart(tmp_path
         "mesh": given["walls"][0]["mesh"],
         "swing": {"amplitude": 0.4, "frequency": 60.0, "phase": 0.3, "axis": [0.0, 1.0, 0.5]},
         "oscillation": {"amplitude": [R, 0.0, 2.0 * R], "frequency": 110.0},
-        "translation_table": {
-            "times": [0.0, 1.1e-3, 5.0],
-            "displacements": [[0.0] * 3, [0.0, R, 0.0], [0.0] * 3],
-        },
+        "translation_table": {"times": [0.0, 1.1e-3, 5.0], "displacements": [[0.0] * 3, [0.0, R, 0.0], [0.0] * 3]},
     }
     given["walls"] = (shaken,)
     through = simulate(tmp_path, grains, **given)

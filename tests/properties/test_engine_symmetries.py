@@ -60,9 +60,7 @@ def test_momentum_and_angular_momentum_are_kept(tmp_path, law, unused):
     held = run.gather()
     last = momenta(held["position"], held["velocity"], held["angular_velocity"])
     assert contacts_ever(run)
-    np.testing.assert_allclose(
-        last[0], first[0], atol=1e-13 * (mass * np.linalg.norm(parts[2], axis=1)).sum()
-    )
+    np.testing.assert_allclose(last[0], first[0], atol=1e-13 * (mass * np.linalg.norm(parts[2], axis=1)).sum())
     scale = (np.linalg.norm(parts[0], axis=1) * mass * np.linalg.norm(parts[2], axis=1)).sum()
     np.testing.assert_allclose(last[1], first[1], atol=1e-12 * scale)
 

@@ -56,9 +56,7 @@ def impatient():
     count=st.integers(0, 30),
     seed=st.integers(0, 5),
 )
-def test_fills_are_whole_and_clear_or_refused(
-    region, small, ratio, fraction, periodic, dimension, count, seed
-):
+def test_fills_are_whole_and_clear_or_refused(region, small, ratio, fraction, periodic, dimension, count, seed):
     flags = [flag and (axis < dimension) for axis, flag in enumerate(periodic)]
     if dimension == 2 and "axis = [1, 1, 0]" in region:
         region = REGIONS[0]

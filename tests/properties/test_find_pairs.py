@@ -99,9 +99,7 @@ def _places(
     if kind == "one point":
         return np.repeat(generator.random((1, len(length))) * length, count, axis=0)
     if kind == "clusters":
-        return (
-            generator.normal(size=shape) * largest * 0.6 + generator.integers(0, 2, (count, 1)) * length * 1e5
-        )
+        return generator.normal(size=shape) * largest * 0.6 + generator.integers(0, 2, (count, 1)) * length * 1e5
     layers = generator.random(shape) * length
     layers[:, 0] = generator.integers(0, 2, count) * largest
     return layers
@@ -130,9 +128,7 @@ def level_sizes(generator: np.random.Generator, system: System, levels: int) -> 
 @pytest.mark.parametrize("method", SINGLE_SIZE)
 def test_methods_for_similar_sizes_find_the_pairs_of_brute_force(method: str) -> None:
     for system in random_systems(1, 300):
-        if method == "screening" and np.abs(system.positions - system.lower).max(
-            initial=0.0
-        ) > 100 * scale_of(system):
+        if method == "screening" and np.abs(system.positions - system.lower).max(initial=0.0) > 100 * scale_of(system):
             continue  # two clusters far apart: the dense array is refused
         assert np.array_equal(system.search(method).pairs, system.reference()), system
 
@@ -181,15 +177,11 @@ def test_exact_contacts_on_cell_borders(
         skin,
     )
     inside = np.where(np.array(system.periodic), system.positions % 6.5, system.positions)
-    system = replace(
-        system, positions=np.where(inside > 3.0, inside - 6.5 * np.array(system.periodic), inside)
-    )
+    system = replace(system, positions=np.where(inside > 3.0, inside - 6.5 * np.array(system.periodic), inside))
     expected = system.reference()
     for method in METHODS:
         assert np.array_equal(system.search(method).pairs, expected), method
-    bottom_up = system.search(
-        "hgrid", direction="bottom-up", cell_sizes=[0.5 + skin, 1.0 + skin, 2.5 + skin, 3.5]
-    )
+    bottom_up = system.search("hgrid", direction="bottom-up", cell_sizes=[0.5 + skin, 1.0 + skin, 2.5 + skin, 3.5])
     assert np.array_equal(bottom_up.pairs, expected)
 
 
@@ -258,9 +250,7 @@ def test_counts_of_a_full_lattice() -> None:
     """A periodic cubic lattice with one sphere per cell: the half mask is met exactly once per sphere."""
     places = np.stack(np.meshgrid(*[np.arange(5) + 0.5] * 3), axis=-1).reshape(-1, 3)
     for method in ("linked-cell", "nbs", "sorting", "screening"):
-        found = find_pairs(
-            places, 0.4999, method=method, lower=[0] * 3, upper=[5] * 3, periodic=[True] * 3, skin=1e-4
-        )
+        found = find_pairs(places, 0.4999, method=method, lower=[0] * 3, upper=[5] * 3, periodic=[True] * 3, skin=1e-4)
         assert found.checks == 13 * 125
         assert found.cell_accesses == 14 * 125
     flat = np.unique(places[:, :2], axis=0)

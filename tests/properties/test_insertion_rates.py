@@ -23,10 +23,7 @@ times = st.floats(0.0, 0.3).map(lambda time: round(time, 7))
 intervals = st.floats(30 * STEP, 0.5).map(lambda time: round(time, 7))
 counts = st.floats(0.0, 3000.0).map(lambda rate: round(rate, 3))
 tables = st.lists(st.tuples(st.floats(0.001, 0.3), counts), min_size=2, max_size=4).map(
-    lambda rows: {
-        "times": np.cumsum([width for width, _ in rows]).tolist(),
-        "values": [value for _, value in rows],
-    }
+    lambda rows: {"times": np.cumsum([width for width, _ in rows]).tolist(), "values": [value for _, value in rows]}
 )
 
 
@@ -190,10 +187,7 @@ def test_events_that_ask_for_nothing_are_fine():
     sizes = [
         SIZES,
         {"distribution": "tabulated", "radii": [0.002, 0.004], "cumulative": [0.0, 1.0], "by": "mass"},
-        {
-            "distribution": "mixture",
-            "parts": [{"radius": SIZES, "share": 1.0}, {"radius": 0.003, "share": 9.0}],
-        },
+        {"distribution": "mixture", "parts": [{"radius": SIZES, "share": 1.0}, {"radius": 0.003, "share": 9.0}]},
     ]
     for radius in sizes:
         run = run_of(inlet(mass_rate=0.5, radius=radius))

@@ -54,16 +54,13 @@ def test_masses_agree_to_half_a_particle():
         run.advance(every)
         asked, largest = 1.0 * events * every * 2e-5, MASS * 0.004**3
         assert abs(run.insertions["inlet"].mass - asked) <= 0.5 * largest
-        assert run.insertions["inlet"].mass == pytest.approx(
-            MASS * (run.particles.radius**3).sum(), rel=1e-12
-        )
+        assert run.insertions["inlet"].mass == pytest.approx(MASS * (run.particles.radius**3).sum(), rel=1e-12)
 
 
 def test_a_table_begins_and_ends_when_it_says():
     rate = {"times": [0.0, 0.02, 0.04], "values": [0.0, 2000.0, 0.0]}
     run = run_of(
-        inlet(count_rate=rate, start=0.01, end=0.03, radius=0.002, every=0.005),
-        time={"step": 5e-5, "end": 1.0},
+        inlet(count_rate=rate, start=0.01, end=0.03, radius=0.002, every=0.005), time={"step": 5e-5, "end": 1.0}
     )
     run.advance(200)
     assert len(run.particles) == 0
@@ -96,12 +93,7 @@ def test_all_at_once_is_there_from_the_begin():
 def test_free_fall_closes_the_ledger():
     """What comes in brings its energy: without contacts nothing is left over but rounding."""
     run = run_of(
-        inlet(
-            count_rate=1000.0,
-            radius=0.002,
-            velocity={"mean": 1.0, "random": 0.1},
-            angular_velocity=[5.0, 0, 0],
-        )
+        inlet(count_rate=1000.0, radius=0.002, velocity={"mean": 1.0, "random": 0.1}, angular_velocity=[5.0, 0, 0])
     )
     run.advance(1500)
     energies = run.energies()
@@ -112,9 +104,7 @@ def test_free_fall_closes_the_ledger():
 
 
 def test_a_stream_comes_through_its_face_wholly():
-    run = run_of(
-        inlet(count_rate=3000.0, radius=SIZES, velocity=2.0), domain={"lower": [-0.1] * 3, "upper": [0.1] * 3}
-    )
+    run = run_of(inlet(count_rate=3000.0, radius=SIZES, velocity=2.0), domain={"lower": [-0.1] * 3, "upper": [0.1] * 3})
     every = run.system.features.get(Insertions).sources[0].interval
     run.advance(every)
     own = run.gather()
@@ -131,9 +121,7 @@ def test_a_stream_comes_through_its_face_wholly():
 def test_what_does_not_fit_waits_and_is_told_once():
     domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3}
     run = run_of(inlet(region=BOX, velocity=None, count_rate=40000.0, every=1e-3), domain=domain)
-    with pytest.warns(
-        RuntimeWarning, match=r"insertion inlet: \d+ of \d+ particles asked for until .* wait"
-    ) as caught:
+    with pytest.warns(RuntimeWarning, match=r"insertion inlet: \d+ of \d+ particles asked for until .* wait") as caught:
         run.advance(400)
     assert len(caught) == 1
     control = run.insertions["inlet"]
@@ -159,12 +147,7 @@ def test_regions_are_filled_again_when_they_are_free():
 
 
 def test_walls_are_avoided_where_they_are_now():
-    wall = {
-        "name": "lid",
-        "mesh": "given",
-        "material": "steel",
-        "translation": {"velocity": [0.0, 0.0, -5.0]},
-    }
+    wall = {"name": "lid", "mesh": "given", "material": "steel", "translation": {"velocity": [0.0, 0.0, -5.0]}}
     domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3}
     insertion = inlet(region=BOX, velocity=None, count=10, every=1.0, start=0.004)
     run = run_of(insertion, meshes=[quad(half=0.2, height=0.04)], walls=[wall], domain=domain)
@@ -248,10 +231,7 @@ def test_insertions_do_not_depend_on_each_other():
     """Numbers are keyed by the name of the insertion: another one before it changes nothing."""
     alone = run_of(inlet(count=8, radius=SIZES))
     other = inlet(
-        name="other",
-        count=8,
-        radius=SIZES,
-        region={"lower": [-0.09, -0.09, -0.09], "upper": [0.09, 0.09, -0.06]},
+        name="other", count=8, radius=SIZES, region={"lower": [-0.09, -0.09, -0.09], "upper": [0.09, 0.09, -0.06]}
     )
     both = run_of(other, inlet(count=8, radius=SIZES))
     for name in ("radius", "position", "velocity"):

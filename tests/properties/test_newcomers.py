@@ -19,9 +19,7 @@ MATERIALS = {
     "steel": {},
 }  # fmt: skip
 LAW = {"friction": 0.5, "restitution": 0.6}
-PAIRS = {
-    f"{a}-{b}": LAW for a, b in (("grain", "grain"), ("grain", "steel"), ("gold", "gold"), ("paint", "paint"))
-}
+PAIRS = {f"{a}-{b}": LAW for a, b in (("grain", "grain"), ("grain", "steel"), ("gold", "gold"), ("paint", "paint"))}
 
 
 def run_of(folder, **options):
@@ -98,17 +96,13 @@ def test_what_meets_only_its_like_may_come_where_nothing_else_is(tmp_path):
     del case.interactions["grain-gold"]
     run = Simulation(case, threads=1, meshes=[])
     assert run.insert(PLACE, R, "gold").tolist() == [0]
-    unchanged(
-        run, lambda: run.insert([[0.1, 0, 0]], R, "grain"), CaseError, "interactions.grain-gold: is missing"
-    )
+    unchanged(run, lambda: run.insert([[0.1, 0, 0]], R, "grain"), CaseError, "interactions.grain-gold: is missing")
     run.remove([0])
     assert run.insert(PLACE, R, "grain").tolist() == [1]
 
 
 def test_walls_count_where_they_are_now(tmp_path):
-    walls = (
-        {"mesh": quad(half=0.3, height=-0.1), "name": "lid", "translation": {"velocity": [0.0, 0.0, 10.0]}},
-    )
+    walls = ({"mesh": quad(half=0.3, height=-0.1), "name": "lid", "translation": {"velocity": [0.0, 0.0, 10.0]}},)
     run = run_of(tmp_path, walls=walls, step=2e-5)
     run.remove([0])
     run.advance(500)  # 0.1 m up
@@ -124,18 +118,14 @@ def test_driven_walls_count_where_they_are_now(tmp_path):
     run.advance(2500)
     height = 0.15 - run.driven_walls()["lid"]["travel"]
     assert height < 0.12
-    unchanged(
-        run, lambda: run.insert([[0, 0, height - 0.9 * R]], R, "grain"), InputError, "overlaps wall lid"
-    )
+    unchanged(run, lambda: run.insert([[0, 0, height - 0.9 * R]], R, "grain"), InputError, "overlaps wall lid")
     assert len(run.insert([[0.1, 0, height - 1.1 * R], [0, 0, 0.15]], R, "grain")) == 2
 
 
 def test_large_meshes_are_looked_at_where_they_are_near(tmp_path, monkeypatch):
     """Of those a rank has only places of what its particles are near."""
     monkeypatch.setattr("pdem.detection.walls.facets.LARGE", 3)
-    walls = (
-        {"mesh": box([-0.1] * 3, [0.1] * 3), "name": "box", "translation": {"velocity": [0.0, 0.0, 10.0]}},
-    )
+    walls = ({"mesh": box([-0.1] * 3, [0.1] * 3), "name": "box", "translation": {"velocity": [0.0, 0.0, 10.0]}},)
     run = run_of(tmp_path, walls=walls, step=2e-5)
     assert run.system.facet_tree is not None
     run.advance(100)  # 0.02 m up
@@ -177,10 +167,7 @@ def test_a_case_in_the_plane_refuses_motion_out_of_it(tmp_path):
     run = run_of(tmp_path, dimension=2, walls=())
     place = [[0.1, 0.0, 0.05]]
     unchanged(
-        run,
-        lambda: run.insert(place, R, "grain", velocity=[0, 0, 1.0]),
-        InputError,
-        r"position\[0\] has velocity",
+        run, lambda: run.insert(place, R, "grain", velocity=[0, 0, 1.0]), InputError, r"position\[0\] has velocity"
     )
     run.insert(place, R, "grain", velocity=[1.0, 0, 0], angular_velocity=[0, 0, 1.0])
 
@@ -188,9 +175,7 @@ def test_a_case_in_the_plane_refuses_motion_out_of_it(tmp_path):
 @pytest.mark.parametrize("ids", [[1.0], 1.7, "a", [[0.5]], [True], None])
 def test_ids_to_remove_are_whole_numbers(tmp_path, ids):
     run = run_of(tmp_path)
-    unchanged(
-        run, lambda: run.remove(ids), InputError, "ids is .*; give ids of particles, which are whole numbers"
-    )
+    unchanged(run, lambda: run.remove(ids), InputError, "ids is .*; give ids of particles, which are whole numbers")
 
 
 numbers = st.floats(-1e3, 1e3) | st.sampled_from([0.0, np.nan, np.inf, 1e-300, 1e300, -0.05])
@@ -213,8 +198,7 @@ def test_anything_comes_in_whole_or_not_at_all(fuzzed, place, radius, velocity, 
     except PdemError:
         after = state_of(fuzzed)
         assert all(
-            column.tobytes() == after["particles"][name].tobytes()
-            for name, column in before["particles"].items()
+            column.tobytes() == after["particles"][name].tobytes() for name, column in before["particles"].items()
         )
         return
     assert len(ids) == len(place)
@@ -268,9 +252,7 @@ def test_given_particles_are_checked_as_those_of_a_case(tmp_path, change, error,
 
 def test_given_particles_begin_a_simulation(tmp_path):
     case = run_of(tmp_path).case
-    run = Simulation(
-        case, threads=1, particles=columns(id=np.array([7, 3])), meshes=[quad(half=0.3, height=-0.1)]
-    )
+    run = Simulation(case, threads=1, particles=columns(id=np.array([7, 3])), meshes=[quad(half=0.3, height=-0.1)])
     assert run.gather()["id"].tolist() == [3, 7]
     assert run.insert([[-0.1, 0.0, 0.0]], R, "grain").tolist() == [8]
     with pytest.raises(InputError, match="must be columns by name"):

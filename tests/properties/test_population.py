@@ -175,14 +175,8 @@ def test_a_contact_that_is_taken_apart_leaves_with_its_energy(tmp_path):
             {"position": [[0.0, 0.0, 0.0], [0, 0, 7.0]]},
             r"domain: 1 particles are outside .* the first is position\[1\] at z = 7 m; move them or widen",
         ),
-        (
-            {"position": [[0.0, 0.0, 0.0], [0, 0, 3 * R]]},
-            r"the particle at position\[1\] = .* touches another one",
-        ),
-        (
-            {"position": [[0.0, 0.0, 0.0], [0, 0, 0.5 * R]]},
-            r"the particle at position\[1\] = .* touches another one",
-        ),
+        ({"position": [[0.0, 0.0, 0.0], [0, 0, 3 * R]]}, r"the particle at position\[1\] = .* touches another one"),
+        ({"position": [[0.0, 0.0, 0.0], [0, 0, 0.5 * R]]}, r"the particle at position\[1\] = .* touches another one"),
         ({"velocity": np.zeros((3, 3))}, r"velocity must be numbers of shape \(n, 3\) with n = 2, or \(3,\)"),
         ({"radius": [R, R, R]}, r"radius must be a length, or one for each of the 2 particles"),
     ],

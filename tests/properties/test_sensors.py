@@ -69,9 +69,7 @@ def test_a_face_counts_inside_its_outline_alone():
     assert seen["half"]["passed_count"] > 5
 
 
-@pytest.mark.parametrize(
-    "where", [{"region": {"lower": [-0.1] * 3, "upper": [0.1, 0.1, -0.02]}}, {"plane": LOW}]
-)
+@pytest.mark.parametrize("where", [{"region": {"lower": [-0.1] * 3, "upper": [0.1, 0.1, -0.02]}}, {"plane": LOW}])
 def test_outlets_take_out_what_they_count(where):
     """Mass balance to one particle: what came in is there, or has been taken out; the ledger closes."""
     run = run_of({"name": "out", "remove": True, **where})
@@ -108,9 +106,7 @@ def test_stays_in_a_region_are_those_of_a_fall():
     layer = {"lower": [-0.1, -0.1, -0.03], "upper": [0.1, 0.1, 0.01]}
     insertion = inlet(count_rate=300.0, radius=0.002, velocity=2.0)
     run = run_of(
-        {"name": "fall", "region": layer, "residence": True, "every": 1e-3},
-        insertions=(insertion,),
-        domain=domain,
+        {"name": "fall", "region": layer, "residence": True, "every": 1e-3}, insertions=(insertion,), domain=domain
     )
     run.advance(5000)
     seen = run.sensors()["fall"]
@@ -124,19 +120,14 @@ def test_mixing_rises_when_two_layers_are_stirred():
     materials["blue"] = materials["red"]
     pairs = {key: {"friction": 0.5, "restitution": 0.5} for key in ("red-red", "red-blue", "blue-blue")}
     box = {"lower": [-0.05, -0.05, 0.0], "upper": [0.05, 0.05, 0.1]}
-    sensor = {
-        "name": "bed",
-        "region": box,
-        "mixing": {"materials": ["red", "blue"], "cells": [1, 1, 4], "least": 4},
-    }
+    sensor = {"name": "bed", "region": box, "mixing": {"materials": ["red", "blue"], "cells": [1, 1, 4], "least": 4}}
     found = []
     for mixed in (False, True):
         fills = [{**box, "count": 150, "seed": seed} for seed in (1, 2)]
         if not mixed:
             fills[0]["upper"], fills[1]["lower"] = [0.05, 0.05, 0.05], [-0.05, -0.05, 0.05]
         groups = [
-            {"material": name, "radius": 0.004, "fill": fill}
-            for name, fill in zip(materials, fills, strict=True)
+            {"material": name, "radius": 0.004, "fill": fill} for name, fill in zip(materials, fills, strict=True)
         ]
         run = run_of(sensor, insertions=(), materials=materials, interactions=pairs, particles=groups)
         found.append(run.sensors()["bed"]["lacey"])
@@ -193,9 +184,7 @@ def test_flow_is_what_has_passed_per_time():
     for _ in range(400):
         run.advance(5)
         flows.append(
-            line_values(run.system, run.system.features.get(Sensors).places, SeriesLine(run.system))[
-                "gate_flow"
-            ]
+            line_values(run.system, run.system.features.get(Sensors).places, SeriesLine(run.system))["gate_flow"]
         )
     by_event = np.array(flows).reshape(-1, 4)  # the last line of each row is at an event, with its flow
     assert place.interval == 20

@@ -10,16 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from helpers.surfaces import (
-    FLAT,
-    block_cells,
-    blocks,
-    moved,
-    nearest_on_hull,
-    random_place,
-    rough,
-    subdivided,
-)
+from helpers.surfaces import FLAT, block_cells, blocks, moved, nearest_on_hull, random_place, rough, subdivided
 from pdem.contact.geometry.query import wall_contacts
 from pdem.containers.meshes.mesh import Mesh, join_meshes
 
@@ -140,8 +131,7 @@ def test_rough_force_is_the_gradient_of_the_energy():
             weights |= set(contacts["count"].tolist())
             step = 1e-6 * radius
             slope = [
-                (energy(signed(centre + way, radius, mesh)) - energy(signed(centre - way, radius, mesh)))
-                / (2 * step)
+                (energy(signed(centre + way, radius, mesh)) - energy(signed(centre - way, radius, mesh))) / (2 * step)
                 for way in step * np.eye(3)
             ]
             worst = max(worst, np.abs(force(contacts) + slope).max() / radius**1.5)
@@ -155,9 +145,7 @@ def valley(angle, generator):
     slope = 0.5 * angle
     x = np.sort(generator.uniform(0.0, 4.0, 3))
     points = [[0.0, y, 0.0] for y in (-3.0, 3.0)]
-    points += [
-        [s * v * np.cos(slope), y, v * np.sin(slope)] for s in (-1, 1) for v in (*x, 5.0) for y in (-3.0, 3.0)
-    ]
+    points += [[s * v * np.cos(slope), y, v * np.sin(slope)] for s in (-1, 1) for v in (*x, 5.0) for y in (-3.0, 3.0)]
     facets = []
     for first in (2, 10):
         rows = [0, *range(first, first + 8, 2)]
@@ -181,9 +169,7 @@ def test_no_jump_where_the_second_side_of_a_valley_begins(seed, degrees, relativ
     ):  # the crease is out of reach: the right side begins at its surface
         place = (1 - relative) * into - down * ((1 - (1 - relative) * np.cos(angle)) / np.sin(angle))
     jumps = [
-        np.linalg.norm(
-            force(signed(place + s * down, 1.0, mesh)) - force(signed(place - s * down, 1.0, mesh))
-        )
+        np.linalg.norm(force(signed(place + s * down, 1.0, mesh)) - force(signed(place - s * down, 1.0, mesh)))
         for s in (1e-3, 1e-5, 1e-7, 1e-9)
     ]
     assert jumps[0] < 0.02
@@ -223,9 +209,7 @@ def test_separate_walls_are_two_contacts_and_a_thin_plate_is_one(seed, relative)
 def plate(generator, low, high):
     """A rectangle of the plane z = 0, cut up at random."""
     corners = np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
-    points, facets = subdivided(
-        generator, corners, [[0, 1, 2, 3]], generator.uniform(), int(generator.integers(1, 4))
-    )
+    points, facets = subdivided(generator, corners, [[0, 1, 2, 3]], generator.uniform(), int(generator.integers(1, 4)))
     return np.column_stack((points, np.zeros(len(points)))), facets
 
 
@@ -239,9 +223,7 @@ def test_sheets_of_one_plane_count_once_where_they_overlap_or_meet(seed, relativ
     lap = generator.choice([0.0, 1e-9, generator.uniform(0.0, 3.0)])
     boxes = [([-wide, -wide], [seam + lap, wide]), ([seam, -wide - 0.1], [wide, wide + 0.2])]
     boxes += [([-wide - 1.0, -wide], [wide, 0.3 * wide])] * generator.integers(2)
-    meshes = [
-        Mesh(points @ turn.T + shift, facets) for points, facets in (plate(generator, *box) for box in boxes)
-    ]
+    meshes = [Mesh(points @ turn.T + shift, facets) for points, facets in (plate(generator, *box) for box in boxes)]
     joined = join_meshes(meshes)
     if not apart:
         loops = [joined.loop(facet) for facet in range(joined.facet_count)]
@@ -263,11 +245,7 @@ def in_box(centre, low, high):
 def test_a_thin_bracket_counts_as_the_solid_it_is(seed):
     """Against another road: energy of its two legs less that of the block in which they meet."""
     generator = np.random.default_rng(seed)
-    a, b, s, t, w = (
-        *generator.uniform(0.3, 2.0, 2),
-        *generator.uniform(0.02, 0.25, 2),
-        generator.uniform(0.5, 3.0),
-    )
+    a, b, s, t, w = (*generator.uniform(0.3, 2.0, 2), *generator.uniform(0.02, 0.25, 2), generator.uniform(0.5, 3.0))
     outline = np.array([[0, 0], [a, 0], [a, s], [t, s], [t, b], [0, b]])
     points = np.vstack([np.column_stack((outline, np.full(6, z))) for z in (0.0, w)])
     ends = [[0, 1, 2, 3], [0, 3, 4, 5]]
@@ -290,9 +268,7 @@ def test_a_thin_bracket_counts_as_the_solid_it_is(seed):
             expected += k * overlap**1.5 * arm / distance
             stored += k * 0.4 * overlap**2.5
         contacts = signed(turn @ centre + shift, 1.0, mesh)
-        np.testing.assert_allclose(
-            force(contacts) if len(contacts) else np.zeros(3), turn @ expected, atol=1e-9
-        )
+        np.testing.assert_allclose(force(contacts) if len(contacts) else np.zeros(3), turn @ expected, atol=1e-9)
         assert energy(contacts) == pytest.approx(stored, abs=1e-9)
 
 
@@ -336,17 +312,13 @@ def test_a_solid_of_blocks_is_the_sum_over_its_cells(seed):
     solid, lines, points, facets = blocks(generator)
     fine, parts = points, facets
     if generator.integers(2):
-        fine, parts = subdivided(
-            generator, points, facets, generator.uniform(), int(generator.integers(1, 4))
-        )
+        fine, parts = subdivided(generator, points, facets, generator.uniform(), int(generator.integers(1, 4)))
     parts = [loop[::-1] if generator.integers(2) else loop for loop in parts]
     turn, shift, vertices = moved(generator, fine)
     mesh, cells = Mesh(vertices, parts), block_cells(solid, lines)
     for _ in range(12):
         radius = 10 ** generator.uniform(-1.5, 0.5)
-        centre = random_place(generator, fine, parts) + generator.normal(size=3) * radius * generator.choice(
-            [0.3, 1]
-        )
+        centre = random_place(generator, fine, parts) + generator.normal(size=3) * radius * generator.choice([0.3, 1])
         if generator.integers(3) == 0:  # in the plane of facets
             axis = generator.integers(3)
             centre[axis] = generator.choice(lines[axis])

@@ -206,9 +206,7 @@ class Second:
         return sorted(modules, key=lambda tests: groups.index(group_of(tests[0])))
 
     def _run(self, tests):
-        for item, following in zip(
-            tests, [*tests[1:], None], strict=True
-        ):  # who takes the next module is not known
+        for item, following in zip(tests, [*tests[1:], None], strict=True):  # who takes the next module is not known
             self._events.write(Event("start", item.nodeid))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             self._events.write(Event("end", item.nodeid))

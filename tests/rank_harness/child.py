@@ -100,8 +100,6 @@ def register(config):
     start_world()
     communicator = load_mpi().COMM_WORLD
     if communicator.size != expected:
-        raise pytest.UsageError(
-            f"mpirun started {expected} ranks, but the communicator has {communicator.size}"
-        )
+        raise pytest.UsageError(f"mpirun started {expected} ranks, but the communicator has {communicator.size}")
     config.option.basetemp = folder / f"tmp-{communicator.rank}"
     config.pluginmanager.register(Report(folder))

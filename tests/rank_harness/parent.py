@@ -54,14 +54,7 @@ class Job:
         tests.write_text("\n".join(limits), encoding="utf-8")
         command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "pytest", "-q", "--no-header"]
         command += ["-m", ""]  # the tests are chosen: those that are slow as well
-        command += [
-            "-p",
-            "no:cacheprovider",
-            "-o",
-            "faulthandler_timeout=0",
-            f"--rootdir={root}",
-            f"@{tests}",
-        ]
+        command += ["-p", "no:cacheprovider", "-o", "faulthandler_timeout=0", f"--rootdir={root}", f"@{tests}"]
         environment = dict(os.environ)
         # pytest rewrites hypothesis' modules; if it may not keep the result, each rank spends seconds on it
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -136,9 +129,7 @@ class Job:
         if failed:
             return Event("end", test, "failed", self._failure_text(ended, failed))
         if len(ended) < self._ranks or reason:
-            return Event(
-                "end", test, "failed", self._crash_text(ended, reason or "not every rank ran this test")
-            )
+            return Event("end", test, "failed", self._crash_text(ended, reason or "not every rank ran this test"))
         return ended[min(ended)]
 
     def _failure_text(self, ended, failed):

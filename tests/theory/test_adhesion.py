@@ -63,18 +63,14 @@ def test_points_of_dmt():
     assert spring.sticking_force(0.0, R) == pytest.approx(-3.1415927e-4, rel=1e-7)
     assert spring.resting_overlap(R) == pytest.approx(1.0355016e-6, rel=1e-7)
     assert spring.gap(R) == 0.0
-    assert spring.adhesive_stiffness(R) == pytest.approx(
-        2.0 * MODULUS * math.sqrt(R * 1.0355016e-6), rel=1e-7
-    )
+    assert spring.adhesive_stiffness(R) == pytest.approx(2.0 * MODULUS * math.sqrt(R * 1.0355016e-6), rel=1e-7)
 
 
 @pytest.mark.parametrize(("area", "factor"), [("lens", 1.0), ("double", 2.0)])
 def test_points_of_a_pull_by_area(area, factor):
     k = 2e5
     spring = spring_of("linear", area=area)
-    assert spring.resting_overlap(R) == pytest.approx(
-        factor**2 * (3.0 * math.pi * k / (2.0 * MODULUS)) ** 2 * R
-    )
+    assert spring.resting_overlap(R) == pytest.approx(factor**2 * (3.0 * math.pi * k / (2.0 * MODULUS)) ** 2 * R)
     at = factor**2 * math.pi**2 * k**2 * R / MODULUS**2
     least = -(factor**3) * 2.0 / 3.0 * math.pi**3 * k**3 * R**2 / MODULUS**2
     assert spring.sticking_force(at, R) == pytest.approx(least, rel=1e-12)
@@ -98,8 +94,7 @@ def test_points_of_a_bridge(relative, angle):
     nodes, weights = np.polynomial.legendre.leggauss(60)
     at = 0.5 * rupture * (1.0 + nodes)
     work = sum(
-        0.5 * rupture * w * -liquid_bridge.elastic(-x, R, c, 0.0, 0.0)[0]
-        for x, w in zip(at, weights, strict=True)
+        0.5 * rupture * w * -liquid_bridge.elastic(-x, R, c, 0.0, 0.0)[0] for x, w in zip(at, weights, strict=True)
     )
     assert liquid_bridge.energy(-rupture, R, c, 0.0) == pytest.approx(work, rel=1e-9)
     limit = 0.826273 * most * math.sqrt(volume / (2.0 * R))
@@ -263,9 +258,7 @@ def test_a_sphere_under_a_plate_falls_when_it_is_too_heavy(tmp_path, name, share
     radius = 1e-3
     most = -spring_of(name).sticking_force(0.0, radius)
     assert most == pytest.approx(
-        2.0 * math.pi * W * radius
-        if name == "dmt"
-        else 4.0 * math.pi * radius * 0.07 * math.cos(math.radians(30.0))
+        2.0 * math.pi * W * radius if name == "dmt" else 4.0 * math.pi * radius * 0.07 * math.cos(math.radians(30.0))
     )
     gravity = share * most / (1000.0 * 4.0 / 3.0 * math.pi * radius**3)
     options = sticky_case(wall=True, **{name: sticky_law(name, restitution=0.2)})
@@ -300,9 +293,7 @@ def test_a_stretched_bridge_lasts_over_lists_and_a_restart(tmp_path, wall):
         runs[skin] = run
     states = {skin: state_of(run) for skin, run in runs.items()}
     np.testing.assert_array_equal(*(state["particles"]["velocity"] for state in states.values()))
-    again = meeting(
-        tmp_path, "wet", speed, wall=wall, steps_per=50.0, detection={"skin": 0.0}, state=states[0.5]
-    )
+    again = meeting(tmp_path, "wet", speed, wall=wall, steps_per=50.0, detection={"skin": 0.0}, state=states[0.5])
     again.advance(40)
     runs[0.0].advance(40)
     assert again.gather()["velocity"].tobytes() == runs[0.0].gather()["velocity"].tobytes()

@@ -11,7 +11,7 @@ from helpers.cases import Grains, state_of
 from helpers.moving_boxes import PERIOD, ROUGH, SMOOTH, STEP, gas, moving_case
 from pdem.engine.box.stress import measured_stress
 from pdem.foundation.errors import CaseError
-from pdem.motion.box_servo import EAGERNESS, MEAN, SHARE, SLOWNESS, Measured, Memory, Targets, chosen_rates
+from pdem.motion.box_servo import EAGERNESS, MEAN, SHARE, SLOWNESS, MeasuredStress, Memory, Targets, chosen_rates
 from pdem.motion.moving_box import EVERY, REST, Rates
 from pdem.run.simulation import Simulation
 
@@ -39,7 +39,7 @@ def test_the_limit_of_stability_is_the_one_stated(seed):
 
 def answers(targets, stress, memory=None, dt=1e-5, modulus=10.0, viscosity=0.0):
     """Return the rates for a stress, and what is kept."""
-    measured = Measured(np.array(stress), modulus, viscosity)
+    measured = MeasuredStress(np.array(stress), modulus, viscosity)
     return chosen_rates(targets, measured, 3, dt, Memory() if memory is None else memory)
 
 
@@ -162,9 +162,7 @@ def test_a_stiff_bed_that_flows_has_its_shear_stress(resistance, sign):
         held.append(seen[-1] / wanted)
     part = 1.0 / (1.0 + 0.02 * resistance / SHARE)
     assert held[0] == pytest.approx(part, rel=0.01)
-    assert held[1] == pytest.approx(
-        1.0 - (1.0 - part) * math.exp(-40.0 * part), abs=0.01
-    )  # 1 / part times as long
+    assert held[1] == pytest.approx(1.0 - (1.0 - part) * math.exp(-40.0 * part), abs=0.01)  # 1 / part times as long
 
 
 def test_a_bed_that_was_giving_way_and_falls_apart_is_closed():
@@ -197,9 +195,7 @@ def lattice(overlap):
 def stress_of_lattice(box, radius):
     """Return the stress of the lattice in a box that has become this, from the twelve neighbours of a sphere [Pa]."""
     vectors = box.shape(box.state.step + EVERY).vectors.T / PERIOD
-    ways = np.array(
-        [w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2]
-    )
+    ways = np.array([w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2])
     branch = 0.5 * SIDE * ways @ vectors.T
     length = np.linalg.norm(branch, axis=1)
     force = HERTZ * math.sqrt(0.5 * radius) * np.maximum(2.0 * radius - length, 0.0) ** 1.5
@@ -212,10 +208,7 @@ def stress_of_lattice(box, radius):
         ({"x": {"stress": 4e4}, "y": {"stress": 6e4}, "z": {"stress": 5e4}}, 0.02),
         ({"mean_stress": 5e4}, -0.01),
         ({"x": {"strain_rate": 0.0}, "mean_stress": 5e4}, 0.06),
-        (
-            {"mean_stress": 5e4, "shear": {"velocity_along": "z", "gradient_along": "x", "stress": 8e3}},
-            0.03,
-        ),
+        ({"mean_stress": 5e4, "shear": {"velocity_along": "z", "gradient_along": "x", "stress": 8e3}}, 0.03),
     ],
 )
 def test_a_lattice_is_brought_to_its_stress(tmp_path, wanted, begin):
@@ -295,14 +288,11 @@ def test_a_loose_crowd_is_pressed_until_it_is_jammed(tmp_path, modulus):
 def test_what_the_servo_looks_at_is_the_stress(tmp_path):
     """Sums of the kernel beside those of all contacts, while grains collide, with walls and with a shear."""
     walls = tuple(
-        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]}
-        for z, n in ((0.0, 1.0), (PERIOD, -1.0))
+        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]} for z, n in ((0.0, 1.0), (PERIOD, -1.0))
     )
     shear = {"velocity_along": "y", "gradient_along": "x", "stress": 3.0}
     deformation = {"x": {"stress": 100.0}, "y": {"stress": 100.0}, "shear": shear, "largest_rate": 5.0}
-    run = Simulation(
-        moving_case(tmp_path, gas(2, speed=0.5), deformation, walls=walls, periodic=[True, True, False])
-    )
+    run = Simulation(moving_case(tmp_path, gas(2, speed=0.5), deformation, walls=walls, periodic=[True, True, False]))
     for steps in (300, 100):
         run.advance(steps)
         found, whole = measured_stress(run.system), run.stress().total
@@ -374,19 +364,13 @@ def test_a_stiff_bed_that_strains_as_told_has_its_shear_stress(tmp_path):
         ({"x": {}}, "needs exactly one of strain_rate and stress, has none of them"),
         ({"x": {"stress": -5.0}}, "is a tension, which grains without adhesion cannot bear"),
         ({"mean_stress": -5.0}, "is a tension"),
-        (
-            {"mean_stress": 5.0, "y": {"stress": 15.01}},
-            r"less than the 5.00333 that the stress along y alone",
-        ),
+        ({"mean_stress": 5.0, "y": {"stress": 15.01}}, r"less than the 5.00333 that the stress along y alone"),
         (
             {"mean_stress": 5.0, **{axis: {"strain_rate": 0.1} for axis in "xyz"}},
             "has no axis left that may strain for it",
         ),
         ({"x": {"stress": 0.0}}, "largest_rate: is missing"),
-        (
-            {"x": {"strain_rate": 1.0}, "largest_rate": 1.0},
-            "limits what is driven by stress, and there is none",
-        ),
+        ({"x": {"strain_rate": 1.0}, "largest_rate": 1.0}, "limits what is driven by stress, and there is none"),
         ({"shear": {"velocity_along": "x", "gradient_along": "y"}}, "needs exactly one of rate and stress"),
     ],
 )

@@ -162,9 +162,7 @@ def test_nothing_of_it_is_lost(tmp_path):
             state = state_of(run)
     assert most > 30
     assert np.count_nonzero(run.gather()["liquid"] > 0.0) > np.count_nonzero(first > 0.0) + 10
-    assert abs(run.energies()["residual"]) < 0.02 * sum(
-        run.energies()[name] for name in ("translation", "adhesion")
-    )
+    assert abs(run.energies()["residual"]) < 0.02 * sum(run.energies()[name] for name in ("translation", "adhesion"))
     again = crowd(tmp_path, state)
     again.advance(200)
     for name in ("liquid", "velocity", "position"):

@@ -7,19 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from helpers.clusters import (
-    DENSITY,
-    ONE,
-    PAIR,
-    RADIUS,
-    ROD,
-    STIFFNESS,
-    TETRAPOD,
-    cluster,
-    floor,
-    inertia_of,
-    simulate,
-)
+from helpers.clusters import DENSITY, ONE, PAIR, RADIUS, ROD, STIFFNESS, TETRAPOD, cluster, floor, inertia_of, simulate
 
 pytestmark = pytest.mark.shares_law("sticky clusters")
 
@@ -30,20 +18,13 @@ ROUGH = {
 STICKY = {**ROUGH, "adhesion": {"model": "jkr", "work_of_adhesion": 0.5}}
 WET = {
     **ROUGH,
-    "adhesion": {
-        "model": "liquid-bridge",
-        "surface_tension": 0.07,
-        "contact_angle": 30.0,
-        "carried_volume": 0.03,
-    },
+    "adhesion": {"model": "liquid-bridge", "surface_tension": 0.07, "contact_angle": 30.0, "carried_volume": 0.03},
 }
 GRAIN = {"density": DENSITY, "youngs_modulus": 1e7, "poisson_ratio": 0.2}
 LAWS = {
     "materials": {"sticky": GRAIN, "wet": GRAIN, "steel": {}},
     "interactions": {
-        f"{name}-{other}": law
-        for name, law in (("sticky", STICKY), ("wet", WET))
-        for other in (name, "steel")
+        f"{name}-{other}": law for name, law in (("sticky", STICKY), ("wet", WET)) for other in (name, "steel")
     }
     | {"sticky-wet": ROUGH, "steel-steel": ROUGH},
 }

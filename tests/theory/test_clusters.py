@@ -105,9 +105,7 @@ def test_the_end_of_a_rod_bounces_with_the_mass_that_it_shows(restitution, angle
     assert run.system.wall_contacts.count == 0
     impulse = (1.0 + restitution) * 0.05 / shown
     np.testing.assert_allclose(run.clusters.velocity[0], (0.0, 0.0, impulse / mass[0] - 0.05), atol=2e-5)
-    np.testing.assert_allclose(
-        spin_of(run)[0], np.linalg.solve(inertia[0], arm) * impulse, rtol=2e-3, atol=1e-4
-    )
+    np.testing.assert_allclose(spin_of(run)[0], np.linalg.solve(inertia[0], arm) * impulse, rtol=2e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("shape", ["pair", "tetrapod"])
@@ -238,9 +236,7 @@ def test_a_cluster_hits_a_free_body_as_two_bodies_do():
 
 def test_own_forces_act_on_a_cluster_as_on_a_sphere_of_its_volume_and_mass():
     """A drag of Stokes: v = g t1 (1 - exp(-t / t1)), t1 = M / (6 pi mu r); and a spring at its centre."""
-    radius = (
-        0.75 / math.pi * simulate([cluster("rod", (0, 0, 0))], {"rod": ROD}).clusters.shapes.volume[0]
-    ) ** (1 / 3)
+    radius = (0.75 / math.pi * simulate([cluster("rod", (0, 0, 0))], {"rod": ROD}).clusters.shapes.volume[0]) ** (1 / 3)
     drag = 1e-3
     drag_force = {"kind": "drag", "viscosity": drag / (6.0 * math.pi * radius)}
     given = [cluster("rod", (0.0, 0.0, 0.5), orientation=turned((0, 1, 0), 30.0))]
@@ -248,9 +244,7 @@ def test_own_forces_act_on_a_cluster_as_on_a_sphere_of_its_volume_and_mass():
     mass = inertia_of(run)[0][0]
     run.advance(5000)
     time = mass / drag
-    assert run.clusters.velocity[0, 2] == pytest.approx(
-        -9.81 * time * (1.0 - math.exp(-0.05 / time)), rel=1e-6
-    )
+    assert run.clusters.velocity[0, 2] == pytest.approx(-9.81 * time * (1.0 - math.exp(-0.05 / time)), rel=1e-6)
     assert spin_of(run)[0] == pytest.approx(0.0, abs=1e-15)
     assert abs(run.energies()["residual"]) < 1e-4 * abs(run.energies()["own_forces"])
 
@@ -275,6 +269,4 @@ def test_a_cluster_leaves_the_box_as_a_whole_when_its_centre_does():
 def test_density_times_volume_of_the_union_is_the_mass():
     run = simulate([cluster("pair", (0, 0, 0), velocity=[1.0, 0.0, 0.0])], {"pair": PAIR})
     assert isinstance(run, pdem.Simulation)
-    assert run.energies()["translation"] == pytest.approx(
-        0.5 * DENSITY * 8.0 / 3.0 * math.pi * RADIUS**3, rel=1e-12
-    )
+    assert run.energies()["translation"] == pytest.approx(0.5 * DENSITY * 8.0 / 3.0 * math.pi * RADIUS**3, rel=1e-12)

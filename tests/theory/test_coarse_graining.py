@@ -34,9 +34,7 @@ def results_of(folder, *groups, end=2e-4, **options):
 def bed(tmp_path_factory):
     """A bed of two materials that is shaken on a floor, in a box that is periodic along x."""
     rng = np.random.default_rng(2)
-    places = np.stack(np.meshgrid(*[np.arange(3) * 0.0195] * 3), axis=-1).reshape(-1, 3) + np.array(
-        [0.0, R, 0.99 * R]
-    )
+    places = np.stack(np.meshgrid(*[np.arange(3) * 0.0195] * 3), axis=-1).reshape(-1, 3) + np.array([0.0, R, 0.99 * R])
     velocity = rng.normal(size=places.shape)
     floor = {"shape": "plane", "point": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0]}
     groups = [
@@ -88,17 +86,13 @@ def test_parts_by_material_and_means_over_time_add_up(bed):
         expected = getattr(divided, name)
         np.testing.assert_allclose(both, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
         # branches are taken at other places if they are divided
-        np.testing.assert_allclose(
-            getattr(whole, name), expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max()
-        )
+        np.testing.assert_allclose(getattr(whole, name), expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
         np.testing.assert_array_equal(getattr(alone, name), divided[f"heavy_{name}"])
     each = [pdem.coarse_grain(one, **options) for one in results]
     mean = pdem.coarse_grain(results, **options)
     for name in ("density", "momentum", "contact_stress"):
         expected = sum(getattr(one, name) for one in each) / len(each)
-        np.testing.assert_allclose(
-            getattr(mean, name), expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max()
-        )
+        np.testing.assert_allclose(getattr(mean, name), expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
     assert len(each) == 5
 
 
@@ -109,9 +103,7 @@ def test_a_part_of_a_periodic_box_is_as_in_the_whole(bed):
     half = pdem.coarse_grain(results[-1], cells=(3, 6, 6), width=0.008, upper=[0.5 * SIDE, SIDE, SIDE])
     for name in ("density", "momentum", "contact_stress"):
         expected = getattr(whole, name)[:3]
-        np.testing.assert_allclose(
-            getattr(half, name), expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max()
-        )
+        np.testing.assert_allclose(getattr(half, name), expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
 
 
 def test_a_lattice_at_rest_has_even_fields(tmp_path):
@@ -123,9 +115,7 @@ def test_a_lattice_at_rest_has_even_fields(tmp_path):
     fields = pdem.coarse_grain(results[0], cells=(12, 12, 12), width=0.015)
     density = GRAIN["density"] * 4.0 / 3.0 * math.pi * radius**3 / 0.02**3
     np.testing.assert_allclose(fields.density, density, rtol=1e-2)
-    np.testing.assert_allclose(
-        fields.velocity, np.broadcast_to([30.0, -20.0, 10.0], (12, 12, 12, 3)), rtol=1e-10
-    )
+    np.testing.assert_allclose(fields.velocity, np.broadcast_to([30.0, -20.0, 10.0], (12, 12, 12, 3)), rtol=1e-10)
     assert np.abs(fields.granular_temperature).max() < 1e-9 * 30.0**2
     overlap = 0.02 * R
     hertz = 4.0 / 3.0 * 1e7 / (2.0 * 0.96) * math.sqrt(0.5 * radius)
@@ -163,9 +153,7 @@ def test_the_divergence_of_the_stress_is_what_accelerates(tmp_path, kernel, righ
     """
     side, count, rng = 0.08, 8, np.random.default_rng(3)
     places = np.stack(np.meshgrid(*[np.arange(4) * 0.02] * 3), axis=-1).reshape(-1, 3)
-    grains = Grains(
-        (places + 5e-4 * rng.normal(size=places.shape)) % side, 1.03 * R, rng.normal(size=places.shape)
-    )
+    grains = Grains((places + 5e-4 * rng.normal(size=places.shape)) % side, 1.03 * R, rng.normal(size=places.shape))
     box = {"lower": [0.0] * 3, "upper": [side] * 3, "periodic": [True] * 3}
     run = simulate(tmp_path, grains, law=USUAL, step=1e-5, end=1.0, **box)
     fields = run.coarse_grain(cells=(count,) * 3, width=2.0 * R, kernel=kernel)
@@ -185,9 +173,7 @@ def test_the_divergence_of_the_stress_is_what_accelerates(tmp_path, kernel, righ
 
 def test_empty_cells_have_no_velocity(bed):
     results, _ = bed
-    fields = pdem.coarse_grain(
-        results[-1], cells=(3, 3, 20), width=0.002, lower=[0, 0, 0], upper=[SIDE, SIDE, 0.3]
-    )
+    fields = pdem.coarse_grain(results[-1], cells=(3, 3, 20), width=0.002, lower=[0, 0, 0], upper=[SIDE, SIDE, 0.3])
     assert fields.density[..., -1].max() == 0.0
     assert np.isnan(fields.velocity[..., -1, :]).all()
     assert np.isnan(fields.granular_temperature[..., -1]).all()
@@ -219,9 +205,7 @@ def test_snapshots_have_to_be_there_and_contacts_belong_to_one(bed):
     results, _ = bed
     with pytest.raises(InputError, match="there is no snapshot"):
         pdem.coarse_grain([])
-    with pytest.raises(
-        InputError, match=r"contacts are those of one snapshot, and there are 5; leave them out"
-    ):
+    with pytest.raises(InputError, match=r"contacts are those of one snapshot, and there are 5; leave them out"):
         pdem.coarse_grain(results, results[-1].contacts)
 
 
@@ -258,9 +242,7 @@ def test_paraview_reads_the_fields(bed, tmp_path):
     xml, numpy_support = (
         pytest.importorskip("vtkmodules.vtkIOXML"), pytest.importorskip("vtkmodules.util.numpy_support")
     )  # fmt: skip
-    fields = pdem.coarse_grain(
-        bed[0][-1], cells=(3, 4, 5), width=0.006, lower=[0.0, 0.01, 0.0], upper=[SIDE] * 3
-    )
+    fields = pdem.coarse_grain(bed[0][-1], cells=(3, 4, 5), width=0.006, lower=[0.0, 0.01, 0.0], upper=[SIDE] * 3)
     fields.write(tmp_path / "fields.vti")
     reader = xml.vtkXMLImageDataReader()
     reader.SetFileName(str(tmp_path / "fields.vti"))
@@ -273,9 +255,7 @@ def test_paraview_reads_the_fields(bed, tmp_path):
         expected = getattr(fields, name)
         for x, y, z in ((0, 0, 0), (2, 1, 4), (1, 3, 2)):
             cell = image.GetCell(x + 3 * (y + 4 * z))
-            np.testing.assert_allclose(
-                np.array(cell.GetBounds()).reshape(3, 2).mean(axis=1), fields.centres[x, y, z]
-            )
+            np.testing.assert_allclose(np.array(cell.GetBounds()).reshape(3, 2).mean(axis=1), fields.centres[x, y, z])
             np.testing.assert_array_equal(column[x + 3 * (y + 4 * z)], np.ravel(expected[x, y, z]).squeeze())
     with pytest.raises(InputError, match=r"end the name in \.vti"):
         fields.write(tmp_path / "fields.vtk")

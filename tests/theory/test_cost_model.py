@@ -116,10 +116,7 @@ def test_cost_against_the_number_of_levels(ratio: float, costs: list[float]) -> 
 
 
 def test_exponential_rule_punishes_extra_levels() -> None:
-    found = [
-        cell_sizes(power_law(-2, 50), method="exponential", levels=levels, **DENSE).cost
-        for levels in (3, 5, 10)
-    ]
+    found = [cell_sizes(power_law(-2, 50), method="exponential", levels=levels, **DENSE).cost for levels in (3, 5, 10)]
     assert found == pytest.approx([23.6, 55.5, 186], rel=5e-3)
 
 
@@ -136,13 +133,7 @@ def test_exponential_rule_punishes_extra_levels() -> None:
     ],
 )
 def test_optimal_levels_with_the_overhead_of_flat_arrays(
-    ratio: float,
-    exponent: float,
-    unit: str,
-    overhead: float,
-    sizes: list[float],
-    checks: float,
-    accesses: float,
+    ratio: float, exponent: float, unit: str, overhead: float, sizes: list[float], checks: float, accesses: float
 ) -> None:
     chosen = cell_sizes(power_law(exponent, ratio), volume_fraction=0.55, overhead=overhead, unit=unit)
     assert chosen.sizes == pytest.approx(sizes, abs=0.0051)
@@ -154,8 +145,7 @@ def test_the_claim_of_thirty_tests_per_particle(exponent: float, dense: float, d
     """Largest cost, at ratios from 2 to 5, top-down; the published limit of 30 holds to 0.72."""
     for fraction, expected in ((0.55, dense), (0.74, denser)):
         costs = [
-            cell_sizes(power_law(exponent, ratio), volume_fraction=fraction, overhead=0.2).cost
-            for ratio in (2, 2.5, 5)
+            cell_sizes(power_law(exponent, ratio), volume_fraction=fraction, overhead=0.2).cost for ratio in (2, 2.5, 5)
         ]
         assert max(costs) == pytest.approx(expected, abs=0.15)
 
@@ -255,11 +245,7 @@ def test_counted_work_of_one_level(dimension: int, method: str) -> None:
     radii[0] = 0.5
     length = 9 if dimension == 3 else 30
     positions = generator.random((len(radii), dimension)) * length * (1.0 + 1e-6)
-    box = {
-        "lower": [0] * dimension,
-        "upper": [length * (1.0 + 1e-6)] * dimension,
-        "periodic": [True] * dimension,
-    }
+    box = {"lower": [0] * dimension, "upper": [length * (1.0 + 1e-6)] * dimension, "periodic": [True] * dimension}
     found = find_pairs(positions, radii, method=method, **box)
     moments = moments_of(radii)
     ball = math.pi if dimension == 2 else 4.0 * math.pi / 3.0
@@ -309,9 +295,7 @@ def test_automatic_levels_are_few_and_good() -> None:
         chosen = automatic_cell_sizes(radii, density=density, dimension=3, overhead=15.0)
         code = {"unit": "rows", "own_level": "search-box"}
         best = cell_sizes(radii, volume_fraction=0.55, overhead=15.0, **code)
-        checks, accesses = expected_counts(
-            SampleMoments(radii), chosen.sizes, density=density, dimension=3, **code
-        )
+        checks, accesses = expected_counts(SampleMoments(radii), chosen.sizes, density=density, dimension=3, **code)
         assert chosen.sizes[-1] == 2.0 * radii.max()
         assert chosen.levels <= 8
         assert (chosen.checks, chosen.accesses) == pytest.approx((checks, accesses), rel=0.02)

@@ -85,9 +85,7 @@ def oblique(folder, law, wall, restitution, steps):
     material, radius = np.array(material), np.array(radius)
     names = [f"grain{row}" for row in range(len(frictions))]
     groups = [
-        Grains(
-            position[material == k], radius[material == k], velocity[material == k], spin[material == k], name
-        )
+        Grains(position[material == k], radius[material == k], velocity[material == k], spin[material == k], name)
         for k, name in enumerate(names)
     ]
     laws = {
@@ -141,9 +139,7 @@ def test_the_ledger_of_a_tumbling_bed_closes(tmp_path):
     """A box of grains turned upside down again and again: the residual against what was turned over."""
     rng = np.random.default_rng(1)
     count = 4
-    lattice = (
-        (np.stack(np.meshgrid(*[np.arange(count)] * 3), axis=-1).reshape(-1, 3) - 0.5 * count + 0.5) * 2.2 * R
-    )
+    lattice = (np.stack(np.meshgrid(*[np.arange(count)] * 3), axis=-1).reshape(-1, 3) - 0.5 * count + 0.5) * 2.2 * R
     half = 1.3 * count * R
     run = simulate(
         tmp_path, Grains(lattice, rng.uniform(0.5 * R, R, len(lattice))), step=2e-5, gravity=(0.0, 0.0, -9.81),

@@ -144,9 +144,7 @@ def test_a_restart_goes_on_with_the_same_bits(tmp_path):
     again.advance(40)
     found, expected = again.gather(), run.gather()
     assert all(found[name].tobytes() == expected[name].tobytes() for name in expected)
-    ledgers = [
-        one.energies() | {"residual": 0.0} for one in (again, run)
-    ]  # that of a state counts from it on
+    ledgers = [one.energies() | {"residual": 0.0} for one in (again, run)]  # that of a state counts from it on
     assert ledgers[0] == ledgers[1]
     without = gas(tmp_path, array=False)
     assert "external_force" not in state_of(without)["particles"]
@@ -174,9 +172,7 @@ def test_fixed_particles_stay_and_in_two_dimensions_z_is_left_out(tmp_path):
 def test_a_drag_that_a_script_writes_negative_ends_the_run(tmp_path):
     run = gas(tmp_path)
     run.particles.external_drag[3] = -1.0
-    with pytest.raises(
-        BlowUpError, match=rf"give particle {run.particles.id[3]} at .*or the drag is negative"
-    ):
+    with pytest.raises(BlowUpError, match=rf"give particle {run.particles.id[3]} at .*or the drag is negative"):
         run.advance(3)
 
 

@@ -30,15 +30,11 @@ def test_the_whole_is_conserved(tmp_path, deformation):
     box = run.system.moving_box
     assert fields.cell_volume * 60 == pytest.approx(box.volume(run.step, 3), rel=1e-12)
     assert total(fields, "density") == pytest.approx(run.masses.sum(), rel=1e-13)
-    assert total(fields, "solid_fraction") == pytest.approx(
-        4.0 / 3.0 * math.pi * (own.radius**3).sum(), rel=1e-12
-    )
+    assert total(fields, "solid_fraction") == pytest.approx(4.0 / 3.0 * math.pi * (own.radius**3).sum(), rel=1e-12)
     mean = fields.contact_stress.mean(axis=(0, 1, 2))
     assert np.abs(whole.contact).max() > 10.0
     np.testing.assert_allclose(mean, whole.contact, rtol=0.0, atol=1e-12 * np.abs(whole.contact).max())
-    np.testing.assert_allclose(
-        total(fields, "momentum")[1], (run.masses * own.velocity[:, 1]).sum(), atol=1e-14
-    )
+    np.testing.assert_allclose(total(fields, "momentum")[1], (run.masses * own.velocity[:, 1]).sum(), atol=1e-14)
 
 
 def test_a_shear_has_a_straight_profile_through_its_sides(tmp_path):
@@ -47,9 +43,7 @@ def test_a_shear_has_a_straight_profile_through_its_sides(tmp_path):
     places = PERIOD * rng.random((4000, 3))
     group = Grains(places, 1e-4)
     more = {
-        "fields": [
-            {"name": "profile", "cells": [1, 12, 1], "width": 0.01, "every": 50 * STEP, "average": 500 * STEP}
-        ]
+        "fields": [{"name": "profile", "cells": [1, 12, 1], "width": 0.01, "every": 50 * STEP, "average": 500 * STEP}]
     }
     run = pdem.Simulation(moving_case(tmp_path, group, {"shear": SLOW}, more=more))
     run.advance(1000)
@@ -82,9 +76,7 @@ def test_a_grid_strains_with_the_box(tmp_path):
         densities.append(run.coarse_grain(cells=(3, 2, 4), width=0.01).density)
     whole, part = run.fields["whole"], run.fields["part"]
     np.testing.assert_allclose(whole.density, np.mean(densities, axis=0), rtol=1e-12)
-    assert whole.density.mean() == pytest.approx(
-        run.masses.sum() * np.mean(1.0 / np.array(volumes)), rel=1e-12
-    )
+    assert whole.density.mean() == pytest.approx(run.masses.sum() * np.mean(1.0 / np.array(volumes)), rel=1e-12)
     lengths, centre = np.array(run.system.moving_box.at(run.step).lengths), 0.5 * PERIOD
     assert lengths[0] < 0.97 * PERIOD
     np.testing.assert_allclose(whole.grid.size, lengths / [3, 2, 4], rtol=1e-14)
@@ -97,12 +89,7 @@ def test_a_grid_strains_with_the_box(tmp_path):
 def test_results_have_the_fields_of_the_run(tmp_path, deformation):
     """In situ, from snapshots, and from files; a restart in the middle of a mean goes on with the same bits."""
     every = 100 * STEP
-    output = {
-        "folder": str(tmp_path / "out"),
-        "fields_every": every,
-        "contacts_every": every,
-        "series_every": every,
-    }
+    output = {"folder": str(tmp_path / "out"), "fields_every": every, "contacts_every": every, "series_every": every}
     grid = {"name": "all", "cells": [2, 3, 2], "width": 0.01, "every": every, "average": 2 * every}
     more = {"output": output, "fields": [grid]}
     case = moving_case(tmp_path, gas(6), deformation, more=more, end=4 * every)
@@ -135,8 +122,7 @@ def test_results_have_the_fields_of_the_run(tmp_path, deformation):
 def test_walls_inside_a_box_that_shears(tmp_path):
     """Between two plates across z, sheared in x and y: the force of the walls, and the stress that balances it."""
     walls = tuple(
-        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]}
-        for z, n in ((0.0, 1.0), (PERIOD, -1.0))
+        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]} for z, n in ((0.0, 1.0), (PERIOD, -1.0))
     )
     case = moving_case(tmp_path, gas(7), {"shear": SHEAR}, walls=walls, periodic=[True, True, False])
     run = pdem.Simulation(case)

@@ -102,9 +102,7 @@ def measured_restitution(folder, law, speed, step, *, wall=False, ratios=RATIOS)
 def test_restitution_is_the_given_one_at_the_automatic_step(tmp_path, law, speed, wall):
     """Any two sizes, any restitution, any phase of the first touch within a step: within 1 %."""
     measured = measured_restitution(tmp_path, law, speed, "auto", wall=wall)
-    np.testing.assert_allclose(
-        measured, np.broadcast_to(np.array(RESTITUTIONS)[:, None], measured.shape), rtol=0.01
-    )
+    np.testing.assert_allclose(measured, np.broadcast_to(np.array(RESTITUTIONS)[:, None], measured.shape), rtol=0.01)
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -52,9 +52,7 @@ def test_the_force_is_the_parametric_curve_of_the_theory(radius):
         overlap = distance * 6.0 ** (1 / 3) * (2.0 * s**2 - 4.0 / 3.0 * s**0.5)
         force, contact_radius, most = jkr.elastic(overlap, radius, c, 0.0, 0.0)
         assert force == pytest.approx(pull * (4.0 * s**3 - 4.0 * s**1.5), rel=1e-11, abs=1e-10 * pull)
-        assert contact_radius == pytest.approx(
-            s * (9.0 * math.pi * W * radius**2 / (2.0 * E)) ** (1 / 3), rel=1e-11
-        )
+        assert contact_radius == pytest.approx(s * (9.0 * math.pi * W * radius**2 / (2.0 * E)) ** (1 / 3), rel=1e-11)
         assert most == pytest.approx(2.0 * pull, rel=1e-13)
         shape = 6.0 ** (1 / 3) * (3.2 * s**5 - 16.0 / 3.0 * s**3.5 + 4.0 / 3.0 * s**2)
         assert jkr.energy(overlap, radius, c, 0.0) == pytest.approx(
@@ -145,9 +143,7 @@ def test_below_the_sticking_speed_it_sticks(tmp_path, wall):
     run.advance(8000)
     measured = run.measures()
     assert measured.pair_contacts + measured.wall_contacts == 1
-    assert (
-        abs(run.energies()["residual"]) < 0.01 * units(1e-3 if wall else 5e-4)[2]
-    )  # of the first touch, a step late
+    assert abs(run.energies()["residual"]) < 0.01 * units(1e-3 if wall else 5e-4)[2]  # of the first touch, a step late
 
 
 def test_detachment_by_force_loses_half(tmp_path):

@@ -41,13 +41,9 @@ def test_a_lattice_deforms_as_its_box(tmp_path, deformation):
     cell = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) * 0.5
     cells = np.stack(np.meshgrid(*[np.arange(count)] * 3), axis=-1).reshape(-1, 1, 3)
     radius = 0.51 * side / math.sqrt(2.0)
-    case = moving_case(
-        tmp_path, Grains(side * (cells + cell + 0.2).reshape(-1, 3), radius), deformation, law=SMOOTH
-    )
+    case = moving_case(tmp_path, Grains(side * (cells + cell + 0.2).reshape(-1, 3), radius), deformation, law=SMOOTH)
     run = Simulation(case)
-    ways = np.array(
-        [w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2]
-    )
+    ways = np.array([w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2])
     at_begin = -(PERIOD**3) * (run.stress().total * flow_of(deformation)).sum()
     for _ in range(3):
         run.advance(100)
@@ -60,10 +56,7 @@ def test_a_lattice_deforms_as_its_box(tmp_path, deformation):
         found = run.stress()
         np.testing.assert_allclose(found.contact, expected, rtol=2e-5, atol=2e-5 * expected.max())
         assert np.abs(found.kinetic).max() < 1e-9 * expected.max()
-        energies, stored = (
-            run.energies(),
-            6 * 256 * 0.4 * (force / np.maximum(2 * radius - length, 1e-30) ** 1.5)[0],
-        )
+        energies, stored = (run.energies(), 6 * 256 * 0.4 * (force / np.maximum(2 * radius - length, 1e-30) ** 1.5)[0])
         each = (np.maximum(2.0 * radius - length, 0.0) ** 2.5).mean()
         assert energies["elastic"] == pytest.approx(stored * each, rel=1e-6)
         # a force has acted for half a step when it is known, and its work counts for the whole step
@@ -78,11 +71,7 @@ def test_a_free_grain_flies_straight_on_in_space(tmp_path):
     """Relative to the box it loses or wins the momentum of the gradient: exactly that of a gas without collisions."""
     velocity = np.array([1.0, -2.0, 3.0])
     group = Grains([[0.03, 0.05, 0.08]], R, velocity)
-    for deformation in (
-        isotropic(-3.0),
-        {"x": {"strain_rate": -3.0}, "y": {"strain_rate": 2.0}},
-        {"shear": SHEAR},
-    ):
+    for deformation in (isotropic(-3.0), {"x": {"strain_rate": -3.0}, "y": {"strain_rate": 2.0}}, {"shear": SHEAR}):
         run = Simulation(moving_case(tmp_path, group, deformation))
         before = run.energies()["translation"]
         run.advance(3000)
@@ -177,9 +166,7 @@ def turned(group, order, signs):
     def of(vectors, factors):
         return np.asarray(vectors)[:, order] * factors
 
-    spins = np.array(signs) * (
-        np.prod(signs) * (1 if list(order) in ([0, 1, 2], [1, 2, 0], [2, 0, 1]) else -1)
-    )
+    spins = np.array(signs) * (np.prod(signs) * (1 if list(order) in ([0, 1, 2], [1, 2, 0], [2, 0, 1]) else -1))
     place = of(group.position - 0.5 * PERIOD, signs) + 0.5 * PERIOD
     return Grains(place, group.radius, of(group.velocity, signs), of(group.spin, spins))
 
@@ -263,22 +250,13 @@ def test_walls_may_stand_in_the_box(tmp_path):
     """Between two plates grains are pressed together from the sides; rough plates hold them back."""
     group = gas(9)
     walls = tuple(
-        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]}
-        for z, n in ((0.0, 1.0), (PERIOD, -1.0))
+        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]} for z, n in ((0.0, 1.0), (PERIOD, -1.0))
     )
-    deformation = {
-        "x": {"strain_rate": -6.0},
-        "shear": {"velocity_along": "y", "gradient_along": "x", "rate": 20.0},
-    }
+    deformation = {"x": {"strain_rate": -6.0}, "shear": {"velocity_along": "y", "gradient_along": "x", "rate": 20.0}}
     for skin in ("auto", 0.05):
         run = Simulation(
             moving_case(
-                tmp_path,
-                group,
-                deformation,
-                walls=walls,
-                periodic=[True, True, False],
-                detection={"skin": skin},
+                tmp_path, group, deformation, walls=walls, periodic=[True, True, False], detection={"skin": skin}
             )
         )
         run.advance(600)
@@ -329,9 +307,7 @@ def test_own_forces_know_velocities_relative_to_the_box(tmp_path):
 def test_a_box_that_becomes_too_small_stops_the_run(tmp_path):
     group = Grains([[0.03, 0.03, 0.03]], R)
     run = Simulation(moving_case(tmp_path, group, {"y": {"strain_rate": -100.0}}))
-    with pytest.raises(
-        BlowUpError, match=r"m long along y, less than two of the largest diameters \(0\.04 m\)"
-    ):
+    with pytest.raises(BlowUpError, match=r"m long along y, less than two of the largest diameters \(0\.04 m\)"):
         run.advance(2000)
 
 
@@ -349,19 +325,11 @@ def test_a_compression_beyond_reason_stops_the_run(tmp_path):
             {"periodic": [False, True, True]},
             "deforms along x, and the box is not periodic",
         ),
-        (
-            {"shear": SHEAR},
-            {"periodic": [True, False, True]},
-            r"gradient_along = \"y\": shears along y, and the box",
-        ),
+        ({"shear": SHEAR}, {"periodic": [True, False, True]}, r"gradient_along = \"y\": shears along y, and the box"),
         ({"shear": {**SHEAR, "gradient_along": "x"}}, {}, "must be another axis than velocity_along"),
         ({"w": {}}, {}, "domain.deformation.w: is not a key; allowed: x, y, z"),
         ({"shear": SHEAR}, {"detection": {"method": "nbs"}}, 'take "hgrid" or "linked-cell"'),
-        (
-            {"z": {"strain_rate": 1.0}},
-            {"gravity": [0.0, 0.0, -9.81]},
-            "the box deforms along z, where particles would",
-        ),
+        ({"z": {"strain_rate": 1.0}}, {"gravity": [0.0, 0.0, -9.81]}, "the box deforms along z, where particles would"),
         ({"mean_stress": 10.0}, {"gravity": [0.0, 0.0, -9.81]}, "the box deforms along z, where"),
         ({"x": {"strain": 1.0}}, {}, "strain_rate"),
     ],

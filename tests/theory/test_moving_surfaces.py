@@ -22,9 +22,7 @@ def sunk(load):
     return (load / (4.0 / 3.0 * 1e7 / 0.96 * math.sqrt(R))) ** (2.0 / 3.0)
 
 
-def on_belt(
-    folder, surface, *, law=SLIDES, place=(0.0, 0.0), velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), **wall
-):
+def on_belt(folder, surface, *, law=SLIDES, place=(0.0, 0.0), velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), **wall):
     start = [*place, R - sunk(MASS * G)]
     return simulate(
         folder, Grains([start], R, velocity, spin), law=law, step=STEP, gravity=(0.0, 0.0, -G),
@@ -150,9 +148,7 @@ def test_a_belt_turns_its_velocity_into_each_face_and_keeps_its_length(tmp_path)
     uphill = G * (2.0 * math.cos(tilt) - math.sin(tilt))
     _, velocity, _ = at(run, 0.6 * SPEED / uphill)
     speed = uphill * run.time
-    assert velocity == pytest.approx(
-        [speed * math.cos(tilt), 0.0, speed * math.sin(tilt)], rel=5e-3, abs=1e-5
-    )
+    assert velocity == pytest.approx([speed * math.cos(tilt), 0.0, speed * math.sin(tilt)], rel=5e-3, abs=1e-5)
     power = run.wall_loads()["wall0"]["power"]
     assert power == pytest.approx(2.0 * load * SPEED, rel=5e-3)
     assert abs(run.energies()["residual"]) < 2e-3 * run.energies()["wall_work"]
@@ -176,10 +172,7 @@ def test_restitution_does_not_know_of_the_surface(tmp_path):
 
 def test_a_table_of_velocities_starts_and_stops_the_belt(tmp_path):
     """Slower than friction could: the block follows the table, v = 2 t up to 0.1 m/s, then to rest."""
-    table = {
-        "times": [0.0, 0.05, 0.1, 0.15],
-        "velocities": [[0, 0, 0], [0.1, 0, 0], [0.1, 0, 0], [0, 0, 0]],
-    }
+    table = {"times": [0.0, 0.05, 0.1, 0.15], "velocities": [[0, 0, 0], [0.1, 0, 0], [0.1, 0, 0], [0, 0, 0]]}
     run = on_belt(tmp_path, {"velocity_table": table}, law=STANDS)
     for time, speed in ((0.025, 0.05), (0.08, 0.1), (0.125, 0.05), (0.2, 0.0)):
         _, velocity, _ = at(run, time)

@@ -42,8 +42,7 @@ def test_particles_stuck_to_a_plate_take_its_velocity_and_the_ledger_its_work(tm
     assert np.abs(held["angular_velocity"]).max() * R < 2e-5
     energies = run.energies()
     stored = sum(
-        energies[name] - first[name]
-        for name in ("translation", "rotation", "gravity", "elastic", "tangential")
+        energies[name] - first[name] for name in ("translation", "rotation", "gravity", "elastic", "tangential")
     )
     lost = sum(energies[name] for name in ("normal_damping", "sliding", "rolling"))
     assert lost > 0.0
@@ -88,9 +87,7 @@ def test_one_sphere_in_a_rotating_drum(tmp_path):
     sides, radius, half = 12, 0.05, 0.02
     angles = 2.0 * np.pi * np.arange(sides) / sides
     ring = [[radius * math.cos(a), y, radius * math.sin(a)] for a in angles for y in (-half, half)]
-    drum = Mesh(
-        ring, [[2 * k, 2 * k + 1, (2 * k + 3) % (2 * sides), (2 * k + 2) % (2 * sides)] for k in range(sides)]
-    )
+    drum = Mesh(ring, [[2 * k, 2 * k + 1, (2 * k + 3) % (2 * sides), (2 * k + 2) % (2 * sides)] for k in range(sides)])
     run = simulate(
         tmp_path, Grains([[0.0, 0.0, -0.9 * radius + R]], R), step=4e-5, gravity=(0.0, 0.0, -G),
         law={"friction": 0.5, "restitution": 0.4, "rolling_friction": 0.01},
@@ -134,10 +131,7 @@ def test_a_piston_does_work_on_a_gas(tmp_path):
     ("motion", "at"),
     [
         ({"oscillation": {"amplitude": [4e-3, 0.0, 1e-3], "frequency": 5.0}}, [0.02, 0.01]),
-        (
-            {"swing": {"amplitude": 0.02, "frequency": 5.0, "axis": [0, 1, 0], "centre": [0, 0, -0.1]}},
-            [0.0, 0.01],
-        ),
+        ({"swing": {"amplitude": 0.02, "frequency": 5.0, "axis": [0, 1, 0], "centre": [0, 0, -0.1]}}, [0.0, 0.01]),
     ],
     ids=["oscillation", "swing"],
 )

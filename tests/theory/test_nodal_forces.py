@@ -31,11 +31,7 @@ def pressed(tmp_path, mesh, centres, method, radius=RADIUS, **options):
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [0.2, 0.3], [0.5, 0.2, 0.3]),  # eqs. 26-27
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [0.5, -0.03], [0.5, 0.5, 0.0]),  # beside an edge, eq. 30
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [-0.03, -0.03], [1.0, 0.0, 0.0]),  # beyond a vertex
-        (
-            [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]],
-            [0.25, 0.5],
-            [0.375, 0.125, 0.125, 0.375],
-        ),  # eqs. 28-29
+        ([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [0.25, 0.5], [0.375, 0.125, 0.125, 0.375]),  # eqs. 28-29
         ([[0, 0, 0], [2, 0, 0], [2, 1, 0], [0, 1, 0]], [2.0, 0.25], [0.0, 0.75, 0.25, 0.0]),  # on an edge
         (PENTAGON, [0.0, 0.0], [0.2] * 5),  # eq. 32
         (PENTAGON, 0.75 * PENTAGON[0, :2] + 0.25 * PENTAGON[1, :2], [0.75, 0.25, 0.0, 0.0, 0.0]),
@@ -75,9 +71,7 @@ def rough_sheet(generator, triangles=True):
 def test_sums_of_nodes_and_facets_are_the_walls_load(tmp_path, method, seed):
     generator = np.random.default_rng(seed)
     sheet, centres = rough_sheet(generator, seed % 2 == 0)
-    simulation = pressed(
-        tmp_path, sheet, centres, method, 0.06, law=STICKY, materials=None, gravity=(3.0, 1.0, -9.0)
-    )
+    simulation = pressed(tmp_path, sheet, centres, method, 0.06, law=STICKY, materials=None, gravity=(3.0, 1.0, -9.0))
     simulation.advance(4)
     assert simulation.measures().wall_contacts > 10
     on, load = simulation.nodal_forces()["wall0"], simulation.wall_loads()["wall0"]
@@ -112,17 +106,7 @@ def test_nodal_forces_of_normal_contacts_have_the_walls_torque(tmp_path, seed):
 def test_signed_loads_are_given_for_the_nodes_of_the_users_mesh(tmp_path):
     """Facets in another order, turned round, given twice, and a hanging node: loads find their nodes."""
     junction = Mesh(
-        [
-            [9, 9, 9],
-            [0, 0, 0],
-            [1, 0, 0],
-            [1, 1, 0],
-            [0, 1, 0],
-            [1, 0.5, 0],
-            [2, 0, 0],
-            [2, 0.5, 0],
-            [2, 1, 0],
-        ],
+        [[9, 9, 9], [0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0.5, 0], [2, 0, 0], [2, 0.5, 0], [2, 1, 0]],
         [[1, 2, 3, 4], [2, 6, 7, 5], [5, 3, 8, 7], [1, 4, 3, 2]],
     )
     simulation = pressed(tmp_path, junction, [[1.0, 0.25, 0.09], [0.25, 0.75, 0.09]], "signed")
@@ -153,17 +137,13 @@ def test_bodies_of_a_wall_and_several_walls(tmp_path, method):
     body = on["wall1"]["body"]
     for number in (0, 1):
         facets = body == number
-        np.testing.assert_allclose(
-            on["wall1"]["facet_force"][facets].sum(axis=0), on["wall1"]["body_force"][number]
-        )
+        np.testing.assert_allclose(on["wall1"]["facet_force"][facets].sum(axis=0), on["wall1"]["body_force"][number])
     first = np.argsort([on["wall1"]["vertices"][pair.loop(int(np.argmax(body == k)))][0, 0] for k in (0, 1)])
     push = -on["wall1"]["body_force"][first, 2]
     assert push[1] > 2.5 * push[0] > 0.0  # one sphere on the first; one deeper and one as deep on the other
     for name, one in on.items():
         for what in ("force", "torque", "power"):
-            np.testing.assert_allclose(
-                one[f"body_{what}"].sum(axis=0), load[name][what], rtol=1e-12, atol=1e-9
-            )
+            np.testing.assert_allclose(one[f"body_{what}"].sum(axis=0), load[name][what], rtol=1e-12, atol=1e-9)
     assert load["wall1"]["power"] > 0.0
 
 

@@ -65,9 +65,7 @@ def test_an_oscillator_keeps_its_energy_and_its_period(tmp_path):
         assert abs(last.mean() - first.mean()) < 0.05 * amplitudes[-1]
         assert max(abs(np.array(energies) - before)) < (RATE * step) ** 2 * energy
         ledger = run.energies()
-        assert ledger["own_forces"] == pytest.approx(
-            MASS * (0.5 * (own.velocity**2).sum() - 0.125), abs=1e-12 * MASS
-        )
+        assert ledger["own_forces"] == pytest.approx(MASS * (0.5 * (own.velocity**2).sum() - 0.125), abs=1e-12 * MASS)
         assert abs(ledger["residual"]) < 1e-12 * MASS
     assert amplitudes[0] / amplitudes[1] == pytest.approx(4.0, rel=0.05)
     assert amplitudes[1] / amplitudes[2] == pytest.approx(4.0, rel=0.05)
@@ -88,9 +86,7 @@ def test_an_orbit_closes_and_keeps_its_angular_momentum(tmp_path):
 
 
 def fall(folder, drag, step, time, radius=RADIUS):
-    run = alone(
-        folder, [0.0] * 3, (0.0,) * 3, step, [{"kind": "drag", **drag}], radius, gravity=(0.0, 0.0, -9.81)
-    )
+    run = alone(folder, [0.0] * 3, (0.0,) * 3, step, [{"kind": "drag", **drag}], radius, gravity=(0.0, 0.0, -9.81))
     run.advance(round(time / step))
     return run
 
@@ -129,9 +125,7 @@ def test_a_sphere_sinks_at_the_speed_at_which_its_drag_carries_it(tmp_path, visc
     run = fall(tmp_path, drag, 2e-5 if density is None else 1e-3, 5e-3 if density is None else 2.0, SMALL)
     mass = MASS * (SMALL / RADIUS) ** 3
     speed = abs(run.particles.velocity[0, 2])
-    assert sphere_drag(SMALL, speed, viscosity, density or 0.0) * speed == pytest.approx(
-        mass * 9.81, rel=1e-3
-    )
+    assert sphere_drag(SMALL, speed, viscosity, density or 0.0) * speed == pytest.approx(mass * 9.81, rel=1e-3)
     if density is None:
         assert speed == pytest.approx(2.0 / 9.0 * GRAIN["density"] * 9.81 * SMALL**2 / viscosity, rel=1e-3)
 
@@ -142,11 +136,7 @@ def test_drag_coefficients_of_spheres():
     def coefficient(reynolds):
         viscosity, density = 1e-3, 1000.0
         speed = reynolds * viscosity / (2.0 * RADIUS * density)
-        return (
-            sphere_drag(RADIUS, speed, viscosity, density)
-            * speed
-            / (0.5 * density * math.pi * RADIUS**2 * speed**2)
-        )
+        return sphere_drag(RADIUS, speed, viscosity, density) * speed / (0.5 * density * math.pi * RADIUS**2 * speed**2)
 
     assert coefficient(1e-6) == pytest.approx(24e6, rel=1e-4)
     assert coefficient(100.0) == pytest.approx(1.09, rel=0.02)
@@ -157,9 +147,7 @@ def test_drag_coefficients_of_spheres():
 @pytest.mark.parametrize(("share", "grows"), [(0.5, False), (3.9, False), (4.1, True)])
 def test_a_drag_is_stable_up_to_the_documented_step(tmp_path, share, grows):
     step = 1e-3
-    run = alone(
-        tmp_path, [0.0, 0.0, 0.0], (1e-3, 0.0, 0.0), step, [{"kind": "drag", "linear": share * MASS / step}]
-    )
+    run = alone(tmp_path, [0.0, 0.0, 0.0], (1e-3, 0.0, 0.0), step, [{"kind": "drag", "linear": share * MASS / step}])
     run.advance(60)
     assert (abs(run.particles.velocity[0, 0]) > 1e-3) == grows
 
@@ -173,9 +161,7 @@ def test_a_uniform_acceleration_is_gravity(tmp_path):
     options = {"law": USUAL, "step": 1e-5, "walls": ({"mesh": quad(0.1)},)}
     meshes = [wall["mesh"] for wall in options["walls"]]
     falling = simulate(tmp_path, grains, gravity=(0.0, 0.0, -9.81), **options)
-    case = with_forces(
-        make_case(tmp_path, grains, **options), [{"kind": "uniform", "acceleration": [0.0, 0.0, -9.81]}]
-    )
+    case = with_forces(make_case(tmp_path, grains, **options), [{"kind": "uniform", "acceleration": [0.0, 0.0, -9.81]}])
     pushed = Simulation(case, meshes=meshes)
     for run in (falling, pushed):
         run.advance(300)

@@ -175,9 +175,7 @@ def test_clusters_move_as_rigid_bodies_of_lammps():
     sites = (np.stack(np.meshgrid(*[np.arange(4)] * 3, indexing="ij"), -1).reshape(-1, 3) + 0.5) * WIDTH / 4.0
     bodies = {"material": "grain", "shape": "pair", "positions": sites.tolist(), "orientation": {"random": 3}}
     bodies["velocity"], bodies["angular_velocity"] = {"random": 0.4, "seed": 2}, [30.0, -20.0, 10.0]
-    document = tomllib.loads(
-        CASE.format(step=2e-6, restitution=1.0, friction=0.0, periodic="[true, true, true]")
-    )
+    document = tomllib.loads(CASE.format(step=2e-6, restitution=1.0, friction=0.0, periodic="[true, true, true]"))
     document["shapes"] = {"pair": {"spheres": [[-1.7e-3, 0.0, 0.0, 1.7e-3], [1.7e-3, 0.0, 0.0, 1.7e-3]]}}
     case = Case.from_text(tomli_w.dumps(document | {"particles": [bodies]}))
     begin = Start(case, [], initial_particles(case, []))
@@ -192,13 +190,9 @@ WORK = 0.02
 """Work of adhesion of the pairs below [J/m2]: their largest pull is some 25 times their weight."""
 
 
-def sticky_pair(
-    gap, speed, spins=((0.0, 0.0, 0.0),) * 2, *, rolling=0.0, twisting=0.0, friction=0.5, step=1e-6
-):
+def sticky_pair(gap, speed, spins=((0.0, 0.0, 0.0),) * 2, *, rolling=0.0, twisting=0.0, friction=0.5, step=1e-6):
     """Return two spheres of 1 mm on the axis x, `gap` apart, that come together at a speed; with all models at once."""
-    document = tomllib.loads(
-        CASE.format(step=step, restitution=1.0, friction=friction, periodic="[true, true, true]")
-    )
+    document = tomllib.loads(CASE.format(step=step, restitution=1.0, friction=friction, periodic="[true, true, true]"))
     document["interactions"]["grain-grain"] |= {
         "adhesion": {"model": "jkr", "work_of_adhesion": WORK, "detach": "force"},
         "rolling": {"model": "sds", "friction": rolling, "stiffness": 30.0, "damping": 1e-3},
@@ -217,9 +211,7 @@ def test_forces_of_jkr_are_the_same(overlap):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("speed", "sticks", "steps"), [(1e-3, True, 2000), (2e-3, False, 6000), (0.1, False, 2000)]
-)
+@pytest.mark.parametrize(("speed", "sticks", "steps"), [(1e-3, True, 2000), (2e-3, False, 6000), (0.1, False, 2000)])
 def test_impacts_of_jkr_are_the_same(speed, sticks, steps):
     """A slow one ends in an oscillation; a faster one rebounds with what is left."""
     ours, theirs = both(sticky_pair(1e-9, speed), "granular", steps=steps)

@@ -88,9 +88,7 @@ def test_energies_of_plastic_impacts_close(tmp_path, material, wall):
 def test_adhesive_plastic_grains_stick_in_a_range_of_speeds(tmp_path):
     """Slow ones are hardly deformed, fast ones are elastic beyond the largest plastic overlap (Luding 2008)."""
     speeds, mass, k1, k2, kc = (0.05, 0.5, 3.0), 0.5 * MASS, 1e3, 5e3, 5e3
-    run = impacts(
-        tmp_path, "luding", wall=False, speeds=speeds, changes={"luding": {"adhesion_stiffness": kc}}
-    )
+    run = impacts(tmp_path, "luding", wall=False, speeds=speeds, changes={"luding": {"adhesion_stiffness": kc}})
     run.advance(15000)
     found, deepest = relative_speeds(run, False), k2 / (k2 - k1) * 0.05 * R  # twice the effective radius is R
     for speed, rebound in zip(speeds, found, strict=True):
@@ -114,9 +112,7 @@ def test_the_restitution_of_viscoelastic_spheres_falls_with_speed(tmp_path, wall
     until_over(run)
     mass, radius, modulus = (MASS, R, ELASTIC) if wall else (0.5 * MASS, 0.5 * R, 0.5 * ELASTIC)
     found = relative_speeds(run, wall) / speeds
-    wanted = [
-        rebound(mass, radius, modulus, MODELS["viscous"]["dissipative_time"], speed) for speed in speeds
-    ]
+    wanted = [rebound(mass, radius, modulus, MODELS["viscous"]["dissipative_time"], speed) for speed in speeds]
     np.testing.assert_allclose(found, wanted, rtol=error)
     assert found[0] > found[1] > found[2]
 

@@ -161,6 +161,4 @@ def test_what_is_lost_does_not_depend_on_the_steps(law, points):
 def test_the_stiffness_declared_for_the_time_step_is_the_steepest(law):
     contact, h, step = Pressed(law), 6e-5, 1e-9
     top = contact.lead(h)
-    assert (top - contact.lead(h - step)) / step == pytest.approx(
-        contact.part.steepest(h, R, contact.c), rel=1e-3
-    )
+    assert (top - contact.lead(h - step)) / step == pytest.approx(contact.part.steepest(h, R, contact.c), rel=1e-3)

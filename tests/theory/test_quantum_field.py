@@ -62,9 +62,7 @@ def by_hand(run):
         change[j] += quanta
     for i, overlap in zip(walls.id, walls.history[0], strict=True):
         hotter = heat.temperature(warm[i], radius[i], heat.CAPACITY) - heat.HOT
-        quanta = int(
-            np.rint(2.0 * heat.CONDUCTIVITY * np.sqrt(max(overlap, 0.0) * radius[i]) * hotter * dt / quantum)
-        )
+        quanta = int(np.rint(2.0 * heat.CONDUCTIVITY * np.sqrt(max(overlap, 0.0) * radius[i]) * hotter * dt / quantum))
         change[i] -= quanta
         into += quanta
     return (warm / quantum + change) * quantum, into * quantum
@@ -187,9 +185,7 @@ class Nowhere(heat.Heat):
 def test_a_flow_that_is_not_finite_stops_the_run_and_names_its_particles(tmp_path, monkeypatch):
     heat.register(monkeypatch, Nowhere)
     run = simulate(tmp_path, Grains([[0.0, 0.0, 0.0], [0.0, 0.0, 1.9 * RADIUS]], RADIUS), step=1e-7)
-    with pytest.raises(
-        BlowUpError, match=r"what flows of heat between particle 0 .* and particle 1 .* is not finite"
-    ):
+    with pytest.raises(BlowUpError, match=r"what flows of heat between particle 0 .* and particle 1 .* is not finite"):
         run.advance(3)
 
 
@@ -240,9 +236,7 @@ def test_no_quantum_of_nothing(largest):
         quantum_of(largest)
 
 
-@given(
-    st.lists(st.tuples(st.integers(-(2**53), 2**53), st.integers(-(2**54), 2**54)), min_size=1, max_size=8)
-)
+@given(st.lists(st.tuples(st.integers(-(2**53), 2**53), st.integers(-(2**54), 2**54)), min_size=1, max_size=8))
 def test_quanta_are_added_exactly_or_refused(rows):
     quantum = 2.0**-70
     amounts = np.array([float(before) * quantum for before, _ in rows])

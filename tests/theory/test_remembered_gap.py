@@ -121,6 +121,4 @@ def test_what_is_remembered_needs_a_column_each():
     functions = {"elastic": elastic, "energy": energy, "gap": gap}
     for coefficients, remembered in ((("longest", "length"), ()), (("length", "longest"), ("length",))):
         with pytest.raises(ValueError, match="its history has 1 column: give one for each column"):
-            AdhesionPart(
-                coefficients=coefficients, remembered=remembered, history=GLUE.history, **parts, **functions
-            )
+            AdhesionPart(coefficients=coefficients, remembered=remembered, history=GLUE.history, **parts, **functions)

@@ -17,11 +17,7 @@ MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3
 
 
 def law(friction, *, sliding=0.8, **keys):
-    return {
-        "friction": sliding,
-        "restitution": 0.4,
-        "rolling": {"model": "spring", "friction": friction, **keys},
-    }
+    return {"friction": sliding, "restitution": 0.4, "rolling": {"model": "spring", "friction": friction, **keys}}
 
 
 def on_plane(folder, tilt, interaction, *, velocity=0.0, step=2e-5, **options):
@@ -115,15 +111,11 @@ def test_the_torque_turns_with_the_contact_and_changes_sign_with_its_partners():
             angle += omega * dt
             normal = tuple(_turned(start, axis, angle).tolist())
             spin = omega * float(np.dot(axis, normal))
-            contact = Contact(
-                1e-5, 1e-5, normal, (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, spin, 1e-3, 1e-5, 1e5, 4e-12
-            )
+            contact = Contact(1e-5, 1e-5, normal, (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, spin, 1e-3, 1e-5, 1e5, 4e-12)
             _, held, _ = rolling_spring.torque(Step(dt, 1.0 / dt), contact, c, load, held)
         wanted = _turned(np.array([0.0, 1e-5, 0.0]), axis, angle)
         np.testing.assert_allclose(held, wanted, atol=3e-3 * 1e-5)
-    contact = Contact(
-        1e-5, 1e-5, (0.0, 0.6, 0.8), (0.0,) * 3, (0.0,) * 3, (1.0, 2.0, 3.0), 0.3, 1e-3, 1e-5, 1e5, 4e-12
-    )
+    contact = Contact(1e-5, 1e-5, (0.0, 0.6, 0.8), (0.0,) * 3, (0.0,) * 3, (1.0, 2.0, 3.0), 0.3, 1e-3, 1e-5, 1e5, 4e-12)
     exchanged = contact._replace(normal=(0.0, -0.6, -0.8), rolling=(-1.0, -2.0, -3.0), spin=-0.3)
     old = (1e-6, 2e-6, -1.5e-6)
     one = rolling_spring.torque(Step(dt, 1.0 / dt), contact, c, load, old)

@@ -146,9 +146,7 @@ def test_the_twisting_stiffness_is_that_of_the_tangential_spring_over_the_area()
     _, (held,), _ = marshall.torque(STEP, contact_with(rolling=(0.0, 0.0, 1e-3)), straight, LOAD, (0.0,))
     assert held == pytest.approx(-0.5 * 0.5 * 1e4 * area**2 * 1e-3 * DT)
     twists = contact_with(rolling=(0.0, 0.0, 1e5))
-    assert marshall.torque(STEP, twists, straight, LOAD, (0.0,))[0][2] == pytest.approx(
-        -2.0 / 3.0 * area * 0.3
-    )
+    assert marshall.torque(STEP, twists, straight, LOAD, (0.0,))[0][2] == pytest.approx(-2.0 / 3.0 * area * 0.3)
 
 
 def on_plane(folder, tilt, material="hertz", *, velocity=0.0, spin=None, step=2e-5, **options):
@@ -243,19 +241,13 @@ def test_twisting_swings_with_its_stiffness_and_damping(tmp_path):
     run = on_plane(tmp_path, 0.0, spin=1e-4, step=step)
     _, stiffness = twisting_of_weight()
     period = 2.0 * math.pi / math.sqrt(stiffness / (0.4 * MASS * R**2)) / math.sqrt(1.0 - eta**2)
-    found, decrement = oscillation(
-        run, lambda now: now["angular_velocity"][0, 2], round(period / step / 60), step
-    )
+    found, decrement = oscillation(run, lambda now: now["angular_velocity"][0, 2], round(period / step / 60), step)
     assert found == pytest.approx(period, rel=0.02)
     assert decrement == pytest.approx(2.0 * math.pi * eta / math.sqrt(1.0 - eta**2), rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("slope", "velocity", "slides"), [(0.35, 0.0, False), (0.35, 0.05, True), (0.55, 0.0, True)]
-)
-def test_it_sticks_up_to_the_static_friction_and_slides_with_the_dynamic_one(
-    tmp_path, slope, velocity, slides
-):
+@pytest.mark.parametrize(("slope", "velocity", "slides"), [(0.35, 0.0, False), (0.35, 0.05, True), (0.55, 0.0, True)])
+def test_it_sticks_up_to_the_static_friction_and_slides_with_the_dynamic_one(tmp_path, slope, velocity, slides):
     """A sphere that cannot roll: between both frictions it stays if it rests, and slides on if it slides."""
     tilt = math.atan(slope)
     run = on_plane(tmp_path, tilt, "slipping", velocity=velocity, spin=0.0)

@@ -10,7 +10,7 @@ import pytest
 from helpers.cases import GRAIN, Grains, box, quad, simulate
 from pdem.contact.law.restitution import damping_factor
 from pdem.containers.meshes.mesh import Mesh
-from pdem.motion.servo import SHARE, Servo
+from pdem.motion.servo import SHARE, ServoDrive
 
 R, G = 3.5e-3, 9.81
 MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3
@@ -20,20 +20,14 @@ DOWN = [0.0, 0.0, -1.0]
 
 def growth(gain, stiffness, damping, dt):
     """Return the largest factor by which a wrong place grows in a step, for contacts that do not give way."""
-    roots = np.roots(
-        [1.0, -1.0 + gain * (dt * stiffness + 1.5 * damping), -2.0 * gain * damping, 0.5 * gain * damping]
-    )
+    roots = np.roots([1.0, -1.0 + gain * (dt * stiffness + 1.5 * damping), -2.0 * gain * damping, 0.5 * gain * damping])
     return np.abs(roots).max()
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_limit_of_stability_is_the_one_stated(seed):
     rng = np.random.default_rng(seed)
-    stiffness, damping, dt = (
-        10.0 ** rng.uniform(0, 4),
-        10.0 ** rng.uniform(-3, 1),
-        10.0 ** rng.uniform(-6, -3),
-    )
+    stiffness, damping, dt = (10.0 ** rng.uniform(0, 4), 10.0 ** rng.uniform(-3, 1), 10.0 ** rng.uniform(-6, -3))
     limit = 2.0 / (dt * stiffness + 4.0 * damping)
     assert growth(0.99 * limit, stiffness, damping, dt) < 1.0
     assert growth(1.01 * limit, stiffness, damping, dt) > 1.0001
@@ -41,7 +35,7 @@ def test_the_limit_of_stability_is_the_one_stated(seed):
 
 def linear_bed(share, stiffness, gain, dt=1e-3, masses=6, steps=4000, ratio=1.0):
     """Press a chain of masses and springs with a servo, by the scheme of a step; return the loads."""
-    servo = Servo(
+    servo = ServoDrive(
         np.array([0.0, 0.0, 1.0]), None, np.zeros(1), np.array([-1.0]), largest_rate=1e9,
         gain=gain if gain else share / (dt * stiffness),
     )  # fmt: skip
@@ -93,10 +87,7 @@ def test_a_piston_on_one_sphere_reaches_the_overlap_of_hertz(tmp_path, restituti
     """Through the gap at the largest rate, then without overshoot; two contacts share the travel."""
     load, rate = 0.5, 0.05
     run, seen = pressed(
-        tmp_path,
-        {"force": -load, "largest_rate": rate},
-        steps=3000,
-        law={"friction": 0.3, "restitution": restitution},
+        tmp_path, {"force": -load, "largest_rate": rate}, steps=3000, law={"friction": 0.3, "restitution": restitution}
     )
     assert seen["travel"][-1] == pytest.approx(2e-4 + 2.0 * hertz(load), rel=1e-6)
     assert run.gather()["position"][0, 2] == pytest.approx(R - hertz(load), rel=1e-9)
@@ -168,9 +159,7 @@ def test_a_turning_plate_presses_with_its_torque(tmp_path):
 def bed(tmp_path, lid, layers=7, **options):
     """Return layers of 36 spheres that fall in a box with a lid."""
     rng = np.random.default_rng(11)
-    cells = np.stack(
-        np.meshgrid(np.arange(6), np.arange(6), np.arange(layers), indexing="ij"), axis=-1
-    ).reshape(-1, 3)
+    cells = np.stack(np.meshgrid(np.arange(6), np.arange(6), np.arange(layers), indexing="ij"), axis=-1).reshape(-1, 3)
     places = (cells + 0.5) * 0.008 + rng.uniform(-4e-4, 4e-4, cells.shape)
     tray = box([0, 0, 0], [0.048, 0.048, 0.12])
     height = 0.008 * layers + 0.002
@@ -192,9 +181,7 @@ def test_a_piston_on_a_bed_holds_its_load(tmp_path):
         run.advance(20)
         loads.append(run.driven_walls()["wall1"]["load"])
     energies = run.energies()
-    print(
-        "\nbed: load", np.min(loads), np.max(loads), "travel", run.driven_walls()["wall1"]["travel"], energies
-    )
+    print("\nbed: load", np.min(loads), np.max(loads), "travel", run.driven_walls()["wall1"]["travel"], energies)
     assert np.abs(np.array(loads) / -20.0 - 1.0).max() < 0.01
     lost = sum(energies[name] for name in ("normal_damping", "sliding", "rolling"))
     assert energies["wall_work"] > 0.1 * lost

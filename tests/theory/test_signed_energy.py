@@ -26,9 +26,7 @@ def grid(x, y, z):
     n, m = x.shape
     first = (np.arange(n - 1)[:, None] * m + np.arange(m - 1)).ravel()
     halves = [(first, first + 1, first + m + 1), (first, first + m + 1, first + m)]
-    return Mesh(
-        np.column_stack((x.ravel(), y.ravel(), z.ravel())), np.vstack([np.column_stack(h) for h in halves])
-    )
+    return Mesh(np.column_stack((x.ravel(), y.ravel(), z.ravel())), np.vstack([np.column_stack(h) for h in halves]))
 
 
 def drum(sides, radius=1.9, half=60.0):
@@ -64,8 +62,7 @@ def apart(folder, items, step, **options):
     """Simulate one sphere per item (mesh, place, velocity), far from each other."""
     shifts = [np.array([200.0 * k, 0.0, 0.0]) for k in range(len(items))]
     walls = [
-        Mesh(item[0].vertices + s, item[0].facet_vertices.reshape(-1, 3))
-        for item, s in zip(items, shifts, strict=True)
+        Mesh(item[0].vertices + s, item[0].facet_vertices.reshape(-1, 3)) for item, s in zip(items, shifts, strict=True)
     ]
     position = [s + item[1] for item, s in zip(items, shifts, strict=True)]
     grains = Grains(position, R, [item[2] for item in items], options.pop("spin", (0.0, 0.0, 0.0)))
@@ -147,9 +144,7 @@ def test_a_sphere_does_not_fall_through_a_ring(tmp_path, sides):
         for degrees, inner in ((0.0, 0.8), (30.0, 0.45), (60.0, 0.8))
         for offset in (0.0, 0.03)
     ]
-    run = apart(
-        tmp_path, items, DURATION / 40.0, gravity=(0.0, 0.0, -2.0), law={"friction": 0.3, "restitution": 0.3}
-    )
+    run = apart(tmp_path, items, DURATION / 40.0, gravity=(0.0, 0.0, -2.0), law={"friction": 0.3, "restitution": 0.3})
     run.advance(4000)
     held = run.gather()
     print("\nheights", held["position"][:, 2], np.abs(held["velocity"]).max())

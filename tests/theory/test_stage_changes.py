@@ -14,9 +14,7 @@ from pdem.detection.walls import facets as facet_search
 
 
 def test_a_grain_falls_freely_once_its_plate_is_gone(tmp_path):
-    run = on_plate(
-        tmp_path, {"name": "rest", "end": 100 * STEP}, {"name": "fall", "walls": {"gate": {"remove": True}}}
-    )
+    run = on_plate(tmp_path, {"name": "rest", "end": 100 * STEP}, {"name": "fall", "walls": {"gate": {"remove": True}}})
     run.advance(100)
     assert run.wall_loads()["gate"]["force"][2] == pytest.approx(-MASS * G, rel=1e-3)
     before, place = run.energies(), run.particles.position[0, 2]

@@ -54,13 +54,7 @@ def test_a_lattice_is_isotropic(tmp_path):
     assert found.coordination == found.mechanical_coordination == found.coordination_without_rattlers == 6.0
     assert found.rattlers == 0
     ball = {"shape": "sphere", "centre": [0.03] * 3, "radius": 0.025}
-    rod = {
-        "shape": "cylinder",
-        "centre": [0.03] * 3,
-        "axis": [0.0, 0.0, 1.0],
-        "radius": 0.02,
-        "length": PERIOD,
-    }
+    rod = {"shape": "cylinder", "centre": [0.03] * 3, "axis": [0.0, 0.0, 1.0], "radius": 0.02, "length": PERIOD}
     for region in (ball, rod):
         inside = run.stress(region).contact
         np.testing.assert_allclose(inside, inside.T, atol=1e-9 * inside.max())
@@ -120,12 +114,7 @@ def test_forces_of_contacts_add_up_to_those_of_particles_while_they_collide(tmp_
     rng = np.random.default_rng(3)
     places = np.stack(np.meshgrid(*[np.arange(3) * 0.0205] * 3), axis=-1).reshape(-1, 3) + 0.01
     floor = {"shape": "plane", "point": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0]}
-    options = BOX | {
-        "periodic": [True, True, False],
-        "walls": (floor,),
-        "step": 1e-5,
-        "upper": [PERIOD, PERIOD, 0.2],
-    }
+    options = BOX | {"periodic": [True, True, False], "walls": (floor,), "step": 1e-5, "upper": [PERIOD, PERIOD, 0.2]}
     group = Grains(places, R, rng.normal(size=(27, 3)) - [0.0, 0.0, 1.0], 10.0 * rng.normal(size=(27, 3)))
     kept = simulate(tmp_path, group, **options, more={"output": {"stress": True}})
     anew = simulate(tmp_path, group, **options)
@@ -146,9 +135,7 @@ def test_forces_of_contacts_add_up_to_those_of_particles_while_they_collide(tmp_
         assert len(kept.contacts()["first"]) == kept.measures().pair_contacts + kept.measures().wall_contacts
         energies = kept.energies()
         assert kept.contacts()["elastic_energy"].sum() == pytest.approx(energies["elastic"], rel=1e-12)
-        assert kept.contacts()["stored_energy"].sum() == pytest.approx(
-            energies["tangential"], rel=1e-12, abs=1e-300
-        )
+        assert kept.contacts()["stored_energy"].sum() == pytest.approx(energies["tangential"], rel=1e-12, abs=1e-300)
     assert number > 50
 
 
@@ -162,20 +149,14 @@ def test_mirrored_and_turned_beds_have_mirrored_and_turned_stresses(tmp_path, tu
     tensors = []
     for by in (np.eye(3), turn):
         run = simulate(
-            tmp_path,
-            Grains(places @ by.T, R, velocity @ by.T),
-            law=USUAL,
-            lower=[-0.05] * 3,
-            upper=[0.05] * 3,
+            tmp_path, Grains(places @ by.T, R, velocity @ by.T), law=USUAL, lower=[-0.05] * 3, upper=[0.05] * 3
         )
         run.advance(20)
         tensors.append(run.stress())
     first, second = tensors
     for name in ("contact", "kinetic", "fabric"):
         expected = turn @ getattr(first, name) @ turn.T
-        np.testing.assert_allclose(
-            getattr(second, name), expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max()
-        )
+        np.testing.assert_allclose(getattr(second, name), expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
     assert second.coordination == first.coordination > 1.0
 
 
@@ -209,12 +190,7 @@ def test_a_region_that_is_none_is_refused(tmp_path):
             "shape": "ball",
             "radius": 1.0,
         },
-        "radus is not a key; did you mean 'radius'": {
-            "shape": "sphere",
-            "centre": [0, 0, 0],
-            "radius": 1,
-            "radus": 1,
-        },
+        "radus is not a key; did you mean 'radius'": {"shape": "sphere", "centre": [0, 0, 0], "radius": 1, "radus": 1},
     }
     for said, region in wrong.items():
         with pytest.raises(InputError, match=f"is no region: .*{said}"):
@@ -244,12 +220,7 @@ def test_a_bed_under_a_servo_has_the_stress_of_its_load(tmp_path):
     floor = {"shape": "plane", "point": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0]}
     servo = {"axis": [0.0, 0.0, -1.0], "force": -20.0, "largest_rate": 0.05}
     lid = {"shape": "plane", "point": [0.0, 0.0, 0.061], "normal": [0.0, 0.0, -1.0], "servo": servo}
-    options = {
-        "law": USUAL | {"restitution": 0.1},
-        "walls": (floor, lid),
-        "upper": [PERIOD, PERIOD, 0.1],
-        "step": 5e-5,
-    }
+    options = {"law": USUAL | {"restitution": 0.1}, "walls": (floor, lid), "upper": [PERIOD, PERIOD, 0.1], "step": 5e-5}
     options |= {"lower": [0.0] * 3, "periodic": [True, True, False], "more": {"output": {"stress": True}}}
     run = simulate(tmp_path, Grains(places, R), **options)
     run.advance(6000)

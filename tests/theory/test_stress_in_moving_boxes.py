@@ -20,14 +20,11 @@ def test_parts_of_a_box_have_stresses_that_add_up(tmp_path, deformation):
         run.advance(53)
         shape, whole, parts = run.system.constants.shape, run.stress(), 0.0
         edges = [
-            low + length * np.array([0.0, 0.37, 1.0])
-            for low, length in zip(shape.lower, shape.period, strict=True)
+            low + length * np.array([0.0, 0.37, 1.0]) for low, length in zip(shape.lower, shape.period, strict=True)
         ]
         for place in np.ndindex(2, 2, 2):
             low, high = ([edges[axis][place[axis] + up] for axis in range(3)] for up in (0, 1))
-            parts = parts + run.stress({"lower": low, "upper": high}).contact * np.prod(
-                np.subtract(high, low)
-            )
+            parts = parts + run.stress({"lower": low, "upper": high}).contact * np.prod(np.subtract(high, low))
         expected = whole.contact * np.prod(shape.period)
         np.testing.assert_allclose(parts, expected, atol=1e-12 * np.abs(expected).max())
         contacts = run.contacts()

@@ -52,9 +52,7 @@ def test_the_share_of_the_space_of_a_lattice_of_spheres_is_found():
     """Pi / 6 of spheres that touch, and two fifths of that where only two of five layers are left."""
     places = np.array([(x, y, z) for x in range(5) for y in range(5) for z in range(2, 10)]) * 2e-3
     assert filled_share(places, 1e-3) == pytest.approx(math.pi / 6.0, rel=0.01)
-    assert filled_share(places[places[:, 0] < 3e-3] - (9e-3, 0.0, 0.0), 1e-3) == pytest.approx(
-        math.pi / 15.0, rel=0.01
-    )
+    assert filled_share(places[places[:, 0] < 3e-3] - (9e-3, 0.0, 0.0), 1e-3) == pytest.approx(math.pi / 15.0, rel=0.01)
 
 
 @pytest.mark.parametrize("aspect", [1.0, 1.4, 2.5])

@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 
 from pdem.verification.study import Notebook
-from validation.gallery import (
-    few,
-    lattices,
-    oblique_impact,
-    points,
-    promises,
-    restitutions,
-    rolling,
-    tangential_speed,
-)
+from validation.gallery import few, lattices, oblique_impact, points, promises, restitutions, rolling, tangential_speed
 from validation.studies import STUDIES, find_studies
 
 LONG = "thornton-maw", "chain"
@@ -29,9 +20,7 @@ QUICK = [
 
 def off(study, folder):
     """Return the names of what is outside its tolerance in a study."""
-    return [
-        one.name for table in study.run(Notebook(folder)) for one in table.findings if one.passed is False
-    ]
+    return [one.name for table in study.run(Notebook(folder)) for one in table.findings if one.passed is False]
 
 
 @pytest.mark.parametrize("study", QUICK, ids=lambda study: study.name)
@@ -47,9 +36,7 @@ def test_quick_studies_pass_and_draw(study, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["beverloo", "janssen", "dam-break", "repose", "triaxial", "plane-shear", "lattices"]
-)
+@pytest.mark.parametrize("name", ["beverloo", "janssen", "dam-break", "repose", "triaxial", "plane-shear", "lattices"])
 def test_processes_in_bulk_pass(name, tmp_path):
     assert off(find_studies([name])[0], tmp_path) == []
 
@@ -78,12 +65,8 @@ def test_theory_is_that_of_the_literature():
     """Chung and Ooi's tests 1 and 2 (10.7 kN in glass, 7108 N in limestone; 7233 N of magnesium), and test 4."""
     glass = few.hertz(few.Material(4.8e10, 0.20, 2800.0), 0.01, 20.0, pair=True)
     assert glass == pytest.approx((274.113e-6, 10696.89, 40.3395e-6), rel=1e-5)
-    assert few.hertz(few.Material(2e10, 0.25, 2500.0), 0.01, 20.0, pair=True).force == pytest.approx(
-        7108.24, rel=1e-5
-    )
-    assert few.hertz(few.Material(4e10, 0.35, 1800.0), 0.1, 0.2, pair=False).force == pytest.approx(
-        7232.68, rel=1e-5
-    )
+    assert few.hertz(few.Material(2e10, 0.25, 2500.0), 0.01, 20.0, pair=True).force == pytest.approx(7108.24, rel=1e-5)
+    assert few.hertz(few.Material(4e10, 0.35, 1800.0), 0.1, 0.2, pair=False).force == pytest.approx(7232.68, rel=1e-5)
     slides = oblique_impact.sliding(np.array([35.0, 60.0]))
     np.testing.assert_allclose(slides.ratio, [0.7398, 0.8948], atol=5e-5)
     np.testing.assert_allclose(slides.spin, [-581.95, -355.21], atol=5e-3)
@@ -102,10 +85,7 @@ def test_curves_are_read():
         x, y = points.points(name)
         assert len(x) == len(y) >= 6
         assert np.all(np.diff(x) > 0.0)
-    assert (
-        few.curve_distance(np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([0.0, 2.0]), np.array([0.0, 2.0]))
-        == 0.25
-    )
+    assert few.curve_distance(np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([0.0, 2.0]), np.array([0.0, 2.0])) == 0.25
 
 
 @pytest.mark.parametrize("name", lattices.LATTICES)

@@ -10,7 +10,7 @@ import pytest
 from pdem.case.example_meshes.h2_meshes import crease
 from pdem.case.explain.example_cases import example_text
 from pdem.case.model import Case
-from pdem.verification.study import Finding, FindingTable, Notebook
+from pdem.verification.study import FindingTable, Notebook, StudyFinding
 from validation import h2_clusters, h2_holes, h2_impacts, h2_limits, h2_mixer, h2_sliding, h2_stages
 from validation.h2_runs import MASS, METHODS, example, follow
 
@@ -36,9 +36,7 @@ def test_parts_of_the_study_pass(part, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "part",
-    [h2_impacts.impacts, h2_sliding.sliding, h2_sliding.sliding_as_published],
-    ids=lambda part: part.__name__,
+    "part", [h2_impacts.impacts, h2_sliding.sliding, h2_sliding.sliding_as_published], ids=lambda part: part.__name__
 )
 def test_parts_of_the_study_pass_with_the_steps_of_the_paper(part, tmp_path, monkeypatch):
     monkeypatch.setattr(h2_impacts, "_FULL_END", 0.9)
@@ -114,9 +112,7 @@ def test_wrong_numbers_are_off():
         wrong = [value * (1.001 if place == number else 1.0) for place, value in enumerate(right)]
         assert len(off(h2_sliding.sliding_findings("h2", track, wrong, 5e-4))) == 2
     track.velocity[-1, 1, 0] *= 1.0 + 1e-9
-    assert off(h2_sliding.sliding_findings("h2", track, right, 5e-4)) == [
-        "h2: relative difference of the meshes"
-    ]
+    assert off(h2_sliding.sliding_findings("h2", track, right, 5e-4)) == ["h2: relative difference of the meshes"]
 
 
 def test_a_force_that_is_not_continuous_is_off():
@@ -177,9 +173,7 @@ def test_stages_find_the_contacts_of_the_run():
 def test_a_small_mixer_gives_every_table(tmp_path):
     length, few = h2_mixer.RunLength(0.02, 0.002, 4, 5), "particles[0].fill.count=1500"
     settled = h2_mixer.settle(length, 1, few)
-    runs = {
-        name: h2_mixer.run_mixer(settled, length, 1, skin, few) for skin, name in h2_mixer.SEARCHES.items()
-    }
+    runs = {name: h2_mixer.run_mixer(settled, length, 1, skin, few) for skin, name in h2_mixer.SEARCHES.items()}
     one, other = runs.values()
     assert [sample.contacts for sample in one.samples] == [sample.contacts for sample in other.samples]
     assert one.samples[-1].contacts > 0
@@ -219,8 +213,8 @@ def h2_cases():
 
 
 def test_what_is_printed_has_a_column_of_its_own():
-    row = Finding("force", 76.0726, 76.0726, 1e-6, printed=76.063)
-    text = str(FindingTable("t", "theory", [row, Finding("other", 1.0)], "", 6))
+    row = StudyFinding("force", 76.0726, 76.0726, 1e-6, printed=76.063)
+    text = str(FindingTable("t", "theory", [row, StudyFinding("other", 1.0)], "", 6))
     assert text.splitlines()[2].split() == ["computed", "theory", "difference", "printed"]
     assert text.splitlines()[3].split() == ["force", "76.0726", "76.0726", "+0.00", "%", "ok", "76.063"]
     assert "printed" not in str(FindingTable("t", "theory", [dataclasses.replace(row, printed=None)]))

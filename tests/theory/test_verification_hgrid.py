@@ -12,7 +12,7 @@ from pdem.detection import overhead
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import SearchTimes
 from pdem.foundation.errors import InputError
-from pdem.verification.study import Finding, FindingTable, Notebook
+from pdem.verification.study import FindingTable, Notebook, StudyFinding
 from validation import cooling, hgrid
 from validation.studies import find_study
 
@@ -100,7 +100,9 @@ def test_a_long_cooling_that_is_interrupted_goes_on_with_the_same_bits(
 
 def test_findings_know_what_is_off() -> None:
     table = FindingTable(
-        "t", "published", [Finding("a", 1.0, 1.1, 0.05), Finding("b", 2.0, 1.0, 0.0, True), Finding("c", 3.0)]
+        "t",
+        "published",
+        [StudyFinding("a", 1.0, 1.1, 0.05), StudyFinding("b", 2.0, 1.0, 0.0, True), StudyFinding("c", 3.0)],
     )
     assert [one.passed for one in table.findings] == [False, False, None]
     assert table.failed == 2
@@ -108,9 +110,9 @@ def test_findings_know_what_is_off() -> None:
     assert text.count("OFF") == 2
     assert "-9.09 %" in text
     assert "<= 1" in text
-    assert FindingTable("numpy", "", [Finding("a", np.float64(2.0), 1.0, 0.1)]).failed == 1
-    assert Finding("limit", 0.5, 1.0, 0.0, True).passed
-    assert Finding("exact", 0.0, 0.0, 0.0).passed
+    assert FindingTable("numpy", "", [StudyFinding("a", np.float64(2.0), 1.0, 0.1)]).failed == 1
+    assert StudyFinding("limit", 0.5, 1.0, 0.0, True).passed
+    assert StudyFinding("exact", 0.0, 0.0, 0.0).passed
 
 
 def test_unknown_studies_are_refused() -> None:

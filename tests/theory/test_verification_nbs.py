@@ -91,9 +91,7 @@ def test_a_pair_that_another_method_misses_is_off(small, monkeypatch):
 
     monkeypatch.setattr(nbs, "find_pairs", careless)
     table = nbs.other_methods()
-    assert [one.name for one in table.findings if one.passed is False] == [
-        "sorting: pairs that are not those of nbs"
-    ]
+    assert [one.name for one in table.findings if one.passed is False] == ["sorting: pairs that are not those of nbs"]
 
 
 def timed(seconds):
@@ -120,9 +118,7 @@ def test_time_must_not_depend_on_the_spacing(tmp_path):
 
 def test_the_fastest_of_several_counts():
     calls = []
-    ((first, one), (second, other)) = nbs.shortest_times(
-        [lambda: calls.append("a"), lambda: calls.append("b") or 7], 3
-    )
+    ((first, one), (second, other)) = nbs.shortest_times([lambda: calls.append("a"), lambda: calls.append("b") or 7], 3)
     assert calls == ["a", "b"] * 3
     assert (first, second) == (None, 7)
     assert min(one, other) >= 0.0
@@ -157,11 +153,7 @@ def short_run(tmp_path_factory):
     """Return momentum before and after, and the series, of the first hits of a jet of 180 discs."""
     folder = tmp_path_factory.mktemp("jet")
     case = jet(
-        folder,
-        "particles[0].radius=0.025",
-        "time.end=0.04",
-        "time.step_fraction=0.1",
-        "output.series_every=1e-9",
+        folder, "particles[0].radius=0.025", "time.end=0.04", "time.step_fraction=0.1", "output.series_every=1e-9"
     )
     simulation = Simulation(case, threads=1)
     before = nbs.momentum(case, simulation.particles)

@@ -36,13 +36,7 @@ def test_a_sphere_that_slides_until_it_rolls(tmp_path):
     grains = Grains([1.5, 0.0, R - 2e-6], R, (speed, 0.0, 0.0))
     law = {"law": "linear", "normal_stiffness": 2e4, "tangential_ratio": 0.8, **USUAL}
     run = simulate(
-        tmp_path,
-        grains,
-        law=law,
-        gravity=(0.0, 0.0, -gravity),
-        step=2e-5,
-        walls=(wearing("archard"),),
-        more=COUNTED,
+        tmp_path, grains, law=law, gravity=(0.0, 0.0, -gravity), step=2e-5, walls=(wearing("archard"),), more=COUNTED
     )
     run.advance(int(1.3 * 2.0 / 7.0 * speed / (FRICTION * gravity) / 2e-5))
     depth = run.nodal_forces()["wall0"]["wear"]
@@ -87,36 +81,18 @@ def test_collisions_have_lost_what_the_ledger_says(tmp_path):
         Grains([[1.5 + 3.01 * R, 0.0, 0.1]], small, material="grain"),
         Grains([[0.5 + 4.01 * R, 0.0, 0.1]], big, material="other"),
     )
-    more = {
-        "output": {
-            "collision_energies": {"sizes": [1.5 * R], "lowest": 1e-9},
-            "folder": str(tmp_path / "out"),
-        }
-    }
+    more = {"output": {"collision_energies": {"sizes": [1.5 * R], "lowest": 1e-9}, "folder": str(tmp_path / "out")}}
     run = simulate(
-        tmp_path,
-        *groups,
-        law=USUAL,
-        materials=materials,
-        step=1e-5,
-        end=0.01,
-        walls=(wearing("archard"),),
-        more=more,
+        tmp_path, *groups, law=USUAL, materials=materials, step=1e-5, end=0.01, walls=(wearing("archard"),), more=more
     )
     run.run()
     found, energies = run.collisions(), run.energies()
     assert found.groups == ("grain/1-grain/2", "grain/2-other/2", "grain/2-wall:steel")
     assert found.spectrum().sum() == 3
-    assert (
-        found.spectrum("grain/1-grain/2").sum() == found.spectrum("grain/2-wall:steel", "normal").sum() == 1
-    )
+    assert found.spectrum("grain/1-grain/2").sum() == found.spectrum("grain/2-wall:steel", "normal").sum() == 1
     assert found.energy(loss="normal").sum() == pytest.approx(energies["normal_damping"], rel=1e-12)
-    assert found.energy(loss="tangential").sum() == pytest.approx(
-        energies["sliding"] + energies["rolling"], rel=1e-12
-    )
-    assert found.energy().sum() == pytest.approx(
-        found.energy(loss="normal").sum() + energies["sliding"], rel=1e-12
-    )
+    assert found.energy(loss="tangential").sum() == pytest.approx(energies["sliding"] + energies["rolling"], rel=1e-12)
+    assert found.energy().sum() == pytest.approx(found.energy(loss="normal").sum() + energies["sliding"], rel=1e-12)
     for group in found.groups:
         (column,) = np.flatnonzero(found.spectrum(group))
         assert found.edges[column] <= found.energy(group)[column] < found.edges[column + 1]

@@ -70,9 +70,7 @@ def test_usual_adhesion_is_not_warned_of(adhesion):
 )  # fmt: skip
 def test_adhesion_that_presses_particles_together_is_told(adhesion, level, said):
     (line,) = about(bad(adhesion), "adhesion")
-    assert line.startswith(
-        f"{level}: adhesion: interactions.grain-grain.adhesion presses particles of radius 0.001 m"
-    )
+    assert line.startswith(f"{level}: adhesion: interactions.grain-grain.adhesion presses particles of radius 0.001 m")
     assert said in line
     assert line.endswith("make the adhesion weaker or the particles stiffer")
 

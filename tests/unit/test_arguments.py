@@ -33,21 +33,7 @@ def test_whole_numbers_of_numpy_are_steps(simulation: pdem.Simulation) -> None:
 
 
 @pytest.mark.parametrize(
-    "ids",
-    [
-        1.7,
-        [1.0],
-        np.array([1.0]),
-        "a",
-        "1",
-        True,
-        [True],
-        None,
-        {"id": 1},
-        float("nan"),
-        [[1], [1, 2]],
-        10**30,
-    ],
+    "ids", [1.7, [1.0], np.array([1.0]), "a", "1", True, [True], None, {"id": 1}, float("nan"), [[1], [1, 2]], 10**30]
 )
 def test_ids_are_whole_numbers(simulation: pdem.Simulation, ids: Any) -> None:
     with pytest.raises(pdem.InputError, match=r"ids is .*whole numbers|ids holds|no particle"):
@@ -94,9 +80,7 @@ def test_an_override_is_text(simulation: pdem.Simulation, override: Any) -> None
         simulation.case.override(override)
 
 
-def test_threads_of_the_environment_are_named(
-    simulation: pdem.Simulation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_of_the_environment_are_named(simulation: pdem.Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PDEM_THREADS", "x")
     with pytest.raises(pdem.LaunchError, match="PDEM_THREADS='x': a whole number of at least 1"):
         pdem.Simulation(simulation.case)

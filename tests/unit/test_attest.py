@@ -59,13 +59,7 @@ def test_the_file_holds_what_the_run_is(kept):
     assert document["inputs"]["plate.stl"]["sha256"] == plate
     states = {int(step): digest for step, digest in document["states"].items()}
     assert states == read_digests(kept / "out")
-    assert document["data"].keys() >= {
-        "series.csv",
-        "particles.vtkhdf",
-        "walls.vtkhdf",
-        "digests.csv",
-        "run.log",
-    }
+    assert document["data"].keys() >= {"series.csv", "particles.vtkhdf", "walls.vtkhdf", "digests.csv", "run.log"}
     assert document["made_under"]["processor"] == document["again_under"]["processor"]
     assert (kept / "out" / ATTEST_FILE).stat().st_size < 10_000
 
@@ -163,10 +157,7 @@ def test_other_versions_are_said_and_decide_nothing(run):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (
-            lambda text: text.replace('"reached": 400', '"reached": 800'),
-            "was altered after it had been written",
-        ),
+        (lambda text: text.replace('"reached": 400', '"reached": 800'), "was altered after it had been written"),
         (lambda text: text[: len(text) // 2], "is no attestation"),
         (lambda text: "[" * 100_000, "is no attestation"),
         (lambda text: "[1, 2]", "is no attestation"),

@@ -58,17 +58,12 @@ def warnings_of(case: Case, meshes: list[Mesh] | None = None) -> list[str]:
     [
         (SQUARE.format(0.1), ["facet 1 (of 2", "not planar", "0.0", "split_facets = true"]),
         (CONCAVE, ["facet 0 (of 1", "not convex (it has 4 sides)", "split_facets = true"]),
-        (
-            "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n",
-            ["all 1 facets are degenerate", "no area", "check its export"],
-        ),
+        ("v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n", ["all 1 facets are degenerate", "no area", "check its export"]),
         ("v 0 0 0\nv 1 0 0\nv 0 nan 0\nf 1 2 3\n", ["vertex 2 of facet 0", "nan", "repair the file"]),
         ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", ["line 4: vertex 9", "the file has 3 vertices"]),
     ],
 )
-def test_a_bad_facet_is_refused_by_wall_facet_and_numbers(
-    tmp_path: Path, mesh: str, words: list[str]
-) -> None:
+def test_a_bad_facet_is_refused_by_wall_facet_and_numbers(tmp_path: Path, mesh: str, words: list[str]) -> None:
     with pytest.raises(MeshError) as error:
         read_walls(case_of(tmp_path, mesh))
     for word in ['walls[0].mesh = "wall.obj"', *words]:
@@ -81,9 +76,7 @@ def test_splitting_is_an_option_of_the_wall(tmp_path: Path, mesh: str) -> None:
     (wall,) = read_walls(case)
     assert wall.largest_order == 3
     assert wall.origin.split_facets == 1
-    assert any(
-        "1 facets were not planar or not convex and have been cut" in line for line in warnings_of(case)
-    )
+    assert any("1 facets were not planar or not convex and have been cut" in line for line in warnings_of(case))
 
 
 def polygon(generator: np.random.Generator, sides: int) -> np.ndarray:
@@ -141,9 +134,7 @@ def test_particles_behind_a_closed_wall_are_named(tmp_path: Path) -> None:
     places = "[[0.5, 0.5, 0.5], [1.5, 1.4, 1.2], [0.3, 0.5, 0.5]]"
     case = case_of(tmp_path, SQUARE.format(0), positions=places)
     (line,) = warnings_of(case, [box([0, 0, 0], [1, 1, 1])])
-    assert line.startswith(
-        "warning: wall wall: the centres of 1 of 3 particles are outside its closed surface"
-    )
+    assert line.startswith("warning: wall wall: the centres of 1 of 3 particles are outside its closed surface")
     assert "particle 1 at (1.5, 1.4, 1.2) m, all others inside" in line
     (line,) = warnings_of(case, [box([1, 1, 1], [1.8, 1.8, 1.8])])
     assert "1 of 3 particles are inside its closed surface" in line

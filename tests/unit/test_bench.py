@@ -18,7 +18,7 @@ from pdem.benchmark import cases, contact_models, machine_speed, measure, polydi
 from pdem.benchmark.cases import CASES, BenchCase, Start, default_names, find_case, names_of_cases
 from pdem.benchmark.machine_speed import MachineSpeed
 from pdem.benchmark.resident_memory import MemoryWatch, resident_bytes
-from pdem.benchmark.roofline import OF_LAW, Arithmetic, Limits, work_of
+from pdem.benchmark.roofline import OF_LAW, Arithmetic, MachineLimits, work_of
 from pdem.benchmark.wall_cases import RADIUS, hopper, mesh_of_a_million
 from pdem.case.groups.initial import initial_particles
 from pdem.case.laws import law_of
@@ -76,15 +76,10 @@ def test_bounds_of_known_work():
     contact = roofline.OF_CONTACT
     assert work.arithmetic.divisions == pytest.approx(roofline.OF_PARTICLE.divisions + 2 * contact.divisions)
     assert work.bytes == pytest.approx(240 + 4 * 12 + 2 * 204)
-    limits = Limits("bed", 500.0, roofline.StepWork(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
-    assert limits.bounds == pytest.approx(
-        {"memory": 100.0, "multiply-adds": 10.0, "divisions and roots": 15.0 + 20.0}
-    )
+    limits = MachineLimits("bed", 500.0, roofline.StepWork(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
+    assert limits.bounds == pytest.approx({"memory": 100.0, "multiply-adds": 10.0, "divisions and roots": 15.0 + 20.0})
     assert limits.as_dict()["reached"]["memory"] == pytest.approx(0.2)
-    assert (
-        "memory: 100.0 ns, 20% of what it took: 1000 bytes at 10 GB/s (one alone 7; arrays of 1 MiB)"
-        in str(limits)
-    )
+    assert "memory: 100.0 ns, 20% of what it took: 1000 bytes at 10 GB/s (one alone 7; arrays of 1 MiB)" in str(limits)
     json.dumps(limits.as_dict())
 
 
@@ -105,10 +100,7 @@ def test_loops_of_the_machine_compute_what_they_say():
         (machine_speed._triad, b + 0.5 * c),
         (machine_speed._divisions, b / c),
         (machine_speed._square_roots, np.sqrt(b)),
-        (
-            machine_speed._multiply_adds,
-            (a + c[0] / (b[0] - 1)) * b[0] ** machine_speed.CHAIN - c[0] / (b[0] - 1),
-        ),
+        (machine_speed._multiply_adds, (a + c[0] / (b[0] - 1)) * b[0] ** machine_speed.CHAIN - c[0] / (b[0] - 1)),
     ):
         result = a.copy()
         loop(result, b, c, 1)
@@ -150,9 +142,7 @@ def test_large_cases_are_measured_only_when_named():
     }
     assert large == set(names_of_cases()) - set(default_names())
     assert find_case("dense-bed-1m").only_named
-    assert (
-        measure.warm_up_of(find_case("dense-bed-1m")) < measure.WARM_UP_STEPS == measure.warm_up_of(CASES[0])
-    )
+    assert measure.warm_up_of(find_case("dense-bed-1m")) < measure.WARM_UP_STEPS == measure.warm_up_of(CASES[0])
 
 
 def test_dense_beds_are_shown_beside_the_machine(monkeypatch):
@@ -183,9 +173,7 @@ def test_the_bed_of_a_million_is_the_small_one_many_times(monkeypatch):
     assert len(large.state["particles"]["id"]) == 6 * len(small.state["particles"]["id"])
     assert len(large.state["contacts"]["lower"]) == 6 * len(small.state["contacts"]["lower"]) > 0
     assert isinstance(large.case.detection.skin, float)
-    simulations = [
-        Simulation(one.case, threads=1, state=one.state, meshes=one.meshes) for one in (small, large)
-    ]
+    simulations = [Simulation(one.case, threads=1, state=one.state, meshes=one.meshes) for one in (small, large)]
     for simulation in simulations:
         simulation.advance(20)
     energies = [simulation.energies() for simulation in simulations]

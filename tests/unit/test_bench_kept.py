@@ -72,8 +72,7 @@ def test_the_newest_of_the_same_machine_is_compared(tmp_path):
 def test_regressions_and_the_machine_are_told_apart(tmp_path):
     keep(tmp_path, document(result(3e6), limits(1.0), detection(300.0), detection(100.0, 1.0)))
     slow, listed, _ = comparison_lines(
-        document(result(1.5e6), limits(0.8), detection(400.0), detection(100.0, 1.0)),
-        read_result_files(tmp_path),
+        document(result(1.5e6), limits(0.8), detection(400.0), detection(100.0, 1.0)), read_result_files(tmp_path)
     )
     assert slow.endswith(
         "slower in all parts; the machine itself: bandwidth 0.80, multiply adds 0.80, divisions 0.80, square roots 0.80"
@@ -99,16 +98,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_the_command_keeps_and_compares(tmp_path, monkeypatch):
     monkeypatch.setattr("pdem.benchmark.measure.WARM_UP_STEPS", 3)
     monkeypatch.setattr("pdem.benchmark.cases.FLOWING_STEPS", 3)
-    arguments = [
-        "bench",
-        "hopper",
-        "--steps",
-        "3",
-        "--threads",
-        "1",
-        "--keep",
-        str(tmp_path / "kept"),
-    ]
+    arguments = ["bench", "hopper", "--steps", "3", "--threads", "1", "--keep", str(tmp_path / "kept")]
     outputs = []
     for _ in range(2):
         done = CliRunner().invoke(main, arguments)

@@ -59,9 +59,7 @@ def test_a_branch_is_the_run_of_the_changed_case(finished, tmp_path, at, step, s
     assert {one: text for one, text in branch.items() if one > step} == later
     assert branch[max(branch)] not in read_digests(finished).values(), "it is another run"
     assert {path.name: path.read_bytes() for path in finished.iterdir()} == before
-    replayed = pdem.replay(
-        folder, (step + 10) * STEP, (step + 40) * STEP, output=tmp_path / "again", threads=1
-    )
+    replayed = pdem.replay(folder, (step + 10) * STEP, (step + 40) * STEP, output=tmp_path / "again", threads=1)
     assert replayed.proved, str(replayed)
 
 

@@ -40,9 +40,7 @@ def system(tmp_path, monkeypatch):
         return os.stat_result((*found[:4], system.owner_of(path), *found[5:10]))
 
     def may(path, mode, *more, **others):
-        allowed = (
-            system.owner_of(path) == ME or not mode & os.W_OK or bool(real_stat(path).st_mode & stat.S_IWOTH)
-        )
+        allowed = system.owner_of(path) == ME or not mode & os.W_OK or bool(real_stat(path).st_mode & stat.S_IWOTH)
         return allowed and real_access(path, mode, *more, **others)
 
     def touch(path, *more, **others):
@@ -128,8 +126,7 @@ def test_a_folder_that_can_only_be_read_is_read(system, monkeypatch, owner):
     found = choose(KEY)
     assert (found.kept, found.read) == (own / KEY, (own / KEY, base / KEY))
     assert (
-        f"cannot be stored in {base} (Permission denied); they are read from {base}, new ones are kept"
-        in found.notice
+        f"cannot be stored in {base} (Permission denied); they are read from {base}, new ones are kept" in found.notice
     )
     monkeypatch.delenv("HOME")
     system.has_entry = False

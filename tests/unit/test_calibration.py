@@ -29,10 +29,7 @@ FALL = (
     "particles=[{material='grain', radius=0.01, positions=[[0, 0, 0.01001]], velocity=[2, 0, -0.5]}]", "time.end=0.004",
     "output={folder='out', fields_every=0.004, checkpoint_every=0.004, series_every=0.004}", "domain.gravity=[0, 0, 0]",
 )  # fmt: skip
-RANGES = {
-    FRICTION: {"min": 0.05, "max": 0.6, "start": 0.5},
-    RESTITUTION: {"min": 0.2, "max": 0.9, "scale": "log"},
-}
+RANGES = {FRICTION: {"min": 0.05, "max": 0.6, "start": 0.5}, RESTITUTION: {"min": 0.2, "max": 0.9, "scale": "log"}}
 TARGETS = {"upward": (0.3, 0.01), "slowed": (0.2, 0.02)}
 
 
@@ -131,13 +128,7 @@ def test_a_calibration_that_is_stopped_goes_on(folder, monkeypatch, number):
     def one(name):
         ranges = {RESTITUTION: {"min": 0.2, "max": 0.9}}
         return pdem.calibrate(
-            "grain.toml",
-            ranges,
-            {"upward": (0.3, 0.01)},
-            {"own": leaves},
-            folder=name,
-            settings=FALL,
-            threads=1,
+            "grain.toml", ranges, {"upward": (0.3, 0.01)}, {"own": leaves}, folder=name, settings=FALL, threads=1
         )
 
     whole = one("whole")
@@ -162,9 +153,7 @@ def test_targets_out_of_reach_are_called_so(folder):
     assert not found.converged
     assert found[RESTITUTION] == pytest.approx(0.5, abs=0.01)
     text = str(found)
-    assert re.search(
-        r"NOT reached: upward: the nearest is 0\.2\d+ \+- \S+, wanted 0\.4 \+- 0\.001 m/s, \d+", text
-    )
+    assert re.search(r"NOT reached: upward: the nearest is 0\.2\d+ \+- \S+, wanted 0\.4 \+- 0\.001 m/s, \d+", text)
     assert f"tried: {RESTITUTION} from 0.3 to 0.5" in text
     assert "widen the range" in text
     assert "* NOT reached" in Path("fit/report.md").read_text()
@@ -279,13 +268,9 @@ def test_commands_calibrate_from_a_file_and_go_on_with_its_folder(folder):
     assert "NOT reached: energy: the nearest is" in first.stdout
     again = CliRunner().invoke(main, ["calibrate", "out", *words])
     assert (again.exit_code, again.stdout) == (1, first.stdout)
-    energies = [
-        float(row["energy [J]"]) for row in csv.DictReader(Path("out/table.csv").read_text().splitlines())
-    ]
+    energies = [float(row["energy [J]"]) for row in csv.DictReader(Path("out/table.csv").read_text().splitlines())]
     near = 0.3 * max(energies) + 0.7 * min(energies)
-    Path("near.toml").write_text(
-        FILE.replace("1e-3\nuncertainty = 1e-5", f"{near}\nuncertainty = {0.05 * near}")
-    )
+    Path("near.toml").write_text(FILE.replace("1e-3\nuncertainty = 1e-5", f"{near}\nuncertainty = {0.05 * near}"))
     done = CliRunner().invoke(main, ["calibrate", "near.toml", "--threads", "1"])
     assert done.exit_code == 0, done.output
     assert "reached: the target is met within its error" in done.stdout

@@ -10,7 +10,7 @@ import pytest
 from helpers.planted_responses import calibrated, holds, planted, searched
 from pdem.sweeps.fitting.next_places import next_places, scan, scan_size
 from pdem.sweeps.fitting.posterior import densest
-from pdem.sweeps.fitting.search import Problem, Search, solution
+from pdem.sweeps.fitting.search import FitProblem, FitSearch, solution
 
 pytestmark = pytest.mark.compiles
 REPETITIONS, FEW = 200, 40
@@ -53,10 +53,7 @@ QUICK = ("monotone", "two parameters")
 
 @pytest.mark.parametrize(
     ("name", "repetitions"),
-    [
-        *((name, FEW) for name in QUICK),
-        *(pytest.param(name, REPETITIONS, marks=pytest.mark.slow) for name in CASES),
-    ],
+    [*((name, FEW) for name in QUICK), *(pytest.param(name, REPETITIONS, marks=pytest.mark.slow) for name in CASES)],
 )
 def test_the_truth_lies_in_what_is_stated_as_often_as_it_should(name, repetitions):
     """In 200 repetitions, or a few: within three standard errors of 68 and 95 %."""
@@ -97,7 +94,7 @@ def test_what_no_target_depends_on_is_not_known_and_takes_few_runs():
 def test_a_target_out_of_reach_is_never_reached_and_ends_early():
     for seed in range(20):
         random = np.random.default_rng(seed)
-        problem = Problem(np.array([35.0]), np.array([1.0]), np.array([0.5]))
+        problem = FitProblem(np.array([35.0]), np.array([1.0]), np.array([0.5]))
         search = searched(
             problem, planted(lambda place: 25.0 * (1.0 - math.exp(-3.0 * place[0])), np.array([1.0]), random)
         )
@@ -112,7 +109,7 @@ def test_the_calibration_that_took_luck_for_an_optimum():
     """Chance of 2.5 degrees, a wanted 30 that 25 is the most of: never called reached, whole range looked at."""
     for seed in range(20):
         random = np.random.default_rng(seed)
-        problem = Problem(np.array([30.0]), np.array([1.0]), np.array([0.5]), runs=16)
+        problem = FitProblem(np.array([30.0]), np.array([1.0]), np.array([0.5]), runs=16)
         measure = planted(lambda place: 18.0 + 5.0 * place[0], np.array([2.5]), random)
         found = searched(problem, measure).solution()
         places = np.array([point.place[0] for point in found.points])
@@ -132,8 +129,8 @@ def test_without_chance_few_runs_find_the_values():
 
 def test_places_of_a_step_are_farther_apart_than_chance_hides():
     random = np.random.default_rng(1)
-    problem = Problem(np.array([28.0]), np.array([1.0]), np.array([0.5]))
-    search = Search(problem)
+    problem = FitProblem(np.array([28.0]), np.array([1.0]), np.array([0.5]))
+    search = FitSearch(problem)
     measure = planted(lambda place: 10.0 + 30.0 * place[0], np.array([2.0]), random)
     for _ in range(6):
         wanted = search.wanted()
@@ -159,15 +156,15 @@ def test_a_scan_has_values_over_all_of_each_range(dimension):
 def test_a_search_that_is_stopped_goes_on_and_new_targets_begin_with_all_that_is_known():
     random = np.random.default_rng(2)
     measure = planted(two, np.array([0.5, 0.2]), random)
-    problem = Problem(two((0.4, 0.6)), np.array([1.0, 0.3]), np.array([0.5, 0.5]))
+    problem = FitProblem(two((0.4, 0.6)), np.array([1.0, 0.3]), np.array([0.5, 0.5]))
     whole = searched(problem, measure)
-    again = Search(problem, whole.points)
+    again = FitSearch(problem, whole.points)
     assert len(again.wanted()) == 0, "all runs are there"
     assert again.solution().best.tobytes() == whole.solution().best.tobytes()
-    part = Search(problem, whole.points[:4])
+    part = FitSearch(problem, whole.points[:4])
     assert len(part.wanted()) == 5, "what is left of the scan"
-    other = Problem(two((0.6, 0.3)), problem.uncertainties, problem.start)
-    new = Search(other, whole.points)
+    other = FitProblem(two((0.6, 0.3)), problem.uncertainties, problem.start)
+    new = FitSearch(other, whole.points)
     assert len(new.wanted()) in (0, 3), "no scan"
     assert new.found.best == pytest.approx([0.6, 0.3], abs=0.15)
 
@@ -180,7 +177,7 @@ def test_places_without_a_number_are_left_out_and_not_looked_for_there():
         return saturating(place) if place[0] > 0.3 else math.nan
 
     target = np.array([saturating([0.45])])
-    problem = Problem(target, np.array([1.0]), np.array([0.5]))
+    problem = FitProblem(target, np.array([1.0]), np.array([0.5]))
     found = searched(problem, planted(response, np.array([0.5]), random)).solution()
     assert found.best[0] == pytest.approx(0.45, abs=0.05)
     assert found.samples.places[found.samples.weights > 1e-9, 0].min() > 0.1
@@ -192,7 +189,7 @@ def test_places_without_a_number_are_left_out_and_not_looked_for_there():
 def test_runs_are_never_more_than_allowed():
     for runs in (10, 15, 22):
         random = np.random.default_rng(runs)
-        problem = Problem(np.array([28.0]), np.array([0.1]), np.array([0.5]), replicas=2, runs=runs)
+        problem = FitProblem(np.array([28.0]), np.array([0.1]), np.array([0.5]), replicas=2, runs=runs)
         measure = planted(lambda place: 10.0 + 30.0 * place[0], np.array([3.0]), random, 2)
         search = searched(problem, measure)
         assert runs - 4 < 2 * len(search.points) <= runs
@@ -201,7 +198,7 @@ def test_runs_are_never_more_than_allowed():
 
 def test_the_next_places_lie_where_the_parameters_may():
     random = np.random.default_rng(5)
-    problem = Problem(np.array([28.0]), np.array([0.5]), np.array([0.5]))
+    problem = FitProblem(np.array([28.0]), np.array([0.5]), np.array([0.5]))
     measure = planted(lambda place: 10.0 + 30.0 * place[0], np.array([0.3]), random)
     found = solution(problem, measure(scan(np.array([0.5]))), 400)
     places = next_places(found.responses, problem.uncertainties, found.samples, 4, 1)

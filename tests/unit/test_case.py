@@ -82,15 +82,7 @@ def test_every_default_is_written_and_read_back_exactly(case: Case) -> None:
     again = Case.from_text(case.to_toml())
     assert again.model_dump() == case.model_dump()
     assert again.to_toml() == case.to_toml()
-    for key in (
-        "step_fraction",
-        "skin",
-        "largest_overlap",
-        "series_every",
-        "attempts",
-        "rolling_friction",
-        "scale",
-    ):
+    for key in ("step_fraction", "skin", "largest_overlap", "series_every", "attempts", "rolling_friction", "scale"):
         assert f"\n{key} = " in case.to_toml()
 
 
@@ -139,38 +131,20 @@ def test_an_override_changes_what_depends_on_it(case: Case) -> None:
         ("particles[0].fill.cout=3", "particles[0].fill.cout = 3: is not a key; did you mean 'count'?"),
         ("particles[0].fill.shape='sphere'", "particles[0].fill.centre: is missing"),
         ("particles[0].fill.volume_fraction=0.1", "particles[0].fill.volume_fraction = 0.1: is not allowed"),
-        (
-            "particles[0].file='a.txt'",
-            "particles[0]: needs exactly one of fill, file and positions, has fill and",
-        ),
-        (
-            "particles[0].velocity={rand=1}",
-            "particles[0].velocity.rand = 1: is not a key; did you mean 'random'?",
-        ),
+        ("particles[0].file='a.txt'", "particles[0]: needs exactly one of fill, file and positions, has fill and"),
+        ("particles[0].velocity={rand=1}", "particles[0].velocity.rand = 1: is not a key; did you mean 'random'?"),
         ("particles[0].velocity=['a', 1, 2]", 'particles[0].velocity[0] = "a": must be a number'),
         ("particles[0].material='gran'", "is not a material of the case; did you mean 'grain'?"),
         ("particles[0].material='steel'", "materials.steel.density: is missing"),
         ("materials.grain.poisson_ratio=0.5", "materials.grain.poisson_ratio = 0.5: must be less than 0.5"),
         ("materials.steel.youngs_modulus=1", "materials.steel.poisson_ratio: is missing"),
         ("materials.'a b'={}", 'materials."a b": a name of a material holds no spaces'),
-        (
-            "interactions.grain-grain.restitution=0",
-            "interactions.grain-grain.restitution = 0: must be greater than 0",
-        ),
+        ("interactions.grain-grain.restitution=0", "interactions.grain-grain.restitution = 0: must be greater than 0"),
         ("interactions.grain-grain.restitution=1.1", "restitution = 1.1: must be at most 1"),
-        (
-            "interactions.grain-grain.friction=-1",
-            "interactions.grain-grain.friction = -1: must be at least 0",
-        ),
+        ("interactions.grain-grain.friction=-1", "interactions.grain-grain.friction = -1: must be at least 0"),
         ("interactions.grain-grain.normal_stiffness=1", 'belongs to law = "linear"'),
-        (
-            "interactions.grain-steel={friction=0, restitution=1}",
-            "names the same two materials as interactions.steel-",
-        ),
-        (
-            "interactions.grain-stel={friction=0, restitution=1}",
-            "must be two names of materials joined by a hyphen",
-        ),
+        ("interactions.grain-steel={friction=0, restitution=1}", "names the same two materials as interactions.steel-"),
+        ("interactions.grain-stel={friction=0, restitution=1}", "must be two names of materials joined by a hyphen"),
         (
             "interactions.grain-grain.law='hertz'",
             'is no contact law; did you mean "hertz-mindlin"? allowed: hertz-mindlin, linear',
@@ -182,10 +156,7 @@ def test_an_override_changes_what_depends_on_it(case: Case) -> None:
         ("detection.cell_sizes=[1, -2]", "detection.cell_sizes[1] = -2: must be greater than 0"),
         ("detection.levels=1.5", "detection.levels = 1.5: must be a whole number"),
         ("detection.walls='h3'", 'detection.walls = "h3": must be "signed" or "h2"'),
-        (
-            "decomposition.method='quarters'",
-            'decomposition.method = "quarters": must be "bisection" or "slabs"',
-        ),
+        ("decomposition.method='quarters'", 'decomposition.method = "quarters": must be "bisection" or "slabs"'),
         ("output.fields_every=0", "output.fields_every = 0: must be greater than 0"),
         ("time.end.x=3", "time.end is a single value and has no 'x' in it"),
         ("particles[1].radius=1", "particles is a list of 1; its entries are numbered from 0"),
@@ -221,9 +192,7 @@ def test_every_problem_has_its_own_line() -> None:
 def test_materials_that_can_meet_need_an_interaction(case: Case) -> None:
     assert "interactions.grain-steel: is missing" in refusal(case, "interactions={}").splitlines()[1]
     text = BASE.replace("[interactions.steel-grain]", "[interactions.steel-steel]")
-    with pytest.raises(
-        CaseError, match=r"interactions\.grain-steel: is missing; .* can touch walls of 'steel'"
-    ):
+    with pytest.raises(CaseError, match=r"interactions\.grain-steel: is missing; .* can touch walls of 'steel'"):
         Case.from_text(text)
 
 
@@ -307,10 +276,7 @@ def test_the_model_needs_no_compiler() -> None:
     import sys
 
     code = "import sys, pdem.case.model; sys.exit('numba' in sys.modules or 'h5py' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode
-        == 0
-    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -380,8 +346,6 @@ def test_a_value_of_pairs_that_no_pair_takes_is_refused() -> None:
     case.override("interactions.default.friction=0.4")
     written_out = Case.from_text(case.to_toml())
     for key in ("interactions.default.friction", "materials.grain.friction"):
-        with pytest.raises(
-            CaseError, match=f"{key} changes no pair .* change these: grain-grain, steel-grain, "
-        ):
+        with pytest.raises(CaseError, match=f"{key} changes no pair .* change these: grain-grain, steel-grain, "):
             written_out.override(f"{key}=0.1")
     assert written_out.to_toml() == case.to_toml()

@@ -21,12 +21,7 @@ def test_half_mask_meets_each_pair_of_neighbours_once(counts: tuple[int, int, in
         number = half_mask(np.array(cell), rings, neighbours)
         met += [frozenset((cell, tuple(int(index) for index in other))) for other in neighbours[:number]]
     adjacent = {
-        frozenset(
-            (
-                cell,
-                tuple((index + step) % count for index, step, count in zip(cell, steps, counts, strict=True)),
-            )
-        )
+        frozenset((cell, tuple((index + step) % count for index, step, count in zip(cell, steps, counts, strict=True))))
         for cell in itertools.product(*(range(count) for count in counts))
         for steps in itertools.product((-1, 0, 1), repeat=3)
     }

@@ -54,9 +54,7 @@ def state() -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def assert_same(
-    found: Checkpoint, groups: dict[str, dict[str, np.ndarray]], attributes: dict[str, Any]
-) -> None:
+def assert_same(found: Checkpoint, groups: dict[str, dict[str, np.ndarray]], attributes: dict[str, Any]) -> None:
     assert found.groups.keys() == groups.keys()
     for group, columns in groups.items():
         assert found.groups[group].keys() == columns.keys()
@@ -90,16 +88,12 @@ def test_every_dtype_shape_and_attribute_comes_back(tmp_path: Path) -> None:
     st.dictionaries(
         st.text("abc_é", min_size=1, max_size=4),
         st.sampled_from(["<i8", "<i4", "<f8", "<f4", ">f8", "|u1", "|b1", "<f2"]).flatmap(
-            lambda dtype: arrays.arrays(
-                np.dtype(dtype), arrays.array_shapes(min_dims=0, max_dims=3, min_side=0)
-            )
+            lambda dtype: arrays.arrays(np.dtype(dtype), arrays.array_shapes(min_dims=0, max_dims=3, min_side=0))
         ),
         max_size=4,
     )
 )
-def test_any_columns_come_back(
-    tmp_path_factory: pytest.TempPathFactory, columns: dict[str, np.ndarray]
-) -> None:
+def test_any_columns_come_back(tmp_path_factory: pytest.TempPathFactory, columns: dict[str, np.ndarray]) -> None:
     path = tmp_path_factory.mktemp("any") / "c.h5"
     write_checkpoint(path, {"group": columns}, {})
     assert_same(read_checkpoint(path), {"group": columns}, {})
@@ -234,10 +228,7 @@ def test_what_hdf5_would_not_give_back_is_refused(tmp_path: Path, columns: Any, 
 @pytest.mark.parametrize("limit", [0, 511, 1000, 3000, 50_000, 240_000])
 def test_a_full_disk_leaves_the_checkpoint_before(small: Path, limit: int) -> None:
     before = small.read_bytes()
-    with (
-        largest_file(limit),
-        pytest.raises(CheckpointError, match="one before is untouched; free space") as caught,
-    ):
+    with largest_file(limit), pytest.raises(CheckpointError, match="one before is untouched; free space") as caught:
         write_checkpoint(small, {"particles": {"position": np.ones((10_000, 3))}}, {})
     assert "\n" not in str(caught.value)
     assert small.read_bytes() == before
@@ -295,9 +286,7 @@ def test_small_columns_do_not_each_wait_for_the_disk(tmp_path, monkeypatch):
     write_checkpoint(tmp_path / "small.h5", {"particles": columns}, {})
     assert 2 <= len(calls) <= 4, "the data, and the name of the file"
     calls.clear()
-    write_checkpoint(
-        tmp_path / "large.h5", {"particles": {"a": np.zeros(1 << 20), "b": np.zeros(1 << 20)}}, {}
-    )
+    write_checkpoint(tmp_path / "large.h5", {"particles": {"a": np.zeros(1 << 20), "b": np.zeros(1 << 20)}}, {})
     assert len(calls) >= 4, "the disk begins while there is more to write"
 
 

@@ -82,12 +82,8 @@ def test_coincident_centres_are_named_lowest_first() -> None:
 
 def test_spheres_through_a_plate_are_found_with_their_depth() -> None:
     mesh = Mesh([[0, 0, 0], [1, 0, 0], [1.5, 0.5, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2, 3, 4]])
-    position = np.array(
-        [[0.5, 0.5, 0.08], [0.5, 0.5, -0.08], [0.5, 0.5, 0.2], [-0.06, 0.5, 0.08], [-0.1, -0.1, 0.0]]
-    )
-    hit, depth, facet = touching_walls(
-        position, np.full(5, 0.1), mesh.vertices, mesh.facet_start, mesh.facet_vertices
-    )
+    position = np.array([[0.5, 0.5, 0.08], [0.5, 0.5, -0.08], [0.5, 0.5, 0.2], [-0.06, 0.5, 0.08], [-0.1, -0.1, 0.0]])
+    hit, depth, facet = touching_walls(position, np.full(5, 0.1), mesh.vertices, mesh.facet_start, mesh.facet_vertices)
     assert hit.tolist() == [0, 1]
     np.testing.assert_allclose(depth, 0.02)
     assert facet.tolist() == [0, 0]
@@ -107,9 +103,7 @@ def test_distance_to_random_triangles_agrees_with_sampling() -> None:
     )
     samples = (weights @ corners).reshape(-1, 3)
     nearest = np.array([np.linalg.norm(samples - point, axis=1).min() for point in position])
-    hit, depth, _ = touching_walls(
-        position, np.full(60, 5.0), mesh.vertices, mesh.facet_start, mesh.facet_vertices
-    )
+    hit, depth, _ = touching_walls(position, np.full(60, 5.0), mesh.vertices, mesh.facet_start, mesh.facet_vertices)
     assert hit.tolist() == list(range(60))
     distance = 5.0 - depth
     assert np.all(distance <= nearest + 1e-12)
@@ -133,8 +127,6 @@ def test_of_facets_that_are_as_deep_the_last_one_counts(order, at_once, monkeypa
     facets = np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
     mesh = Mesh(corners, facets[list(order)])
     position = np.array([[0.5, 0.5, 0.05], [0.5, 0.4, 0.05]])
-    hit, depth, facet = touching_walls(
-        position, np.full(2, 0.1), mesh.vertices, mesh.facet_start, mesh.facet_vertices
-    )
+    hit, depth, facet = touching_walls(position, np.full(2, 0.1), mesh.vertices, mesh.facet_start, mesh.facet_vertices)
     assert (hit.tolist(), facet.tolist()) == ([0, 1], [3, order.index(0)])
     assert depth == pytest.approx(0.05)

@@ -69,10 +69,7 @@ def test_a_wrong_shape_is_refused_with_its_key(shape, text):
 @pytest.mark.parametrize(
     ("group", "text"),
     [
-        (
-            cluster("rode", (0, 0, 0)),
-            "is no shape of the case; did you mean 'rod'?",
-        ),
+        (cluster("rode", (0, 0, 0)), "is no shape of the case; did you mean 'rod'?"),
         ({**SPHERES, "orientation": "aligned"}, "has no use: spheres look the same from all sides"),
         (cluster("rod", (0, 0, 0), orientation={"axis": [0.0, 0.0, 0.0], "angle": 3.0}), "has no direction"),
         ({"material": "grain", "shape": "rod", "file": "grains.npz"}, "for clusters give fill or positions"),
@@ -121,9 +118,7 @@ def test_mass_properties_of_a_file_of_kratos_or_of_its_union(tmp_path):
         assert made.solid.volume == pytest.approx(1e-9 * volume, rel=1e-12)
         assert made.moments[0] / made.solid.volume == pytest.approx(1e-6 * inertia, rel=1e-12)
         assert list(shape_masses(case, "two")) == ["union", "sum", "file"]
-    assert any(
-        "differs by" in one for one in findings_of([cluster("two", (0, 0, 0))], {"two": shape}, tmp_path)
-    )
+    assert any("differs by" in one for one in findings_of([cluster("two", (0, 0, 0))], {"two": shape}, tmp_path))
 
 
 def test_a_file_that_states_what_no_body_has_is_refused_where_that_shall_count(tmp_path):
@@ -139,9 +134,7 @@ def test_a_file_that_states_what_no_body_has_is_refused_where_that_shall_count(t
         with pytest.raises(CaseError, match=message):
             shape_of(case_of([cluster("two", (0, 0, 0))], {"two": shape}, tmp_path), "two")
         shape["mass_properties"] = "union"
-        assert (
-            shape_of(case_of([cluster("two", (0, 0, 0))], {"two": shape}, tmp_path), "two").moments[0] > 0.0
-        )
+        assert shape_of(case_of([cluster("two", (0, 0, 0))], {"two": shape}, tmp_path), "two").moments[0] > 0.0
 
 
 def test_given_moments_that_no_body_has_are_told_as_they_were_given(tmp_path):
@@ -167,15 +160,11 @@ def test_a_file_that_is_not_flat_is_refused_in_a_plane(tmp_path):
     (tmp_path / "flat.csv").write_text("x,y,z,r\n0,0,0.5,1\n1,0,0.5,1\n")
     (tmp_path / "tilted.csv").write_text("x,y,z,r\n0,0,0,1\n1,0,0.5,1\n")
     cases = [
-        case_of(
-            [cluster("s", (0, 0, 0))], {"s": {"file": f"{name}.csv", "scale": 1e-3}}, tmp_path, domain=domain
-        )
+        case_of([cluster("s", (0, 0, 0))], {"s": {"file": f"{name}.csv", "scale": 1e-3}}, tmp_path, domain=domain)
         for name in ("flat", "tilted")
     ]
     assert len(initial_particles(cases[0])["id"]) == 2
-    with pytest.raises(
-        CaseError, match=r"shapes.s: its spheres have z from 0 to 0.0005 m; in a case of dimension 2"
-    ):
+    with pytest.raises(CaseError, match=r"shapes.s: its spheres have z from 0 to 0.0005 m; in a case of dimension 2"):
         initial_particles(cases[1])
 
 
@@ -195,12 +184,7 @@ def test_a_fill_of_clusters_is_apart_whole_and_of_the_asked_size(seed, kinds, fa
     shapes = {"rod": ROD[3:6], "tetrapod": TETRAPOD, "pair": PAIR}
     names = list(shapes)[:kinds]
     groups = [
-        {
-            "material": "grain",
-            "shape": name,
-            "radius": factor * RADIUS,
-            "fill": {**FILL, "count": 4, "seed": seed},
-        }
+        {"material": "grain", "shape": name, "radius": factor * RADIUS, "fill": {**FILL, "count": 4, "seed": seed}}
         for name in names
     ]
     case = case_of([*groups, SPHERES], shapes)
@@ -224,11 +208,7 @@ def test_a_fill_of_clusters_is_apart_whole_and_of_the_asked_size(seed, kinds, fa
 
 
 def test_a_mass_of_clusters_is_met_to_half_a_particle():
-    group = {
-        "material": "grain",
-        "shape": "pair",
-        "fill": {"mass": 1e-3, "lower": [-0.1] * 3, "upper": [0.1] * 3},
-    }
+    group = {"material": "grain", "shape": "pair", "fill": {"mass": 1e-3, "lower": [-0.1] * 3, "upper": [0.1] * 3}}
     table = initial_particles(case_of([group], {"pair": PAIR}))
     each = 1000.0 * 8.0 / 3.0 * math.pi * RADIUS**3
     assert abs(len(table.clusters["number"]) * each - 1e-3) <= 0.5 * each
@@ -272,18 +252,8 @@ def test_clusters_in_a_plane_turn_about_z_alone():
     flat = [[0.0, 0.0, 0.0, RADIUS], [RADIUS, 0.0, 0.0, RADIUS], [0.0, RADIUS, 0.0, RADIUS]]
     domain = {"lower": [-0.1, -0.1, -0.1], "upper": [0.1] * 3, "dimension": 2, "outside": "keep"}
     groups = [
-        {
-            "material": "grain",
-            "shape": "corner",
-            "positions": [[0.0, 0.0, 0.0]],
-            "angular_velocity": [0.0, 0.0, 3.0],
-        },
-        {
-            "material": "grain",
-            "shape": "corner",
-            "positions": [[0.006, 0.001, 0.0]],
-            "velocity": [-0.2, 0.0, 0.0],
-        },
+        {"material": "grain", "shape": "corner", "positions": [[0.0, 0.0, 0.0]], "angular_velocity": [0.0, 0.0, 3.0]},
+        {"material": "grain", "shape": "corner", "positions": [[0.006, 0.001, 0.0]], "velocity": [-0.2, 0.0, 0.0]},
     ]
     run = pdem.Simulation(case_of(groups, {"corner": flat}, domain=domain), threads=1)
     run.advance(20000)

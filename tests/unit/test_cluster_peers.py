@@ -155,10 +155,7 @@ def test_liggghts_is_tuned_and_run_in_parts(drum, program):
 
 def test_lost_clusters_and_errors_of_liggghts_end_the_comparison(drum, program):
     program(2 * MANY - 2)
-    with (
-        liggghts.LiggghtsRun(problem_of(drum)) as run,
-        pytest.raises(SkipCase, match="5998 spheres in place of 6000"),
-    ):
+    with liggghts.LiggghtsRun(problem_of(drum)) as run, pytest.raises(SkipCase, match="5998 spheres in place of 6000"):
         run.tune()
     with liggghts.LiggghtsRun(problem_of(drum)) as run:
         run._send("gravity-of-the-moon")

@@ -8,22 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.clusters import ROD, cluster, simulate
-from pdem.output.pictures.scene import Frame
+from pdem.output.pictures.scene import SceneFrame
 
 
 def frame_of(columns):
-    return Frame(0.0, "", columns, None)
+    return SceneFrame(0.0, "", columns, None)
 
 
 def test_a_rod_that_spins_and_flies_has_the_speed_of_its_centre():
     motion = {"velocity": [0.3, 0.4, 0.0], "angular_velocity": [0.0, 0.0, 500.0]}
     groups = [cluster("rod", (0.0, 0.0, 0.0), **motion), cluster("rod", (0.0, 0.05, 0.0))]
-    sphere = {
-        "material": "grain",
-        "radius": 1e-3,
-        "positions": [[0.0, 0.1, 0.0]],
-        "velocity": [1.0, 0.0, 0.0],
-    }
+    sphere = {"material": "grain", "radius": 1e-3, "positions": [[0.0, 0.1, 0.0]], "velocity": [1.0, 0.0, 0.0]}
     own = simulate([*groups, sphere], {"rod": ROD}).gather()
     assert np.linalg.norm(own["velocity"], axis=1).max() > 2.0
     frame = frame_of(own)

@@ -21,9 +21,7 @@ Groups = dict[str, dict[str, np.ndarray]]
 
 def state() -> Groups:
     random = np.random.default_rng(5)
-    particles = {
-        field.name: random.normal(size=(6, *field.shape)).astype(field.dtype) for field in state_fields()
-    }
+    particles = {field.name: random.normal(size=(6, *field.shape)).astype(field.dtype) for field in state_fields()}
     particles["id"] = np.array([3, 9, 4, 100, 7, 1])
     particles["velocity"][2] = [np.nan, 0.0, np.inf]
     contacts = {
@@ -37,12 +35,7 @@ def state() -> Groups:
         "feature": np.array([10, 11, 10]),
         "tangential_force": random.normal(size=(3, 3)),
     }
-    return {
-        "particles": particles,
-        "contacts": contacts,
-        "wall_contacts": walls,
-        "counters": {"rebuilds": np.array(5)},
-    }
+    return {"particles": particles, "contacts": contacts, "wall_contacts": walls, "counters": {"rebuilds": np.array(5)}}
 
 
 def compared(folder: Path, change: Callable[[Groups], None], **attributes: str | float) -> Comparison:
@@ -97,8 +90,7 @@ def test_the_first_difference_is_the_one_of_lowest_id_and_the_largest_is_reporte
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
-    [(-0.0, "sign of zero"), (np.nan, "1 entries not finite"), (np.inf, "1 entries not finite")],
+    ("value", "expected"), [(-0.0, "sign of zero"), (np.nan, "1 entries not finite"), (np.inf, "1 entries not finite")]
 )
 def test_zero_signs_and_not_finite_values_are_told_apart(tmp_path: Path, value: float, expected: str) -> None:
     def change(groups: Groups) -> None:
@@ -147,9 +139,7 @@ def test_wall_contacts_are_matched_by_all_their_keys(tmp_path: Path) -> None:
 
 def test_repeated_keys_are_matched_one_by_one(tmp_path: Path) -> None:
     def change(groups: Groups) -> None:
-        groups["contacts"] = {
-            name: np.repeat(column, [2, 1, 1], axis=0) for name, column in groups["contacts"].items()
-        }
+        groups["contacts"] = {name: np.repeat(column, [2, 1, 1], axis=0) for name, column in groups["contacts"].items()}
 
     assert compared(tmp_path, change).missing == ("contacts: 1 rows only in B (lower_id/upper_id 1-4)",)
 
@@ -210,9 +200,7 @@ def test_a_snapshot_is_compared_with_a_checkpoint(tmp_path: Path) -> None:
 
 def test_wall_snapshots_are_compared(tmp_path: Path) -> None:
     for name, load in (("a", 0.0), ("b", 1.0)):
-        series = WallSnapshots(
-            tmp_path / f"{name}.vtkhdf", np.array([0, 3]), np.arange(3), np.zeros(1, np.int32)
-        )
+        series = WallSnapshots(tmp_path / f"{name}.vtkhdf", np.array([0, 3]), np.arange(3), np.zeros(1, np.int32))
         series.write(0.0, 0, np.eye(3), {"force": np.full((1, 3), load), "torque": np.zeros((1, 3))})
     (column,) = compare(tmp_path / "a.vtkhdf", tmp_path / "b.vtkhdf").columns
     assert (column.group, column.column) == ("loads", "force")

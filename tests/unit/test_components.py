@@ -24,9 +24,7 @@ def test_components_are_those_of_scipy(graph):
     count, links = graph
     first, second = np.array(links, np.int64).reshape(-1, 2).T
     table = coo_array((np.ones(len(first), np.bool_), (first, second)), shape=(count, count))
-    np.testing.assert_array_equal(
-        components(first, second, count), connected_components(table, directed=False)[1]
-    )
+    np.testing.assert_array_equal(components(first, second, count), connected_components(table, directed=False)[1])
 
 
 @pytest.mark.parametrize("step", [1, -1, 7919])
@@ -37,9 +35,7 @@ def test_a_long_chain_is_one_component(step):
 
 def test_points_that_are_close_are_those_of_a_tree():
     rng = np.random.default_rng(3)
-    points = np.concatenate(
-        (rng.random((500, 3)), rng.integers(0, 5, (300, 3)) / 5 + 1e-9 * rng.random((300, 3)))
-    )
+    points = np.concatenate((rng.random((500, 3)), rng.integers(0, 5, (300, 3)) / 5 + 1e-9 * rng.random((300, 3))))
     for distance in (1e-9, 1e-6, 0.05):
         found = {tuple(sorted(pair)) for pair in _closer_than(points, distance).tolist()}
         assert found == cKDTree(points).query_pairs(distance)

@@ -21,9 +21,7 @@ def bed(tmp_path_factory):
     """The results of a bed that settles between a floor and walls, and grains that come later."""
     folder, rng = tmp_path_factory.mktemp("counts"), np.random.default_rng(4)
     places = np.stack(np.meshgrid(*[np.arange(4) * 0.0199] * 3), axis=-1).reshape(-1, 3) + 0.99 * R
-    walls = tuple(
-        {"shape": "plane", "point": [0.0, 0.0, 0.0], "normal": normal} for normal in np.eye(3).tolist()
-    )
+    walls = tuple({"shape": "plane", "point": [0.0, 0.0, 0.0], "normal": normal} for normal in np.eye(3).tolist())
     group = Grains(places + 1e-5 * rng.normal(size=places.shape), R, rng.normal(size=places.shape))
     every = dict.fromkeys(("fields_every", "contacts_every", "series_every"), 5e-4)
     more = {"output": {"folder": str(folder / "out"), "stress": True, **every}}

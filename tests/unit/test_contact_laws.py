@@ -65,24 +65,15 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
     ("keys", "said"),
     [
         ({"law": "hertz-mindln"}, 'is no contact law; did you mean "hertz-mindlin"?'),
-        (
-            {"law": "JKR"},
-            'is no contact law; it is a model of adhesion: give adhesion = {model = "jkr", ...} beside',
-        ),
+        ({"law": "JKR"}, 'is no contact law; it is a model of adhesion: give adhesion = {model = "jkr", ...} beside'),
         ({"law": "python:laws.py"}, 'must be "python:FILE.py:NAME"'),
         ({"rolling": {"friction": 0.1}}, "rolling.model: is missing"),
-        (
-            {"rolling": {"model": "sprung", "friction": 0.1}},
-            'must be one of "constant-torque", "spring", "sds"',
-        ),
+        ({"rolling": {"model": "sprung", "friction": 0.1}}, 'must be one of "constant-torque", "spring", "sds"'),
         ({"rolling": {"model": "spring"}}, "rolling.friction: is missing"),
         ({"rolling": {"model": "spring", "friction": -0.1}}, "must be at least 0"),
         ({"rolling": {"model": "spring", "friction": 0.1, "dampng": 1.0}}, "did you mean 'damping'?"),
         ({"rolling": {"model": "spring", "friction": 0.1, "damping": 1.5}}, "must be at most 1"),
-        (
-            {"rolling": {"model": "spring", "friction": 0.1, "stiffness": "hard"}},
-            'must be one of "ai", "tangential"',
-        ),
+        ({"rolling": {"model": "spring", "friction": 0.1, "stiffness": "hard"}}, 'must be one of "ai", "tangential"'),
         ({"rolling": {"model": "spring", "friction": "high"}}, "must be a number"),
         ({"rolling": {"model": "spring", "friction": 0.1}, "rolling_friction": 0.1}, "not allowed together"),
         ({"adhesion": {"model": "jkr"}}, "work_of_adhesion: is missing"),
@@ -97,10 +88,7 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
             {"adhesion": {"model": "linear", "cohesion_energy_density": 1e3, "area": "sjkr2"}},
             'must be one of "lens", "double"',
         ),
-        (
-            {"adhesion": {**WATER, "contact_angle": 90.0, "volume": 1e-12}},
-            "contact_angle = 90.0: must be below 90",
-        ),
+        ({"adhesion": {**WATER, "contact_angle": 90.0, "volume": 1e-12}}, "contact_angle = 90.0: must be below 90"),
         ({"adhesion": {**WATER, "surface_tension": -0.07, "volume": 1e-12}}, "must be greater than 0"),
         ({"adhesion": WATER}, "must have one of volume, relative_volume, carried_volume"),
         ({"adhesion": {**WATER, "volume": 1e-12, "relative_volume": 0.01}}, "and only one"),
@@ -162,10 +150,7 @@ def test_a_law_from_a_file_gives_the_bits_of_the_built_in_one(tmp_path):
 def test_a_law_made_in_a_script_is_known_by_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr("pdem.contact.law.models.LAWS", LAWS)
     pdem.contact_law(
-        "in-a-test",
-        normal=lambda overlap, radius, c: (c.k * overlap, c.k),
-        power=1.0,
-        coefficients={"k": "N/m"},
+        "in-a-test", normal=lambda overlap, radius, c: (c.k * overlap, c.k), power=1.0, coefficients={"k": "N/m"}
     )
     try:
         case = case_with(tmp_path, law="in-a-test", k=1e3)
@@ -176,9 +161,7 @@ def test_a_law_made_in_a_script_is_known_by_its_name(tmp_path, monkeypatch):
         del LAWS["in-a-test"]
 
 
-EXAMPLES = re.findall(
-    r"```python\n(# laws.py\n.*?)```", (ROOT / "docs/contact-laws.md").read_text(), re.DOTALL
-)
+EXAMPLES = re.findall(r"```python\n(# laws.py\n.*?)```", (ROOT / "docs/contact-laws.md").read_text(), re.DOTALL)
 """The laws of the documentation: with a normal force, with a torque that remembers, with adhesion."""
 
 

@@ -19,9 +19,7 @@ FLAT = [[0.0, 0.0, 0.0, 1e-3], [1e-3, 0.0, 0.0, 1e-3], [0.0, 1e-3, 0.0, 1e-3]]
 def system(dimension, gravity, friction):
     """Return two single spheres, and a cluster of each shape."""
     spheres = [np.array(one) for one in (ONE, ROD, TETRAPOD, FLAT)]
-    shapes = [
-        ClusterShape.of(one[:, :3], one[:, 3], union_of_spheres(one[:, :3], one[:, 3])) for one in spheres
-    ]
+    shapes = [ClusterShape.of(one[:, :3], one[:, 3], union_of_spheres(one[:, :3], one[:, 3])) for one in spheres]
     table, states = Clusters(shape_arrays(shapes)), np.zeros((4, STATE))
     states[:, 13] = np.arange(4)
     table.replace(np.arange(1, 5), np.zeros((4, 3), np.int32), states)

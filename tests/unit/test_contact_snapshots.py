@@ -18,11 +18,7 @@ COUNTS = [3, 0, 5, 3, 0, 1]
 def contacts(count, seed=0):
     rng = np.random.default_rng(seed)
     columns = {one.name: (1e3 * rng.normal(size=(count, *one.shape))).astype(one.dtype) for one in FIELDS}
-    return columns | {
-        "first": np.arange(count),
-        "second": np.arange(count) + 7,
-        ENDS: rng.normal(size=(count, 2, 3)),
-    }
+    return columns | {"first": np.arange(count), "second": np.arange(count) + 7, ENDS: rng.normal(size=(count, 2, 3))}
 
 
 @pytest.fixture

@@ -19,9 +19,7 @@ QUIET = {"contact_ages": True, "series_every": 1e-3, "fields_every": 1e-3}
 def pressed(folder, **output):
     """Return a case of a chain of spheres between which springs act: 0-1 touch at once, 2 comes later."""
     group = Grains(
-        [[0.0, 0.0, 0.0], [1.95 * R, 0.0, 0.0], [4.2 * R, 0.0, 0.0]],
-        R,
-        [[0.0] * 3, [0.0] * 3, [-1.0, 0.0, 0.0]],
+        [[0.0, 0.0, 0.0], [1.95 * R, 0.0, 0.0], [4.2 * R, 0.0, 0.0]], R, [[0.0] * 3, [0.0] * 3, [-1.0, 0.0, 0.0]]
     )
     law = {"law": "linear", "normal_stiffness": 1e4, "restitution": 1.0, "friction": 0.0}
     more = {"output": {"folder": str(folder / "out"), **QUIET, **output}}
@@ -90,9 +88,7 @@ def test_snapshots_have_their_contacts_and_pictures_show_them(ran, tmp_path):
     pytest.importorskip("pyvista")
     from PIL import Image
 
-    (path,) = render(
-        ran.folder, tmp_path / "chains.png", contacts=True, size=(160, 120), time=0.0, view="front"
-    )
+    (path,) = render(ran.folder, tmp_path / "chains.png", contacts=True, size=(160, 120), time=0.0, view="front")
     chains = np.asarray(Image.open(path), np.int64)[50:75, 30:110]
     assert np.ptp(chains, axis=(0, 1)).max() > 60  # a tube stands out
     with pytest.raises(InputError, match=r"no field 'charge' to colour by; the contacts have .*overlap"):
@@ -111,9 +107,7 @@ def test_contacts_are_frames_of_pandas_and_name_columns_that_they_lack(ran):
     with pytest.raises(InputError, match="there is no column of contacts 'frist'; did you mean 'first'"):
         contacts["frist"]
     del contacts["age"]
-    with pytest.raises(
-        InputError, match=r"no column of contacts 'age'; run the case with output.contact_ages = true"
-    ):
+    with pytest.raises(InputError, match=r"no column of contacts 'age'; run the case with output.contact_ages = true"):
         contacts["age"]
 
 
@@ -121,9 +115,7 @@ def test_contacts_of_another_time_are_named(ran):
     """Snapshots of times at which no contacts were written: the error says where the nearest are."""
     snapshot = ran.at(2e-3)
     snapshot.time = 2.1e-3
-    with pytest.raises(
-        InputError, match=r"no contacts at 0.0021 s: the nearest are those at 0.002 s; .*multiple"
-    ):
+    with pytest.raises(InputError, match=r"no contacts at 0.0021 s: the nearest are those at 0.002 s; .*multiple"):
         snapshot.contacts["first"]
 
 
@@ -132,7 +124,5 @@ def test_without_the_key_there_is_no_file(tmp_path):
     results = pdem.Results(tmp_path / "out")
     assert not (results.folder / CONTACT_FILE).exists()
     assert results[-1].contacts == {}
-    with pytest.raises(
-        InputError, match=r"holds no contacts to draw; run the case with output.contacts_every"
-    ):
+    with pytest.raises(InputError, match=r"holds no contacts to draw; run the case with output.contacts_every"):
         render(results.folder, tmp_path / "chains.png", contacts=True)

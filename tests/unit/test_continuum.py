@@ -56,9 +56,7 @@ def shares(grid, point):
 
 def expected_sums(grid, period, matter, actions):
     found = np.zeros((2, grid.total, SUMS))
-    images = [
-        period * way for way in product(range(-2, 3), repeat=3) if not np.any(np.array(way)[period == 0.0])
-    ]
+    images = [period * way for way in product(range(-2, 3), repeat=3) if not np.any(np.array(way)[period == 0.0])]
     nodes, weights = np.polynomial.legendre.leggauss(30)
     for position, velocity, mass, size, kind in zip(*matter, strict=True):
         moving = np.outer(velocity, velocity)
@@ -80,15 +78,9 @@ def expected_sums(grid, period, matter, actions):
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_gaussian_is_shared_as_it_is_defined(name):
     cells, width, dimension, periodic = GRIDS[name]
-    grid, period = (
-        grid_of(([0.0] * 3, [1.0] * 3), cells, width, GAUSSIAN, dimension),
-        np.array(periodic, float),
-    )
+    grid, period = (grid_of(([0.0] * 3, [1.0] * 3), cells, width, GAUSSIAN, dimension), np.array(periodic, float))
     matter, actions = columns(15, 24, 1)
-    found, expected = (
-        field_sums(grid, period, 2, matter, [actions]),
-        expected_sums(grid, period, matter, actions),
-    )
+    found, expected = (field_sums(grid, period, 2, matter, [actions]), expected_sums(grid, period, matter, actions))
     for column in range(SUMS):
         right = RIGHT if column < ROW or column >= WALL.start else ALONG
         most = np.abs(expected[..., column]).max()
@@ -112,9 +104,7 @@ def test_all_cells_together_have_all_of_it(kernel, cells, width, seed, periodic)
     assert total[MASS] == pytest.approx(matter.mass.sum(), rel=1e-13)
     np.testing.assert_allclose(total[MOMENTUM], matter.mass @ matter.velocity, rtol=1e-12, atol=1e-12)
     moving = np.einsum("n,ni,nj->ij", matter.mass, matter.velocity, matter.velocity)
-    np.testing.assert_allclose(
-        total[MOVING], moving[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]], rtol=1e-12, atol=1e-12
-    )
+    np.testing.assert_allclose(total[MOVING], moving[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(total[CONTACT], (actions.force.T @ actions.way).ravel(), **close)
     np.testing.assert_allclose(total[WALL], actions.force[actions.at_wall].sum(axis=0), **close)
 

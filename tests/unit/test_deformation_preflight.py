@@ -38,9 +38,7 @@ positions = [[0.02, 0.02, 0.02]]
 def warnings(deformation, *, end=0.1, dimension=3, count=100, replace=("", ""), level="warning"):
     """Return the warnings, or errors, for so many grains, which fill 0.42 of the box; of 12 discs 0.38."""
     periodic, height = ("true", 0.1) if dimension == 3 else ("false", 0.02)
-    text = CASE.format(
-        deformation=deformation, end=end, dimension=dimension, periodic=periodic, height=height
-    )
+    text = CASE.format(deformation=deformation, end=end, dimension=dimension, periodic=periodic, height=height)
     grains = Population({"radius": np.full(count, 0.01), "position": np.full((count, 3), 0.05)})
     found = deformation_findings(Case.from_text(text.replace(*replace)), grains, 1e-6)
     return [one.message for one in found if one.level == level]
@@ -123,18 +121,14 @@ def test_walls_that_the_box_outgrows():
     wall = "[materials.steel]\n[interactions.grain-steel]\nfriction = 0.5\nrestitution = 0.5\n"
     wall += '[[walls]]\nname = "floor"\nshape = "plane"\npoint = [0, 0, 0.05]\nnormal = [0, 0, 1]\nmaterial = "steel"\n'
     text = CASE.replace("[[particles]]", wall + "[[particles]]")
-    text = text.format(
-        deformation="x = {strain_rate = 2.0}", end=1.0, dimension=3, periodic="false", height=0.1
-    )
+    text = text.format(deformation="x = {strain_rate = 2.0}", end=1.0, dimension=3, periodic="false", height=0.1)
     stages = '[[stages]]\nname = "grow"\nend = 0.1\n'
     stages += '[[stages]]\nname = "back"\ndeformation = {x = {strain_rate = -1.0}}\n'
     case = Case.from_text(text + stages)
     grains = Population({"radius": np.full(1, 0.01), "position": np.full((1, 3), 0.05)})
 
     def found(mesh):
-        return [
-            str(one) for one in deformation_findings(case, grains, 1e-6, [mesh]) if one.level == "warning"
-        ]
+        return [str(one) for one in deformation_findings(case, grains, 1e-6, [mesh]) if one.level == "warning"]
 
     (warning,) = found(plate(-0.005, 0.105))
     assert "wall floor: reaches from side to side of the box along x, from -0.005 to 0.105 m" in warning

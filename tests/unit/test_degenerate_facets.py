@@ -59,9 +59,7 @@ def test_facets_without_area_are_dropped_and_counted_and_nothing_else_changes(na
     assert (report.dropped_facets, report.first["dropped_facets"]) == (3, (0,))
     assert "3 facets without three distinct corners or without area, left out" in report.lines()
     (said,) = [text for text in mesh_warnings(report) if "no area" in text]
-    assert said.startswith(
-        "3 facets have fewer than three distinct corners or no area (first: facet 0 of the file)"
-    )
+    assert said.startswith("3 facets have fewer than three distinct corners or no area (first: facet 0 of the file)")
     assert not [text for text in mesh_warnings(clean.report()) if "no area" in text]
     assert report.closed
 

@@ -15,21 +15,13 @@ from pdem.particles.clearance import overlapping_pairs, touching_walls
 from pdem.run.simulation import Simulation
 
 POWER = {"distribution": "power-law", "exponent": -3.0, "min": 0.035, "max": 0.1}
-CYLINDER = {
-    "shape": "cylinder",
-    "centre": [0.5, 0.5, 0.5],
-    "axis": [1.0, 1.0, 0.0],
-    "radius": 0.3,
-    "length": 0.7,
-}
+CYLINDER = {"shape": "cylinder", "centre": [0.5, 0.5, 0.5], "axis": [1.0, 1.0, 0.0], "radius": 0.3, "length": 0.7}
 BALL = {"shape": "sphere", "centre": [0.5, 0.5, 0.5], "radius": 0.4}
 
 
 def packed_case(folder, *fills, radius=0.08, periodic=(True, True, True), dimension=3, walls=(), more=()):
     """Return a case with groups that are packed, after other groups."""
-    groups = [
-        {"material": "grain", "radius": radius, "fill": {"arrangement": "packed", **fill}} for fill in fills
-    ]
+    groups = [{"material": "grain", "radius": radius, "fill": {"arrangement": "packed", **fill}} for fill in fills]
     return make_case(
         folder, lower=[0.0] * 3, upper=[1.0] * 3, periodic=periodic, dimension=dimension, walls=walls,
         more={"particles": [*more, *groups]},
@@ -165,9 +157,7 @@ def test_a_run_begins_with_the_pressure_and_keeps_it(tmp_path, dimension):
     """The stress of the run is that which is asked for, and hardly anything moves: sqrt(p / rho) is 1 m/s."""
     pressure, radius = (1e3, 0.1) if dimension == 3 else (200.0, 0.05)
     periodic = (True, True, dimension == 3)
-    case = packed_case(
-        tmp_path, {"pressure": pressure}, radius=radius, dimension=dimension, periodic=periodic
-    )
+    case = packed_case(tmp_path, {"pressure": pressure}, radius=radius, dimension=dimension, periodic=periodic)
     simulation = Simulation(case)
     for _ in range(2):
         stress = simulation.stress()

@@ -43,18 +43,14 @@ def build(source, target, theme):
     how = ["-m", "sphinx", "-q", "--fail-on-warning", "--keep-going"]
     settings = ["-D", "nb_execution_mode=off", "-D", f"html_theme={theme}"]
     command = [sys.executable, *how, *settings, "-d", target / "read", source, target / "html"]
-    return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, env=os.environ
-    )
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, env=os.environ)
 
 
 @pytest.fixture(scope="module", params=["basic", pytest.param("furo", marks=pytest.mark.slow)])
 def site(request, tmp_path_factory):
     """Return the pages by the plainest theme, which takes half of the time, or by their own."""
     for module in ("sphinx", "myst_nb", "furo", "sphinx_click", "sphinx_copybutton", "latex2mathml"):
-        pytest.importorskip(
-            module, reason="the site is made with the extra docs: pip install 'polydem[docs]'"
-        )
+        pytest.importorskip(module, reason="the site is made with the extra docs: pip install 'polydem[docs]'")
     folder = tmp_path_factory.mktemp("site")
     result = build(DOCS, folder, request.param)
     assert result.returncode == 0, result.stderr
@@ -104,13 +100,9 @@ def test_reference_has_every_key_with_its_text(site, section):
     seen = set()
     for inner in models_in(CaseData.model_fields[section]):
         for model, name in keys(inner, seen):
-            text = (
-                plain(meaning_of(model, name)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-            )
+            text = plain(meaning_of(model, name)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
             shown = text.replace('"', "&quot;")
-            assert any(simple(one) in simple(words) for one in (text, shown)), (
-                f"{model.__name__}.{name}: {text}"
-            )
+            assert any(simple(one) in simple(words) for one in (text, shown)), f"{model.__name__}.{name}: {text}"
     assert simple(explain(section).splitlines()[2][:40]) in simple(words)
 
 

@@ -68,35 +68,17 @@ GOOD = "inertia = [1e-3, 1e-3, 1e-3], centre = [0, 0, 0]"
     ("wall", "message"),
     [
         ("servo = {axis = [0, 0, 1], force = 1.0}", r"servo.largest_rate: is missing"),
-        (
-            "servo = {axis = [0, 0, 1], largest_rate = 1.0}",
-            "needs exactly one of force, torque.*has none of them",
-        ),
+        ("servo = {axis = [0, 0, 1], largest_rate = 1.0}", "needs exactly one of force, torque.*has none of them"),
         (
             "servo = {axis = [0, 0, 1], centre = [0, 0, 0], force = 1.0, torque = 1.0, largest_rate = 1.0}",
             "has force and torque",
         ),
-        (
-            "servo = {axis = [0, 0, 1], torque = 1.0, largest_rate = 1.0}",
-            "servo.centre: is missing; torque turns",
-        ),
-        (
-            "servo = {axis = [0, 0, 1], centre = [0, 0, 0], force = 1.0, largest_rate = 1.0}",
-            "belongs to a torque",
-        ),
+        ("servo = {axis = [0, 0, 1], torque = 1.0, largest_rate = 1.0}", "servo.centre: is missing; torque turns"),
+        ("servo = {axis = [0, 0, 1], centre = [0, 0, 0], force = 1.0, largest_rate = 1.0}", "belongs to a torque"),
         ("servo = {axis = [0, 0, 0], force = 1.0, largest_rate = 1.0}", "servo.axis.*is not a direction"),
-        (
-            "servo = {axis = [0, 0, 1], force = 0.0, largest_rate = 1.0}",
-            "servo.gain: is missing; with force = 0",
-        ),
-        (
-            "servo = {axis = [0, 0, 1], force = 1.0, largest_rate = 0.0}",
-            "largest_rate.*must be greater than 0",
-        ),
-        (
-            "servo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0, travel_limits = [0.1, 0.2]}",
-            "begins at 0",
-        ),
+        ("servo = {axis = [0, 0, 1], force = 0.0, largest_rate = 1.0}", "servo.gain: is missing; with force = 0"),
+        ("servo = {axis = [0, 0, 1], force = 1.0, largest_rate = 0.0}", "largest_rate.*must be greater than 0"),
+        ("servo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0, travel_limits = [0.1, 0.2]}", "begins at 0"),
         (
             "servo = {axis = [0, 0, 1], force_table = {times = [0.0, 1.0]}, largest_rate = 1.0}",
             "force_table.values: is missing",
@@ -105,18 +87,12 @@ GOOD = "inertia = [1e-3, 1e-3, 1e-3], centre = [0, 0, 0]"
             "servo = {axis = [0, 0, 1], force_table = {times = [1.0, 0.0], values = [1.0, 1.0]}, largest_rate = 1.0}",
             "must rise: 1.0",
         ),
-        (
-            'on = "arm"\nservo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0}',
-            "on.*servo cannot be combined",
-        ),
+        ('on = "arm"\nservo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0}', "on.*servo cannot be combined"),
         (
             "body = {mass = 1.0}\nservo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0}",
             "body.*servo cannot be combined",
         ),
-        (
-            "body = {mass = 1.0}\nrotation = {rate = 1.0, axis = [0, 0, 1]}",
-            "body.*rotation cannot be combined",
-        ),
+        ("body = {mass = 1.0}\nrotation = {rate = 1.0, axis = [0, 0, 1]}", "body.*rotation cannot be combined"),
         ('body = {mass = 1.0}\non = "arm"', "body.*and on cannot be combined"),
         ("body = {mass = 0.0}", "body.mass.*must be greater than 0"),
         ("body = {velocity = [0, 0, 1]}", "exactly one of mass and density"),
@@ -125,45 +101,24 @@ GOOD = "inertia = [1e-3, 1e-3, 1e-3], centre = [0, 0, 0]"
         ("body = {mass = 1.0, inertia = [1, 1, 1]}", "body.centre: is missing"),
         ("body = {mass = 1.0, centre = [1, 1, 1]}", "body.inertia: is missing"),
         ("body = {mass = 1.0, centre = [0, 0, 0], inertia = [1, 1, 0]}", "principal moment 0 kg"),
-        (
-            "body = {mass = 1.0, centre = [0, 0, 0], inertia = [1, 1, 2.1]}",
-            "larger than the sum of the others",
-        ),
-        (
-            "body = {mass = 1.0, centre = [0, 0, 0], inertia = [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}",
-            "must be symmetric",
-        ),
-        (
-            "body = {mass = 1.0, centre = [0, 0, 0], inertia = [[1, 2, 0], [2, 1, 0], [0, 0, 1]]}",
-            "principal moment -1",
-        ),
+        ("body = {mass = 1.0, centre = [0, 0, 0], inertia = [1, 1, 2.1]}", "larger than the sum of the others"),
+        ("body = {mass = 1.0, centre = [0, 0, 0], inertia = [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}", "must be symmetric"),
+        ("body = {mass = 1.0, centre = [0, 0, 0], inertia = [[1, 2, 0], [2, 1, 0], [0, 0, 1]]}", "principal moment -1"),
         ("body = {mass = 1.0, free_rotation = [true, true, false]}", "free one or all, or give a hinge"),
-        (
-            "body = {mass = 1.0, velocity = [0, 0, 1], free_translation = [true, true, false]}",
-            "goes where free_tr",
-        ),
+        ("body = {mass = 1.0, velocity = [0, 0, 1], free_translation = [true, true, false]}", "goes where free_tr"),
         (f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 0]}}}}", "hinge.axis.*is not a direction"),
         (
             f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, angular_velocity = [0, 1, 1]}}",
             "along hinge.axis",
         ),
-        (
-            f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, velocity = [0, 1, 1]}}",
-            "give angular_velocity",
-        ),
+        (f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, velocity = [0, 1, 1]}}", "give angular_velocity"),
         (
             f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, free_rotation = [true, false, true]}}",
             "not allowed together with hinge",
         ),
         ("body = {mas = 1.0}", "did you mean 'mass'"),
-        (
-            'rotation_table = {axis = [0, 0, 1], file = "a.csv", times = [0.0, 1.0]}',
-            "not allowed together with times",
-        ),
-        (
-            "rotation_table = {axis = [0, 0, 1]}",
-            "rotation_table.times: is missing; give times and angles, or a file",
-        ),
+        ('rotation_table = {axis = [0, 0, 1], file = "a.csv", times = [0.0, 1.0]}', "not allowed together with times"),
+        ("rotation_table = {axis = [0, 0, 1]}", "rotation_table.times: is missing; give times and angles, or a file"),
     ],
 )
 def test_what_is_wrong_with_a_driven_wall_is_said(wall, message):
@@ -230,18 +185,13 @@ def findings(wall, mesh, step=None):
     case.override('domain.outside="remove"')  # nothing is below the particle
     if step is not None:
         case.override(f"time.step={step}")
-    return [
-        str(one) for one in preflight(case, initial_particles(case, [mesh]), [mesh]) if one.level != "info"
-    ]
+    return [str(one) for one in preflight(case, initial_particles(case, [mesh]), [mesh]) if one.level != "info"]
 
 
 def test_a_body_without_volume_is_refused():
     mesh = quad(0.1)
     (error,) = findings("body = {density = 1000.0}", mesh)
-    assert (
-        "error: wall one: 1 of 1 facets close no volume; close the mesh, or give mass, centre and inertia"
-        in error
-    )
+    assert "error: wall one: 1 of 1 facets close no volume; close the mesh, or give mass, centre and inertia" in error
     with pytest.raises(pdem.PdemError, match=r"walls\[0\].body: wall one: 1 of 1 facets"):
         pdem.Simulation(case_of("body = {density = 1000.0}"), meshes=[mesh])
 
@@ -287,9 +237,7 @@ def test_tables_from_files_are_those_in_the_case(tmp_path):
         case_of('rotation_table = {axis = [0, 0, 1], file = "none.csv"}', tmp_path).resolved_step()
     (tmp_path / "a.csv").write_text("t;angle\n0.0;0.0\n1.0;0.5 # a comment\n\n2.0;0.25\n")
     (tmp_path / "b.txt").write_text("0.0 0 0 0\n1.0 0.1 0.2 0.3\n")
-    one = case_of(
-        'rotation_table = {axis = [0, 0, 1], file = "a.csv"}\ntranslation_table = {file = "b.txt"}', tmp_path
-    )
+    one = case_of('rotation_table = {axis = [0, 0, 1], file = "a.csv"}\ntranslation_table = {file = "b.txt"}', tmp_path)
     other = case_of(
         "rotation_table = {axis = [0, 0, 1], times = [0.0, 1.0, 2.0], angles = [0.0, 0.5, 0.25]}\n"
         "translation_table = {times = [0.0, 1.0], displacements = [[0, 0, 0], [0.1, 0.2, 0.3]]}"

@@ -44,9 +44,7 @@ def test_the_places_of_numbers_below_the_limit_are_listed(seed, first, count, at
 def test_the_longest_step_is_that_of_the_fastest_owned_particle(seed, owned, ghosts):
     packed = np.random.default_rng(seed).normal(size=(owned + ghosts, PACKED))
     speeds = np.sqrt((packed[:, 4:7] ** 2).sum(axis=1))
-    assert longest_step(owned, 1e-3, packed.reshape(-1)) == pytest.approx(
-        1e-3 * speeds[:owned].max(), rel=1e-14
-    )
+    assert longest_step(owned, 1e-3, packed.reshape(-1)) == pytest.approx(1e-3 * speeds[:owned].max(), rel=1e-14)
     assert largest_coordinate(owned + ghosts, packed.reshape(-1)) == np.abs(packed[:, :3]).max()
 
 

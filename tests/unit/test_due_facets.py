@@ -33,9 +33,7 @@ def test_contacts_are_those_of_tests_in_every_step(tmp_path, wall, method):
     for always in (False, True):
         folder = tmp_path / str(always)
         folder.mkdir()
-        simulation = falling(
-            folder, wall, grains=heap(seed=2, speed=2.0), detection={"walls": method, "skin": 0.5}
-        )
+        simulation = falling(folder, wall, grains=heap(seed=2, speed=2.0), detection={"walls": method, "skin": 0.5})
         contacts, tested = simulation.system.wall_contacts, []
         for _ in range(250):
             if always:

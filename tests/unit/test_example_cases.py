@@ -38,11 +38,7 @@ def with_fewer_particles(case: Case) -> Case:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow if name.startswith("dosta") else ())
-        for name in example_names()
-    ],
+    "name", [pytest.param(name, marks=pytest.mark.slow if name.startswith("dosta") else ()) for name in example_names()]
 )
 def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
     files = write_example(name, tmp_path / "deep" / "folder")
@@ -58,9 +54,7 @@ def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
         if one.level != "info" and one.subject != "processes" and "h2_rotor" not in str(one)
     ] == []  # its blades go through its shaft
     assert len(particles["id"]) + inserted_number(case) > 0
-    assert {path.name for path in paths[1:]} == {
-        wall.mesh for wall in case.walls if isinstance(wall, MeshWall)
-    }
+    assert {path.name for path in paths[1:]} == {wall.mesh for wall in case.walls if isinstance(wall, MeshWall)}
 
 
 def test_every_example_is_in_one_group() -> None:
@@ -82,9 +76,7 @@ def test_examples_are_short_and_explained(name: str) -> None:
     assert 5 < len(example_title(name)) < 80
 
 
-@pytest.mark.parametrize(
-    ("name", "steps"), [("screw", 1500), ("sieve", 1900), ("ball_mill", 40), ("silo", 40)]
-)
+@pytest.mark.parametrize(("name", "steps"), [("screw", 1500), ("sieve", 1900), ("ball_mill", 40), ("silo", 40)])
 def test_machines_run_and_keep_the_energy(name: str, steps: int, tmp_path: Path) -> None:
     """Those with an insertion beyond its first event."""
     case = Case.read(next(iter(write_example(name, tmp_path))))

@@ -31,10 +31,7 @@ ALL = sorted(set(keys(CaseData)))
 
 PLANS = sorted({key for name, root in study_roots().items() for key in keys(root.model, f"{name}.")})
 MODELS = [
-    f"interactions.{part}.{key.name}"
-    for part, some in PARTS.items()
-    for one in some.values()
-    for key in one.keys
+    f"interactions.{part}.{key.name}" for part, some in PARTS.items() for one in some.values() for key in one.keys
 ]
 
 
@@ -84,9 +81,7 @@ def _path_in(document, names):
     return names[0] in document and _path_in(document[names[0]], names[1:])
 
 
-@pytest.mark.parametrize(
-    "key", [key for key in ALL if key.split(".")[0] in ("walls", "insertions", "sensors", "time")]
-)
+@pytest.mark.parametrize("key", [key for key in ALL if key.split(".")[0] in ("walls", "insertions", "sensors", "time")])
 def test_examples_have_the_key_where_it_belongs(key):
     """An example of the amplitude of a swing is no oscillation, one of a body's force no servo."""
     _, _, example = explain(key).partition("example, of pdem new ")
@@ -148,17 +143,11 @@ def test_sections_and_mistakes():
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        (
-            "friction",
-            ["  materials.NAME.friction ", "interactions.NAME.rolling.friction ", "rolling_friction "],
-        ),
+        ("friction", ["  materials.NAME.friction ", "interactions.NAME.rolling.friction ", "rolling_friction "]),
         ("rotation", ["  walls.rotation ", "walls.rotation.rate ", "(motions.NAME.rotation)"]),
         ("rpm", ["walls.rotation.rate ", "walls.oscillation.frequency ", "particles.angular_velocity "]),
         ("degrees", ["walls.inclination ", "walls.swing.amplitude "]),
-        (
-            "angle-of-repose",
-            ['  sweep.measures.NAME.kind = "angle-of-repose"', "slope of the flank of a heap"],
-        ),
+        ("angle-of-repose", ['  sweep.measures.NAME.kind = "angle-of-repose"', "slope of the flank of a heap"]),
         ("discharge_rate", ['kind = "discharge-rate"']),
         ("jkr", ['interactions.NAME.adhesion.model = "jkr"', "work_of_adhesion"]),
         ("rosin-rammler", ['radius.distribution = "rosin-rammler"']),
@@ -167,10 +156,7 @@ def test_sections_and_mistakes():
         ("rolling friction", ["interactions.NAME.rolling_friction ", "interactions.NAME.rolling.friction "]),
         ("ROLLING_friction", ["interactions.NAME.rolling_friction "]),
         ("mixer", ["  pdem new h2_mixer"]),
-        (
-            "youngsModulus",
-            ["is no word of pdem; did you mean youngs_modulus?", "materials.NAME.youngs_modulus"],
-        ),
+        ("youngsModulus", ["is no word of pdem; did you mean youngs_modulus?", "materials.NAME.youngs_modulus"]),
         ("timestep", ["did you mean step?", "  time.step "]),
         ("fricton", ["is no word of pdem; did you mean friction?", "materials.NAME.friction"]),
     ],

@@ -185,9 +185,7 @@ def test_facets_that_are_nowhere_do_not_hide_others(wrong):
 def test_infinite_and_zero_reaches():
     mesh = soup(np.random.default_rng(10), np.full(10, 0.2))
     centres = np.vstack((np.zeros(3), mesh.vertices[mesh.loop(4)[0]], np.full(3, 9.0)))
-    found = rows(
-        *FacetSearch(mesh).find(mesh.vertices, mesh.facet_normals, centres, np.array([np.inf, 0.0, 0.0]))
-    )
+    found = rows(*FacetSearch(mesh).find(mesh.vertices, mesh.facet_normals, centres, np.array([np.inf, 0.0, 0.0])))
     assert found[0] == list(range(10))
     assert found[1:] == [[4], []]
 

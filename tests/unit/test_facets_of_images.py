@@ -19,12 +19,7 @@ STRIPES = 24
 
 
 @settings(max_examples=100)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.tuples(*[st.booleans()] * 3),
-    st.permutations(range(3)),
-    st.floats(-0.5, 0.5),
-)
+@given(st.integers(0, 2**32 - 1), st.tuples(*[st.booleans()] * 3), st.permutations(range(3)), st.floats(-0.5, 0.5))
 def test_images_are_those_that_a_way_reaches(seed, periodic, axes, lean):
     random = np.random.default_rng(seed)
     lower, period = random.uniform(-1, 1, 3), np.where(periodic, random.uniform(1, 2, 3), 0.0)

@@ -35,9 +35,7 @@ FIELDS = {"name": '"a"', "cells": "[4, 1, 8]", "width": "0.01", "average": "0.1"
 
 
 def case(*several, text=CASE):
-    tables = [
-        "\n".join(f"{key} = {value}" for key, value in {**FIELDS, **one}.items()) for one in several or ({},)
-    ]
+    tables = ["\n".join(f"{key} = {value}" for key, value in {**FIELDS, **one}.items()) for one in several or ({},)]
     return pdem.Case.from_text(text + "".join(f"\n[[fields]]\n{table}\n" for table in tables))
 
 
@@ -47,11 +45,7 @@ def test_corners_and_times_have_defaults():
     assert one.interval == pytest.approx(0.005)
     short = dict(FIELDS)
     del short["average"]
-    text = (
-        CASE
-        + "[output]\nfields_every = 0.25\n[[fields]]\n"
-        + "\n".join(f"{k} = {v}" for k, v in short.items())
-    )
+    text = CASE + "[output]\nfields_every = 0.25\n[[fields]]\n" + "\n".join(f"{k} = {v}" for k, v in short.items())
     assert pdem.Case.from_text(text).fields[0].average == 0.25
 
 

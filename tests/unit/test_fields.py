@@ -34,9 +34,7 @@ def test_a_packed_row_has_all_fields_that_change_every_step() -> None:
         particles.column(name)[:5] = rng.normal(size=(5, 3))
     before = {name: particles[name].copy() for name in PACKED_FIELDS}
     moving = ("position", "velocity", "angular_velocity")
-    pack_rows(
-        5, *(particles.column(name) for name in (*moving, "radius", "material")), np.array([2500.0]), rows
-    )
+    pack_rows(5, *(particles.column(name) for name in (*moving, "radius", "material")), np.array([2500.0]), rows)
     for name in moving:
         at = PLACES[name]
         np.testing.assert_array_equal(rows.reshape(5, PACKED)[:, at : at + 3], before[name], name)
@@ -63,9 +61,7 @@ def test_a_row_with_more_parts_is_longer_by_whole_vectors(more: list[str]) -> No
 
 
 def test_numbers_that_ghosts_get_in_every_step_have_eight_bytes() -> None:
-    with pytest.raises(
-        ValueError, match=r"charge: ghosts get numbers of 8 bytes in every step, and float32 has 4"
-    ):
+    with pytest.raises(ValueError, match=r"charge: ghosts get numbers of 8 bytes in every step, and float32 has 4"):
         Field("charge", np.float32, (), "C", "charge", Ghosted.EVERY_STEP)
 
 

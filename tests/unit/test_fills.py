@@ -19,9 +19,7 @@ def test_far_too_many_are_refused_before_any_is_tried() -> None:
     """150,000 where some thousand fit took more than nine minutes."""
     sizes = 'radius = {distribution = "power-law", exponent = -3.0, min = 0.02, max = 0.06}'
     begun = time.process_time()
-    with pytest.raises(
-        CaseError, match=r"particles\[0\]\.fill\.count = 150000: .*; random places hold about 0\.3, "
-    ):
+    with pytest.raises(CaseError, match=r"particles\[0\]\.fill\.count = 150000: .*; random places hold about 0\.3, "):
         initial_particles(case_of(f"{sizes}\nfill = {{count = 150000}}"))
     assert time.process_time() - begun < 2.0
 
@@ -58,9 +56,7 @@ def test_giving_up_takes_a_bounded_number_of_places(monkeypatch: pytest.MonkeyPa
     assert time.process_time() - begun < 5.0
 
 
-def test_a_long_fill_shows_how_far_it_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_long_fill_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("pdem.particles.random_filling.PROGRESS_AFTER", 0.0)
     case = case_of("radius = 0.03\nfill = {volume_fraction = 0.2}")
     initial_particles(case, progress=True)

@@ -115,9 +115,7 @@ def test_screening_memory_is_checked_before_it_is_taken() -> None:
     positions = np.array([[0.0, 0.0, 0.0], [1e6, 1e6, 1e6]])
     with pytest.raises(InputError, match=r"screening array of \d+ x \d+ x \d+ cells takes .* GB.*use method"):
         find_pairs(positions, 0.5, method="screening")
-    grid = cell_grid(
-        positions / 1e4, 1.0, lower=np.zeros(3), upper=np.zeros(3), periodic=(False,) * 3, dimension=3
-    )
+    grid = cell_grid(positions / 1e4, 1.0, lower=np.zeros(3), upper=np.zeros(3), periodic=(False,) * 3, dimension=3)
     check_memory(grid, free=2 * 8 * int(np.prod(grid.counts)))
     with pytest.raises(InputError, match="screening array"):
         check_memory(grid, free=2 * 8 * int(np.prod(grid.counts)) - 2)

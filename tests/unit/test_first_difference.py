@@ -182,9 +182,7 @@ def test_commands_and_what_they_refuse(made, tmp_path):
     def command(*words):
         return CliRunner().invoke(main, list(map(str, words)))
 
-    (tmp_path / "plants.py").write_text(
-        "import pdem\n@pdem.every(steps=1)\ndef plant(simulation):\n    pass\n"
-    )
+    (tmp_path / "plants.py").write_text("import pdem\n@pdem.every(steps=1)\ndef plant(simulation):\n    pass\n")
     a = made()
     same = command("compare", "--first", a, a, "--observer", "b", f"{tmp_path / 'plants.py'}:plant")
     assert same.exit_code == 0, same.output

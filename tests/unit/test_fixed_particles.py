@@ -39,9 +39,7 @@ def fixed_of(run):
     return {name: column[own["fixed"] != 0] for name, column in own.items()}
 
 
-@pytest.mark.parametrize(
-    "law", [LAW, {"law": "linear", "normal_stiffness": 1e3, "friction": 0.3, "restitution": 0.7}]
-)
+@pytest.mark.parametrize("law", [LAW, {"law": "linear", "normal_stiffness": 1e3, "friction": 0.3, "restitution": 0.7}])
 def test_a_rebound_has_the_restitution_with_the_mass_of_the_grain_alone(law):
     """A fixed grain is as hard to move as a wall, whatever its own density."""
     one = {"material": "rough", "radius": 0.5 * R, "positions": [[0, 0, 0]], "fixed": True}
@@ -50,12 +48,7 @@ def test_a_rebound_has_the_restitution_with_the_mass_of_the_grain_alone(law):
         materials = {"grain": GRAIN, "rough": density, "steel": {}}
         pairs = dict.fromkeys(("grain-grain", "grain-rough", "grain-steel"), law)
         run = run_of(
-            one,
-            flying,
-            materials=materials,
-            interactions=pairs,
-            domain=WEIGHTLESS,
-            time={"step": 1e-6, "end": 1.0},
+            one, flying, materials=materials, interactions=pairs, domain=WEIGHTLESS, time={"step": 1e-6, "end": 1.0}
         )
         run.advance(6000)
         own = run.gather()
@@ -95,9 +88,7 @@ def test_they_never_move_and_what_they_bear_is_what_the_others_lose():
         rough(), bed(), walls=[floor, blade], insertions=[inlet],
         forces=[{"kind": "uniform", "acceleration": [3.0, 0.0, 0.0]}],
     ), 0  # fmt: skip
-    before = {
-        name: fixed_of(run)[name].tobytes() for name in ("position", "velocity", "angular_velocity", "image")
-    }
+    before = {name: fixed_of(run)[name].tobytes() for name in ("position", "velocity", "angular_velocity", "image")}
     for _ in range(8):
         run.advance(430)  # between the events of the inlet
         now = fixed_of(run)
@@ -137,16 +128,8 @@ def test_a_bed_at_rest_stands_on_them():
 
 FALLING = {
     "sensors": [
-        {
-            "name": "box",
-            "region": {"lower": [-0.02, -0.02, -0.003], "upper": [0.02, 0.02, 0.02]},
-            "stress": True,
-        },
-        {
-            "name": "out",
-            "region": {"lower": [-0.02, -0.02, -0.02], "upper": [-0.01, 0.02, 0.02]},
-            "remove": True,
-        },
+        {"name": "box", "region": {"lower": [-0.02, -0.02, -0.003], "upper": [0.02, 0.02, 0.02]}, "stress": True},
+        {"name": "out", "region": {"lower": [-0.02, -0.02, -0.02], "upper": [-0.01, 0.02, 0.02]}, "remove": True},
     ],
     "stages": [{"name": "fall", "until": {"quantity": "bottom_force_z", "below": -0.01}}, {"name": "rest"}],
     "domain": {**DOMAIN, "periodic": [False, True, False]},
@@ -196,9 +179,7 @@ def test_a_run_writes_and_continues_its_columns(tmp_path):
     assert (rows["particles"] + rows["left"] == 150).all()
     last = results.at(0.06)
     assert np.count_nonzero(last.fixed) == 169
-    assert (last.force[last.fixed == 1].sum(axis=0)[2]) == pytest.approx(
-        rows["bottom_force_z"][-1], rel=1e-12
-    )
+    assert (last.force[last.fixed == 1].sum(axis=0)[2]) == pytest.approx(rows["bottom_force_z"][-1], rel=1e-12)
     middle = sorted((tmp_path / "out").glob("checkpoint-*.h5"))[0]
     Simulation.restart(middle, threads=1).run(overwrite=True)
     again = pdem.Results(tmp_path / "out").series
@@ -248,34 +229,21 @@ def test_checks_take_them_for_a_floor_and_not_for_grains(tmp_path):
     assert any("169 spheres fixed" in one.message for one in findings)
     sides = {**DOMAIN, "periodic": [True, True, False]}
     edge = {"material": "grain", "radius": 0.001, "positions": [[0.0199, 0.0, 0.01], [0.0, 0.0, 0.01]]}
-    corner = {
-        "material": "rough",
-        "radius": R,
-        "fixed": True,
-        "positions": [[-0.019, 0.0, 0.0], [0.0, 0.0, 0.0]],
-    }
+    corner = {"material": "rough", "radius": R, "fixed": True, "positions": [[-0.019, 0.0, 0.0], [0.0, 0.0, 0.0]]}
     across = case_of(corner, edge, domain=sides)
     assert [one for one in preflight(across, initial_particles(across), []) if one.subject == "domain"] == []
     beside = case_of(tiny, bed(), {"material": "grain", "radius": R, "positions": [[0.0, 0.0, -0.01]]})
-    (found,) = [
-        one.message for one in preflight(beside, initial_particles(beside), []) if one.subject == "domain"
-    ]
+    (found,) = [one.message for one in preflight(beside, initial_particles(beside), []) if one.subject == "domain"]
     assert found.startswith("no wall is below 1 of 151 particles (the first is particle 319)")
     overlapping = case_of(rough(), {"material": "grain", "radius": R, "positions": [[0.0, 0.0, 0.001]]})
-    found = [
-        one for one in preflight(overlapping, initial_particles(overlapping), []) if one.subject == "overlaps"
-    ]
+    found = [one for one in preflight(overlapping, initial_particles(overlapping), []) if one.subject == "overlaps"]
     assert found[0].level == "error"
 
 
 @pytest.mark.parametrize(
     ("groups", "sections", "match"),
     [
-        (
-            [rough(velocity=[1.0, 0, 0])],
-            {},
-            r"particles\[0\]\.velocity = .*: moves particles, and fixed = true",
-        ),
+        ([rough(velocity=[1.0, 0, 0])], {}, r"particles\[0\]\.velocity = .*: moves particles, and fixed = true"),
         (
             [rough(), rough(positions=[[0, 0, 0.01]])],
             {},

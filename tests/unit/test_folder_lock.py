@@ -152,9 +152,7 @@ def test_of_writers_that_begin_at_the_same_time_one_wins(folder):
 
 def test_threads_that_begin_at_the_same_time(folder, monkeypatch):
     """Many times, since they are faster than processes."""
-    monkeypatch.setattr(
-        folder_lock.gc, "collect", lambda: 0
-    )  # which takes most of the time of a refusal here
+    monkeypatch.setattr(folder_lock.gc, "collect", lambda: 0)  # which takes most of the time of a refusal here
     for _ in range(50):
         found, start = [], threading.Barrier(4)
 
@@ -178,9 +176,7 @@ def test_threads_that_begin_at_the_same_time(folder, monkeypatch):
 
 def test_the_same_process_has_it_once_until_it_gives_it_up(folder):
     lock = FolderLock.acquire(folder)
-    assert refusal(folder).startswith(
-        f"{folder}: another Simulation of this process has been writing here since "
-    )
+    assert refusal(folder).startswith(f"{folder}: another Simulation of this process has been writing here since ")
     linked = folder.parent / "link"
     linked.symlink_to(folder)
     with pytest.raises(FolderInUseError):
@@ -316,9 +312,7 @@ def test_elsewhere_the_user_decides(folder, monkeypatch):
     (folder / "series.csv").touch()
     text = refusal(folder)
     assert "(process 4711 of " in text
-    assert (
-        " on node7) has been writing here since 2026-01-02 03:04, and this machine cannot see whether" in text
-    )
+    assert " on node7) has been writing here since 2026-01-02 03:04, and this machine cannot see whether" in text
     assert "; the last file here is of " in text
     assert f" today. If it has ended, remove {folder / LOCK_FILE}; --set" in text
     (folder / LOCK_FILE).unlink()
@@ -364,9 +358,7 @@ class TestWithoutKernelLocks:
         (folder / LOCK_FILE).write_bytes(json.dumps(here | {"started": here["started"] - 1}).encode())
         take(folder)
 
-    @pytest.mark.parametrize(
-        "change", [{}, {"namespace": "pid:[1]", "boot": processes.boot(), "host": "box"}]
-    )
+    @pytest.mark.parametrize("change", [{}, {"namespace": "pid:[1]", "boot": processes.boot(), "host": "box"}])
     def test_what_cannot_be_seen_is_told(self, folder, change):
         folder.mkdir(parents=True)
         (folder / LOCK_FILE).write_bytes(someone(**change))

@@ -172,9 +172,7 @@ def blows(time, position, velocity, radius, mass, id):
 def test_a_force_that_is_not_finite_ends_the_run_and_names_the_particle(tmp_path):
     run = pdem.Simulation(case_with(tmp_path))
     run.force(blows)
-    with pytest.raises(
-        BlowUpError, match=r"the own force on particle 1 at \(0.05, 0, 0\) m.*test_force_rules"
-    ):
+    with pytest.raises(BlowUpError, match=r"the own force on particle 1 at \(0.05, 0, 0\) m.*test_force_rules"):
         run.run()
 
 

@@ -57,10 +57,7 @@ def test_a_run_of_very_few_particles_is_not_scaled_by_their_number(folder):
     record_speed(2, 2000, 1.0, 1)  # 0.5 ms a step, of which hardly anything is for the two
     seconds = 10_000 * 0.5e-3 * (2e-5 + 4e-7 * 10_000) / (2e-5 + 4e-7 * 2)
     minutes, rest = divmod(round(seconds), 60)
-    assert (
-        f"take about {minutes:02d}:{rest:02d}, within a factor of four"
-        in told(folder, 10_000)["duration"].message
-    )
+    assert f"take about {minutes:02d}:{rest:02d}, within a factor of four" in told(folder, 10_000)["duration"].message
 
 
 def test_a_newer_run_of_the_same_kind_replaces_the_older(folder):
@@ -109,10 +106,7 @@ def test_disk_space_is_told_and_compared_with_what_is_free(folder, monkeypatch):
     monkeypatch.setattr(module, "_free", lambda _: 10**8)
     short = told(folder, 1_000_000)["disk"]
     assert short.level == "warning"
-    assert (
-        "only 100 MB are free there: lengthen output.fields_every, or choose another output.folder"
-        in short.message
-    )
+    assert "only 100 MB are free there: lengthen output.fields_every, or choose another output.folder" in short.message
     monkeypatch.setattr(module, "_free", lambda _: None)
     assert "free" not in told(folder, 1_000_000)["disk"].message
 

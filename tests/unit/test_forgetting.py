@@ -75,9 +75,7 @@ def test_sizes_that_are_no_trifle_are_refused(tmp_path, size):
 
 def test_repetitions_have_radii_that_are_a_trifle_smaller():
     plain = initial_particles(case_in("unused"))
-    found = [
-        initial_particles(case_in("unused", f"perturbation={{size=1e-9, seed={seed}}}")) for seed in (1, 1, 2)
-    ]
+    found = [initial_particles(case_in("unused", f"perturbation={{size=1e-9, seed={seed}}}")) for seed in (1, 1, 2)]
     shares = [1.0 - one["radius"] / plain["radius"] for one in found]
     assert shares[0].tobytes() == shares[1].tobytes()
     assert not np.allclose(shares[0], shares[2], rtol=1e-3, atol=0.0)
@@ -93,9 +91,7 @@ def test_repetitions_have_radii_that_are_a_trifle_smaller():
 
 
 def test_what_comes_in_is_perturbed_as_well():
-    runs = [
-        pdem.Simulation(case_in("unused", *more), threads=1) for more in ((), ("perturbation={size=1e-6}",))
-    ]
+    runs = [pdem.Simulation(case_in("unused", *more), threads=1) for more in ((), ("perturbation={size=1e-6}",))]
     radii = [run.system.features.get(Insertions).sources[0].radii(np.arange(5)) for run in runs]
     shares = 1.0 - radii[1] / radii[0]
     assert ((shares > 0.0) & (shares < 1.0001e-6)).all()

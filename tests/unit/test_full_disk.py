@@ -209,9 +209,7 @@ def test_the_error_names_the_file_and_the_remedy(tmp_path):
     assert caught.value.filename == str(path)
     with largest_file(10), pytest.raises(InputError) as refused:
         save_file(path, "x" * 100)
-    assert (
-        str(refused.value) == f"{path}: cannot be written (File too large); make room, or name another place"
-    )
+    assert str(refused.value) == f"{path}: cannot be written (File too large); make room, or name another place"
 
 
 def test_links_and_pipes_are_written_to(tmp_path):

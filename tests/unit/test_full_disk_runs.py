@@ -42,9 +42,7 @@ def content(folder):
     """Return all that a folder has of a run, read back."""
     results = pdem.Results(folder)
     tables = {
-        path.name: path.read_text()
-        for path in folder.glob("*.csv")
-        if path.name not in ("series.csv", "digests.csv")
+        path.name: path.read_text() for path in folder.glob("*.csv") if path.name not in ("series.csv", "digests.csv")
     }
     return {
         "digests": read_digests(folder), "times": results.times.tolist(), "steps": results.series["step"].tolist(),
@@ -80,9 +78,7 @@ def test_a_run_on_a_small_disk_goes_on_when_there_is_room(tmp_path, monkeypatch)
     assert len(named) > 3, f"only {named} met the full disk"
 
 
-@pytest.mark.parametrize(
-    "name", ["run.log", "digests.csv", "collisions.csv", "box_residence.csv", "stage-falling.h5"]
-)
+@pytest.mark.parametrize("name", ["run.log", "digests.csv", "collisions.csv", "box_residence.csv", "stage-falling.h5"])
 def test_each_small_file_ends_the_run_as_large_ones_do(tmp_path, monkeypatch, name):
     """The only file that finds no room; one that is written again and again finds none the second time."""
     again, seen = name in ("run.log", "digests.csv", "collisions.csv"), []

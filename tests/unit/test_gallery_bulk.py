@@ -60,9 +60,7 @@ def test_rates_and_halves_of_a_silo_are_found():
     rate = dosta_silo.emptying_rate(time, left)
     assert rate == pytest.approx(24_500.0, rel=1e-3)
     found = {one.name: one for one in dosta_silo.findings_of(time, left, rate)}
-    assert found["large orifice, M1: half is left after [s], LIGGGHTS"].computed == pytest.approx(
-        2.0508, abs=0.02
-    )
+    assert found["large orifice, M1: half is left after [s], LIGGGHTS"].computed == pytest.approx(2.0508, abs=0.02)
 
 
 def test_what_a_code_found_in_the_silo_agrees_with_itself_and_with_the_mean_of_all():
@@ -102,9 +100,7 @@ def test_peaks_between_samples_are_found(peak):
 def test_impacts_are_judged_beside_the_codes():
     times = np.arange(0.0, 0.1, 5e-4)
     path = np.interp(
-        times,
-        [0.0, *dosta_impact.MERCURY_HEIGHTS, 0.031],
-        [0.06, *dosta_impact.MERCURY_HEIGHTS.values(), -0.0784],
+        times, [0.0, *dosta_impact.MERCURY_HEIGHTS, 0.031], [0.06, *dosta_impact.MERCURY_HEIGHTS.values(), -0.0784]
     )
     flight = times <= 0.02
     path[flight] = 0.06 - 5.0 * times[flight] - 0.5 * 9.81 * times[flight] ** 2
@@ -206,8 +202,7 @@ def test_the_mixing_of_halves_is_found():
     begin = 0.12 * (2.0 * keyed_vectors(1, 3, np.arange(20_000), 3) - 1.0)
     later = 0.12 * (2.0 * keyed_vectors(2, 4, np.arange(20_000), 3) - 1.0)
     results = SimpleNamespace(
-        times=np.array([0.0, 0.5, 1.5]),
-        at=lambda time: SimpleNamespace(position=begin if time < 1.0 else later),
+        times=np.array([0.0, 0.5, 1.5]), at=lambda time: SimpleNamespace(position=begin if time < 1.0 else later)
     )
     for name, (times, index) in mixer.mixing(results).items():
         assert list(times) == [0.5, 1.5], name

@@ -52,8 +52,7 @@ def test_groups_are_read_by_name_and_number(tmp_path, way, group, facets):
     for facet, corners in enumerate(facets):
         first = TRIANGLES.index(corners)
         np.testing.assert_array_equal(
-            np.sort(mesh.vertices[mesh.loop(facet)], axis=0),
-            np.sort(whole.vertices[whole.loop(first)], axis=0),
+            np.sort(mesh.vertices[mesh.loop(facet)], axis=0), np.sort(whole.vertices[whole.loop(first)], axis=0)
         )
 
 
@@ -119,9 +118,7 @@ def test_what_is_wrong_is_told(tmp_path, content, message):
 def test_curved_facets_and_volumes_alone_are_refused(tmp_path):
     text = cube(Way("2.2"), names="").decode()
     lines = text.split("\n")
-    kept = [
-        line for line in lines if len(line.split()) < 6 or line.split()[1] not in ("2", "4") or "." in line
-    ]
+    kept = [line for line in lines if len(line.split()) < 6 or line.split()[1] not in ("2", "4") or "." in line]
     only = [line for line in lines if len(line.split()) < 6 or line.split()[1] != "2" or "." in line]
     only[only.index("$Elements") + 1] = str(len(only) - only.index("$Elements") - 4)
     with pytest.raises(MeshError, match="holds 2 tetra cells; walls are surfaces: export those, too"):

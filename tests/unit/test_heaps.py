@@ -91,10 +91,7 @@ def test_a_column_is_no_heap(height):
     ("surface", "text"),
     [
         (lambda across: np.where(rho(across) < 0.08, GRAIN, -1.0), "level within"),
-        (
-            lambda across: np.where(rho(across) < 0.07, 0.02 + 0.4 * across[:, 0], -1.0),
-            "inclined to one side",
-        ),
+        (lambda across: np.where(rho(across) < 0.07, 0.02 + 0.4 * across[:, 0], -1.0), "inclined to one side"),
         (lambda across: np.where(rho(across) < 0.07, 0.01 + 0.5 * rho(across), -1.0), "does not fall"),
     ],
 )

@@ -19,15 +19,7 @@ from pdem.run.kernels import helper_process
 from pdem.run.kernels.helper_process import HelperProcess
 
 ROOT = Path(__file__).resolve().parents[2]
-LAUNCHED = (
-    "OMPI_COMM_WORLD_SIZE",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "PMI_SIZE",
-    "PMI_FD",
-    "SLURM_PROCID",
-    "PALS_RANKID",
-)
+LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "PMI_FD", "SLURM_PROCID", "PALS_RANKID")
 
 CHORES = """
 import os, time
@@ -115,10 +107,7 @@ def test_it_has_this_process_modules_and_kernels_and_takes_itself_for_no_rank(ch
 
 
 def test_what_it_said_is_shown_if_it_fails(chores):
-    with (
-        HelperProcess(chore("fail")) as one,
-        pytest.warns(RuntimeWarning, match="exit code 1(.|\n)*it does not go"),
-    ):
+    with HelperProcess(chore("fail")) as one, pytest.warns(RuntimeWarning, match="exit code 1(.|\n)*it does not go"):
         one.wait()
 
 
@@ -155,9 +144,7 @@ def test_it_ends_when_this_process_is_asked_to_stop(chores):
             one.wait()
 
     def stop():
-        os.kill(
-            number_told(chores), signal.SIGUSR1
-        )  # a launcher sends it to all: it is this process that decides
+        os.kill(number_told(chores), signal.SIGUSR1)  # a launcher sends it to all: it is this process that decides
         os.kill(os.getpid(), signal.SIGUSR1)
 
     with SignalFlag() as flag:

@@ -29,7 +29,9 @@ interactions.default = {friction = 0.5, restitution = 0.4}
 ONE = '[[particles]]\nmaterial = "grain"\nradius = 0.01\npositions = [[0, 0, 0.5]]\n'
 FLOOR = '[[walls]]\nname = "floor"\nshape = "plane"\nnormal = [0, 0, 1]\nmaterial = "steel"\n'
 TABLE = '[[walls]]\nname = "table"\nshape = "box"\nlower = [-0.1, -0.1, 0.18]\nupper = [0.1, 0.1, 0.2]\nmaterial = "steel"\n'
-DRUM = '[[walls]]\nname = "drum"\nshape = "cylinder"\naxis = [0, 1, 0]\nradius = 0.3\nlength = 0.4\nmaterial = "steel"\n'
+DRUM = (
+    '[[walls]]\nname = "drum"\nshape = "cylinder"\naxis = [0, 1, 0]\nradius = 0.3\nlength = 0.4\nmaterial = "steel"\n'
+)
 FEED = (
     '[[insertions]]\nname = "feed"\nmaterial = "grain"\nradius = 0.01\ncount = 30\n'
     'face = {shape = "disc", centre = [0, 0, 0.6], normal = [0, 0, -1], radius = 0.05}\nvelocity = 2.0\n'
@@ -117,9 +119,7 @@ def test_speeds_of_particles_and_walls():
     towards = [still, "particles[0].velocity=[0, 0, 1]", "particles[1].velocity=[0, 0, -2]"]
     assert impact(pair, settings=towards).speed == 3.0
     assert (
-        impact(
-            pair, settings=[still, "particles[0].velocity=[1, 0, 0]", "particles[1].velocity=[1, 0, 0]"]
-        ).speed
+        impact(pair, settings=[still, "particles[0].velocity=[1, 0, 0]", "particles[1].velocity=[1, 0, 0]"]).speed
         == 0.0
     )
     turning = [still, "walls[0].rotation={rate=10.0, axis=[0, 1, 0]}"]
@@ -261,13 +261,9 @@ def test_what_stone_costs():
 
 def test_nothing_is_suggested_where_stiffness_has_other_reasons():
     stone = "materials.grain.youngs_modulus=7e10"
-    adhesion = (
-        'interactions.default={friction=0.5, restitution=0.4, adhesion={model="jkr", work_of_adhesion=0.05}}'
-    )
+    adhesion = 'interactions.default={friction=0.5, restitution=0.4, adhesion={model="jkr", work_of_adhesion=0.05}}'
     assert not any("in place of" in one.message for one in findings(BED, FLOOR, settings=[stone, adhesion]))
     servo = "walls[0].servo={axis=[0, 0, 1], force=-10.0, largest_rate=0.1}"
     assert not any("in place of" in one.message for one in findings(BED, FLOOR, settings=[stone, servo]))
-    assert not any(
-        "in place of" in one.message for one in findings(ONE, FLOOR, settings=[stone])
-    )  # a single sphere
+    assert not any("in place of" in one.message for one in findings(ONE, FLOOR, settings=[stone]))  # a single sphere
     assert not any("in place of" in one.message for one in findings(BED, FLOOR))

@@ -15,7 +15,7 @@ from pdem.containers.meshes.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.output.checkpoints.checkpoint import write_checkpoint
-from pdem.output.snapshots.exports import Box, write_csv
+from pdem.output.snapshots.exports import SnapshotBox, write_csv
 from pdem.particles.clearance import touching_walls
 
 
@@ -49,10 +49,8 @@ def test_groups_are_numbered_one_after_the_other() -> None:
         'radius = 0.031\nfill = {arrangement = "hexagonal", gap = 0.2, jitter = 1.0}',
         'radius = 0.031\nfill = {arrangement = "hexagonal", gap = 0.0, jitter = 0.0}',
         "radius = 0.04\nfill = {volume_fraction = 0.25}",
-        'radius = {distribution = "power-law", exponent = -3, min = 0.005, max = 0.2}\n'
-        "fill = {volume_fraction = 0.3}",
-        'radius = {distribution = "uniform", min = 0.02, max = 0.04}\n'
-        'fill = {arrangement = "hexagonal", count = 300}',
+        'radius = {distribution = "power-law", exponent = -3, min = 0.005, max = 0.2}\nfill = {volume_fraction = 0.3}',
+        'radius = {distribution = "uniform", min = 0.02, max = 0.04}\nfill = {arrangement = "hexagonal", count = 300}',
     ],
 )
 def test_fills_do_not_overlap_and_stay_inside(fill: str, periodic: str) -> None:
@@ -132,11 +130,7 @@ def test_groups_keep_clear_of_each_other_in_any_order() -> None:
     coarse = "radius = 0.15\nfill = {count = 8}"
     lattice = 'radius = 0.03\nfill = {arrangement = "cubic", count = 200}'
     given = "radius = 0.1\npositions = [[0.3, 0.3, 0.15]]"
-    for order in (
-        [fine, coarse, lattice, given],
-        [given, lattice, coarse, fine],
-        [lattice, fine, given, coarse],
-    ):
+    for order in ([fine, coarse, lattice, given], [given, lattice, coarse, fine], [lattice, fine, given, coarse]):
         assert len(checked(case_of(*order, periodic="[true, true, false]"))["id"]) > 1000
 
 
@@ -154,9 +148,7 @@ def test_sizes_and_velocities_belong_to_the_id() -> None:
 
 
 def test_the_same_case_gives_the_same_bits() -> None:
-    case = case_of(
-        'radius = {distribution = "uniform", min = 0.01, max = 0.05}\nfill = {volume_fraction = 0.2}'
-    )
+    case = case_of('radius = {distribution = "uniform", min = 0.01, max = 0.05}\nfill = {volume_fraction = 0.2}')
     first, second = initial_particles(case), initial_particles(case)
     assert all(np.array_equal(first[name], second[name]) for name in first)
     case.override("particles[0].fill.seed=1")
@@ -274,10 +266,7 @@ def test_bad_lines_are_named(tmp_path: Path, text: str, expected: str) -> None:
     [
         ({"radius": np.array([0.1, -0.1])}, "particle 1: radius -0.1 m"),
         ({"position": np.array([[0, 0, 0], [0, np.inf, 0]])}, "particle 1 holds a number that is not finite"),
-        (
-            {"position": np.zeros((2, 2))},
-            r"'position' is float64 of shape \(2, 2\); needed: numbers \(n, 3\)",
-        ),
+        ({"position": np.zeros((2, 2))}, r"'position' is float64 of shape \(2, 2\); needed: numbers \(n, 3\)"),
         ({"position": np.array([["a"] * 3] * 2)}, "needed: numbers"),
         ({"velocity": np.zeros((3, 3))}, "'velocity' is float64 of shape"),
         ({"radius": np.zeros(())}, "'radius' is float64 of shape"),
@@ -285,11 +274,7 @@ def test_bad_lines_are_named(tmp_path: Path, text: str, expected: str) -> None:
     ],
 )
 def test_bad_arrays_are_named(tmp_path: Path, change: dict, expected: str) -> None:
-    columns = {
-        "position": np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]),
-        "radius": np.array([0.01, 0.02]),
-        **change,
-    }
+    columns = {"position": np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), "radius": np.array([0.01, 0.02]), **change}
     np.savez(tmp_path / "a.npz", **{name: values for name, values in columns.items() if values is not None})
     with pytest.raises(CaseError, match=expected):
         initial_particles(file_case(tmp_path / "a.npz"))
@@ -297,13 +282,8 @@ def test_bad_arrays_are_named(tmp_path: Path, change: dict, expected: str) -> No
 
 def test_an_exported_table_is_told_from_where_to_begin(tmp_path: Path) -> None:
     path = tmp_path / "particles-000000010.csv"
-    columns = {
-        "id": np.arange(2),
-        "position": np.ones((2, 3)),
-        "radius": np.ones(2),
-        "velocity": np.ones((2, 3)),
-    }
-    write_csv(path, 0.0, columns, Box(np.zeros(3), np.eye(3), (False, False, False)))
+    columns = {"id": np.arange(2), "position": np.ones((2, 3)), "radius": np.ones(2), "velocity": np.ones((2, 3))}
+    write_csv(path, 0.0, columns, SnapshotBox(np.zeros(3), np.eye(3), (False, False, False)))
     with pytest.raises(CaseError, match=r"is a table of 'pdem export'.* begin from a checkpoint"):
         initial_particles(file_case(path))
 

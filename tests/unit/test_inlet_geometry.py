@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdem.containers.meshes.mesh import Mesh
-from pdem.containers.size_laws import Mixture, Normal, RosinRammler, by_volume
+from pdem.containers.size_laws import Mixture, NormalRadii, RosinRammler, by_volume
 from pdem.containers.sizes import Constant, LogNormal, PowerLaw, Tabulated, Uniform
 from pdem.foundation.errors import InputError
 from pdem.particles.faces import disc, face_of_mesh, polygon
@@ -16,7 +16,7 @@ from pdem.particles.rates import Rate
 
 GRID = (np.arange(200_000) + 0.5) / 200_000
 LAWS = [
-    Uniform(0.1, 0.3), PowerLaw(-2.0, 0.1, 0.4), LogNormal(0.1, 0.4, 0.03, 0.3), Normal(0.1, 0.02, 0.05, 0.2),
+    Uniform(0.1, 0.3), PowerLaw(-2.0, 0.1, 0.4), LogNormal(0.1, 0.4, 0.03, 0.3), NormalRadii(0.1, 0.02, 0.05, 0.2),
     RosinRammler(0.1, 2.5, 0.02, 0.25),
 ]  # fmt: skip
 
@@ -34,7 +34,7 @@ def test_laws_by_volume_hold_for_the_volume(law):
     "sizes",
     [*LAWS, *(by_volume(law) for law in LAWS), Constant(0.2), Tabulated((0.1, 0.2, 0.4), (0.0, 0.3, 1.0)),
      Tabulated((0.1, 0.2, 0.4), (0.0, 0.3, 1.0), "volume"), Mixture((Constant(0.1), Uniform(0.2, 0.3)), (1.0, 3.0)),
-     PowerLaw(-1.0, 0.1, 0.4), PowerLaw(-4.0, 0.1, 0.4), Normal(0.1, 1e-6, 0.05, 0.2), Uniform(0.1, 0.1)],
+     PowerLaw(-1.0, 0.1, 0.4), PowerLaw(-4.0, 0.1, 0.4), NormalRadii(0.1, 1e-6, 0.05, 0.2), Uniform(0.1, 0.1)],
 )  # fmt: skip
 def test_mean_cubes_are_those_of_the_radii(sizes):
     radii = sizes.radii(GRID)
@@ -55,8 +55,8 @@ def test_mixtures_have_shares_of_the_volume():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Normal(-1.0, 0.1, 0.1, 0.2),
-        lambda: Normal(1.0, 0.1, 0.01, 0.02),
+        lambda: NormalRadii(-1.0, 0.1, 0.1, 0.2),
+        lambda: NormalRadii(1.0, 0.1, 0.01, 0.02),
         lambda: RosinRammler(0.1, 0.0, 0.1, 0.2),
         lambda: RosinRammler(1e3, 9.0, 0.1, 0.2),
         lambda: Mixture((), ()),
@@ -99,10 +99,7 @@ def test_a_mesh_with_a_hole_has_a_hole():
     ring = [[-2, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0], [-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]
     face = face_of_mesh(Mesh(ring, [[a, (a + 1) % 4, 4 + (a + 1) % 4, 4 + a] for a in range(4)]))
     assert face.area == pytest.approx(12.0)
-    assert face.holds(places(face, [[0.0, 0.0, 0.0], [1.5, 0.0, 0.0]]), np.full(2, 0.4)).tolist() == [
-        False,
-        True,
-    ]
+    assert face.holds(places(face, [[0.0, 0.0, 0.0], [1.5, 0.0, 0.0]]), np.full(2, 0.4)).tolist() == [False, True]
 
 
 def test_discs():

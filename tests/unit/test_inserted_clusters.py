@@ -31,9 +31,7 @@ def test_a_cluster_that_comes_in_moves_as_one_of_the_case():
     run = simulate([first], {"rod": ROD})
     axis = np.array(turn["axis"]) / np.linalg.norm(turn["axis"])
     quaternion = Rotation.from_rotvec(np.radians(70.0) * axis).as_quat(scalar_first=True)
-    ids = run.insert(
-        [[0.1, 0.1, 0.2]], size(run), "grain", shape="rod", orientation=2.0 * quaternion, **motion
-    )
+    ids = run.insert([[0.1, 0.1, 0.2]], size(run), "grain", shape="rod", orientation=2.0 * quaternion, **motion)
     assert ids.tolist() == [len(ROD)]
     assert len(run.particles.id) == 2 * len(ROD)
     run.advance(200)
@@ -79,14 +77,7 @@ def test_bad_shapes_are_named(tmp_path):
 
 
 def inserting(walls=(), **keys):
-    rods = {
-        "name": "rods",
-        "material": "grain",
-        "shape": "rod",
-        "velocity": [0.0, 0.0, 0.0],
-        "every": 1e-5,
-        **keys,
-    }
+    rods = {"name": "rods", "material": "grain", "shape": "rod", "velocity": [0.0, 0.0, 0.0], "every": 1e-5, **keys}
     return pdem.Case.from_text(tomli_w.dumps(document([], {"rod": ROD}, walls=walls, insertions=[rods])))
 
 

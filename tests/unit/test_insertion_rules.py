@@ -56,9 +56,7 @@ def test_what_is_wrong_is_named(keys, match):
 
 def test_an_interval_is_needed_where_particles_stay():
     domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3}
-    with pytest.raises(
-        CaseError, match=r"insertions\[0\].every: is missing; particles stay where they come in"
-    ):
+    with pytest.raises(CaseError, match=r"insertions\[0\].every: is missing; particles stay where they come in"):
         case_of(inlet(region=BOX, count=5, velocity=None), domain=domain)
     case_of(inlet(region=BOX, count=5, velocity=None, every=0.1), domain=domain)
 
@@ -100,9 +98,7 @@ def test_a_face_in_a_file(tmp_path):
 
 def levels(case):
     return {
-        one.level: one.message
-        for one in insertion_findings(case, case.resolved_step())
-        if one.subject[:3] == "ins"
+        one.level: one.message for one in insertion_findings(case, case.resolved_step()) if one.subject[:3] == "ins"
     }
 
 

@@ -68,9 +68,7 @@ def test_where_pdem_is_does_not_matter_in_a_folder_named_after_its_sources(tmp_p
         assert own == "pdem.contact"
         assert re.search(r"_[0-9a-f]{40}$", users), "a law of a user is told apart by the place of its file"
     plain = run(SUBFOLDERS, NUMBA_CACHE_DIR=str(tmp_path / "b")).stdout.split()
-    assert re.search(r"^contact_[0-9a-f]{40}$", plain[0]), (
-        "this folder may be used by several versions of pdem"
-    )
+    assert re.search(r"^contact_[0-9a-f]{40}$", plain[0]), "this folder may be used by several versions of pdem"
 
 
 def test_another_source_is_another_folder(tmp_path, monkeypatch):
@@ -214,8 +212,7 @@ HAS_OPENMP = sys.platform == "linux" and has_openmp()
 
 
 @pytest.mark.parametrize(
-    ("counts", "given", "pool"),
-    [((1,), {}, 1), ((3, 1, 2), {}, 3), ((1, 4), {"NUMBA_NUM_THREADS": "4"}, 4)],
+    ("counts", "given", "pool"), [((1,), {}, 1), ((3, 1, 2), {}, 3), ((1, 4), {"NUMBA_NUM_THREADS": "4"}, 4)]
 )
 def test_threads_can_be_changed_up_to_the_pool(counts, given, pool, tmp_path):
     script = tmp_path / "script.py"
@@ -232,23 +229,18 @@ def test_threads_can_be_changed_up_to_the_pool(counts, given, pool, tmp_path):
 
 @pytest.mark.skipif(not HAS_OPENMP, reason="the system has no OpenMP")
 @pytest.mark.parametrize(
-    ("crowded", "given", "asleep"),
-    [(False, {}, False), (True, {}, True), (True, {"OMP_WAIT_POLICY": "active"}, False)],
+    ("crowded", "given", "asleep"), [(False, {}, False), (True, {}, True), (True, {"OMP_WAIT_POLICY": "active"}, False)]
 )
 def test_threads_wait_asleep_where_there_are_more_than_cores(crowded, given, asleep):
     script = (
         "import os; from pdem.numerics.thread_pool import set_threads\n"
         f"set_threads(2, crowded={crowded}); print(os.environ.get('OMP_WAIT_POLICY', ''))"
     )
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_", "NUMBA_"))
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_", "NUMBA_"))}
     environment = kept | given | {"PYTHONPATH": str(ROOT), "OMP_DISPLAY_ENV": "verbose"}
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
     shown = re.search(r"GOMP_SPINCOUNT *= *'(\w+)'", done.stderr)
     assert shown is not None
     assert (shown[1] == "0") == asleep
-    assert done.stdout.strip() == given.get(
-        "OMP_WAIT_POLICY", ""
-    )  # programs started from here are told nothing
+    assert done.stdout.strip() == given.get("OMP_WAIT_POLICY", "")  # programs started from here are told nothing

@@ -15,7 +15,7 @@ from pdem.detection.walls import facets as facet_search
 from pdem.detection.walls.facet_tree import FacetTree
 from pdem.detection.walls.facets import FacetSearch
 from pdem.motion.courses import Steady
-from pdem.motion.motions import Motion, Turn
+from pdem.motion.motions import MotionTurn, RigidMotion
 from pdem.motion.walls import MovingWalls
 
 
@@ -64,9 +64,9 @@ def test_a_tree_holds_every_facet_in_reach(monkeypatch, seed):
     monkeypatch.setattr(facet_search, "LARGE", 10)
     generator = np.random.default_rng(seed)
     count = int(generator.integers(20, 800))
-    corners = generator.uniform(-1, 1, (count, 1, 3)) + generator.normal(
-        size=(count, 3, 3)
-    ) * 10 ** generator.uniform(-3, 0, (count, 1, 1))
+    corners = generator.uniform(-1, 1, (count, 1, 3)) + generator.normal(size=(count, 3, 3)) * 10 ** generator.uniform(
+        -3, 0, (count, 1, 1)
+    )
     mesh = join_meshes([
         Mesh(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3), weld=0.0), terrain(9, 1.0),
     ])  # fmt: skip
@@ -85,9 +85,7 @@ def test_a_tree_holds_every_facet_in_reach(monkeypatch, seed):
         of_all, of_part = (set(f[s[sphere] : s[sphere + 1]].tolist()) for s, f in (whole, parts))
         for facet in of_all ^ of_part:  # may differ by what is a little out of reach
             loop = moved[mesh.loop(facet)]
-            gap = np.maximum(
-                np.maximum(loop.min(axis=0) - centres[sphere], centres[sphere] - loop.max(axis=0)), 0.0
-            )
+            gap = np.maximum(np.maximum(loop.min(axis=0) - centres[sphere], centres[sphere] - loop.max(axis=0)), 0.0)
             assert np.linalg.norm(gap) > reaches[sphere] * (1 - 1e-9)
 
 
@@ -122,8 +120,8 @@ def test_lost_and_no_spheres_are_near_nothing():
 
 def two_sheets(**options):
     mesh = join_meshes([terrain(30, 1.0), terrain(12, 1.0, (3.0, 0.0))])
-    turn = Turn((1.0, 2.0, 0.5), (0.3, 0.1, 0.2), Steady(3.0))
-    return mesh, MovingWalls(mesh, mesh.facet_wall, mesh.vertex_wall, [Motion(), Motion([turn])], **options)
+    turn = MotionTurn((1.0, 2.0, 0.5), (0.3, 0.1, 0.2), Steady(3.0))
+    return mesh, MovingWalls(mesh, mesh.facet_wall, mesh.vertex_wall, [RigidMotion(), RigidMotion([turn])], **options)
 
 
 def test_walls_that_are_not_placed_have_what_is_watched():
@@ -147,7 +145,7 @@ def test_walls_that_are_not_placed_have_what_is_watched():
     some.place_all()
     assert some.vertices.tobytes() == every.vertices.tobytes()
     assert some.normals.tobytes() == every.normals.tobytes()
-    still = MovingWalls(mesh, mesh.facet_wall, mesh.vertex_wall, [Motion(), Motion()], placed=False)
+    still = MovingWalls(mesh, mesh.facet_wall, mesh.vertex_wall, [RigidMotion(), RigidMotion()], placed=False)
     assert still.vertices is mesh.vertices
 
 

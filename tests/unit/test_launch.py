@@ -29,12 +29,7 @@ OPEN_MPI = {"OMPI_COMM_WORLD_SIZE": "8", "OMPI_COMM_WORLD_LOCAL_SIZE": "4", "OMP
     ("environment", "ranks", "on_node", "rank"),
     [
         (HYDRA, 4, 2, 3),
-        (
-            OPEN_MPI,
-            8,
-            4,
-            5,
-        ),
+        (OPEN_MPI, 8, 4, 5),
         ({"SLURM_STEP_NUM_TASKS": "6", "SLURM_STEP_TASKS_PER_NODE": "2(x2),1", "SLURM_PROCID": "1"}, 6, 2, 1),
         ({"SLURM_STEP_NUM_TASKS": "10", "SLURM_STEP_TASKS_PER_NODE": "1,3(x3)"}, 10, 3, 0),
         # mpirun in a batch job starts its proxies through srun: its own word counts

@@ -53,18 +53,9 @@ def test_models_of_one_role_share_what_they_remember(tmp_path):
         ({"twisting": {"model": "marshal"}}, 'must be one of "marshall", "sds"'),
         ({"twisting": {"model": "sds", "friction": 0.1}}, "stiffness: is missing"),
         ({"twisting": {"model": "sds", "friction": 0.1, "stiffness": -1.0}}, "must be greater than 0"),
-        (
-            {"twisting": {"model": "marshall"}, "friction": 0.0},
-            "twisting: resists twisting of bodies that slide",
-        ),
-        (
-            {"rolling_friction": 0.1, "friction": 0.0},
-            "rolling_friction = 0.1: resists rolling of bodies that slide",
-        ),
-        (
-            {"rolling": {"model": "sds", "friction": 0.1}},
-            "give stiffness (N/m) or torque_stiffness (N m/rad)",
-        ),
+        ({"twisting": {"model": "marshall"}, "friction": 0.0}, "twisting: resists twisting of bodies that slide"),
+        ({"rolling_friction": 0.1, "friction": 0.0}, "rolling_friction = 0.1: resists rolling of bodies that slide"),
+        ({"rolling": {"model": "sds", "friction": 0.1}}, "give stiffness (N/m) or torque_stiffness (N m/rad)"),
         (
             {"rolling": {"model": "sds", "friction": 0.1, "stiffness": 1.0, "torque_stiffness": 1.0}},
             "has stiffness and torque_stiffness; give one of them",
@@ -75,17 +66,11 @@ def test_models_of_one_role_share_what_they_remember(tmp_path):
         ),
         ({"dynamic_friction": 0.6}, "dynamic_friction is 0.6, more than friction, 0.5"),
         ({"dynamic_friction": "low"}, "must be a number"),
-        (
-            {**LUDING, "unloading_stiffness": 500.0},
-            "unloading_stiffness is 500 N/m, less than normal_stiffness, 1000",
-        ),
+        ({**LUDING, "unloading_stiffness": 500.0}, "unloading_stiffness is 500 N/m, less than normal_stiffness, 1000"),
         ({**LUDING, "plasticity_depth": 0.0}, "must be greater than 0"),
         ({**LUDING, "plasticity_depth": 1.5}, "must be at most 1"),
         ({**LUDING, "adhesion_stiffness": -1.0}, "must be at least 0"),
-        (
-            {**LUDING, "adhesion": {"model": "jkr", "work_of_adhesion": 0.1}},
-            "give its own adhesion_stiffness",
-        ),
+        ({**LUDING, "adhesion": {"model": "jkr", "work_of_adhesion": 0.1}}, "give its own adhesion_stiffness"),
         ({"law": "luding", "normal_stiffness": 1e3}, "unloading_stiffness: is missing"),
         ({"law": "eepa"}, "plasticity: is missing"),
         ({"law": "eepa", "plasticity": 1.0}, "must be at most 0.99"),
@@ -94,11 +79,7 @@ def test_models_of_one_role_share_what_they_remember(tmp_path):
             "give its own work_of_adhesion",
         ),
         (
-            {
-                "law": "walton-braun",
-                "normal_stiffness": 1e3,
-                "adhesion": {"model": "jkr", "work_of_adhesion": 0.1},
-            },
+            {"law": "walton-braun", "normal_stiffness": 1e3, "adhesion": {"model": "jkr", "work_of_adhesion": 0.1}},
             'use law = "luding", which has its own',
         ),
         (

@@ -204,9 +204,7 @@ def test_the_laws_of_the_documentation_pass_all_proofs(tmp_path):
         text += f"positions = [[{0.004 * number}, 0.0, 0.0]]\nvelocity = [0.5, 0.0, 0.0]\n"
         text += f'[interactions.{name}-{name}]\nlaw = "python:laws{number}.py:{name}"\n{keys[name]}'
         text += "friction = 0.3\nrestitution = 0.8\n"
-    text += (
-        '[interactions.default]\nlaw = "linear"\nnormal_stiffness = 1e4\nfriction = 0.3\nrestitution = 0.8\n'
-    )
+    text += '[interactions.default]\nlaw = "linear"\nnormal_stiffness = 1e4\nfriction = 0.3\nrestitution = 0.8\n'
     reports = prove_laws(pdem.Case.from_text(text, tmp_path))
     assert sorted(one.subject.key for one in reports) == sorted(f"{name}-{name}" for name in keys)
     assert not [str(proof) for one in reports for proof in one.proofs if not proof.holds]

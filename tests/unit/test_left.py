@@ -68,9 +68,7 @@ def test_kept_grains_fall_until_they_cannot_be_computed(tmp_path):
 def test_a_fast_grain_inside_or_coming_back_still_ends_the_run(tmp_path):
     groups = [{"material": "grain", "radius": R, "positions": [[0, 0, 0]], "velocity": [4.9, 0, 0]}]
     gravity = {"lower": [-0.1] * 3, "upper": [0.1] * 3, "gravity": [9.81, 0.0, 0.0]}
-    case = stray(
-        tmp_path, particles=groups, walls=[], domain={**gravity, "outside": "keep", "upper": [9.0, 1, 1]}
-    )
+    case = stray(tmp_path, particles=groups, walls=[], domain={**gravity, "outside": "keep", "upper": [9.0, 1, 1]})
     with pytest.raises(BlowUpError, match="moved more than its radius"):
         Simulation(case, threads=1).advance(400)
 
@@ -98,9 +96,7 @@ def test_sides_are_told_apart(tmp_path, axis, sign):
     velocity = [0.0, 0.0, 0.0]
     velocity[axis], velocity[(axis + 1) % 3] = 2.0 * sign, 1.9
     groups = [{"material": "grain", "radius": R, "positions": [[0, 0, 0]], "velocity": velocity}]
-    run = Simulation(
-        stray(tmp_path, particles=groups, walls=[], domain={"lower": [-0.1] * 3, "upper": [0.1] * 3})
-    )
+    run = Simulation(stray(tmp_path, particles=groups, walls=[], domain={"lower": [-0.1] * 3, "upper": [0.1] * 3}))
     run.advance(5 * EVERY)
     side = f"left_{'+' if sign > 0 else '-'}{'xyz'[axis]}"
     run.write()
@@ -127,9 +123,7 @@ def test_names_of_these_columns_are_not_for_sensors_and_insertions(tmp_path):
 
 def test_everything_balances_over_stages_restarts_and_periodic_sides(tmp_path):
     """With clusters, insertions, an outlet that is a plane, and a side through which some leave."""
-    case = case_in(
-        tmp_path / "out", f"output.series_every={7 * STEP}", f"output.checkpoint_every={100 * STEP}"
-    )
+    case = case_in(tmp_path / "out", f"output.series_every={7 * STEP}", f"output.checkpoint_every={100 * STEP}")
     Simulation(case, threads=1).run()
     rows = read_series(tmp_path / "out" / "series.h5")
     came, left, out = require_balance(case, rows)

@@ -9,11 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.numerics.kernels import _OPTIONS
-from pdem.numerics.simd.listed_rows import (
-    GROUP,
-    columns_to_listed_rows,
-    listed_rows_to_columns,
-)
+from pdem.numerics.simd.listed_rows import GROUP, columns_to_listed_rows, listed_rows_to_columns
 from pdem.numerics.simd.transposition import LANES, ROWS
 
 WIDTH, STRIDE, MANY = 15, 24, 40

@@ -37,9 +37,7 @@ def particles_of(ids: np.ndarray, ghosts: int) -> Particles:
     return particles
 
 
-systems = st.tuples(
-    st.integers(0, 2**32), st.integers(2, 40), st.integers(0, 15), st.sampled_from([0.05, 0.3, 1.0])
-)
+systems = st.tuples(st.integers(0, 2**32), st.integers(2, 40), st.integers(0, 15), st.sampled_from([0.05, 0.3, 1.0]))
 
 
 def drawn(system) -> tuple[np.random.Generator, int, int, float]:
@@ -102,9 +100,7 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
         found[one] = in_rows(way, after.column("id"), owned), lost.limbs.tolist()
     assert found["rows"] == found["ids"]
 
-    slots = {
-        frozenset(pair): slot for slot, pair in enumerate(zip(*np.array(known).tolist(), strict=True), 1)
-    }
+    slots = {frozenset(pair): slot for slot, pair in enumerate(zip(*np.array(known).tolist(), strict=True), 1)}
     by_slot = [[0.0] * LAW.columns, *history.T.tolist()]
     expected: list[dict[int, list[float]]] = [{} for _ in range(owned)]
     new_ids = after.column("id")[:rows].tolist()
@@ -169,13 +165,7 @@ def test_detection_in_every_step_allocates_nothing_that_grows_with_the_particles
     sites = np.stack(np.meshgrid(*[np.arange(20)] * 3), axis=-1).reshape(-1, 3) + 0.5
     grains = Grains(2.4e-3 * sites, 1e-3, rng.uniform(-0.1, 0.1, (count, 3)))
     run = simulate(
-        tmp_path,
-        grains,
-        detection={"skin": 0.0},
-        step=1e-5,
-        lower=[0.0] * 3,
-        upper=[0.048] * 3,
-        periodic=[True] * 3,
+        tmp_path, grains, detection={"skin": 0.0}, step=1e-5, lower=[0.0] * 3, upper=[0.048] * 3, periodic=[True] * 3
     )
     run.advance(60)
     detections = run.system.detections

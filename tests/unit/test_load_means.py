@@ -37,10 +37,7 @@ def bed(folder, *, name="out", end=400, **output):
     places = np.stack(np.meshgrid(*[np.arange(4) * 0.0205] * 3), axis=-1).reshape(-1, 3)
     group = Grains(places + np.array([0.0, 0.0, 1.02 * R]), R, 0.5 * rng.normal(size=places.shape))
     meshes = [floor_at(0.005, 0.005), floor_at(0.055, 0.005), floor_at(0.005, 0.055), quad(0.2, 0.0818)]
-    walls = [
-        {"name": name, "mesh": mesh, **keys}
-        for mesh, (name, keys) in zip(meshes, MOTIONS.items(), strict=True)
-    ]
+    walls = [{"name": name, "mesh": mesh, **keys} for mesh, (name, keys) in zip(meshes, MOTIONS.items(), strict=True)]
     every = {"series_every": EVERY * STEP, "fields_every": 1.0, "checkpoint_every": 100 * STEP}
     more = {"output": {"folder": str(folder / name), "mean_wall_loads": ["*"], **every, **output}}
     for wall in walls:
@@ -85,17 +82,13 @@ def test_means_and_largest_are_those_of_all_steps_since_the_last_line(ran, wall)
     assert len(loads) == 401
     assert series["step"].tolist() == [*range(0, 400, EVERY), 400]
     means, largest = columns(series, wall)
-    parts = [
-        np.array([one[wall][what] for one in loads]).reshape(401, -1) for what in ("force", "torque", "power")
-    ]
+    parts = [np.array([one[wall][what] for one in loads]).reshape(401, -1) for what in ("force", "torque", "power")]
     every = np.concatenate(parts, axis=1)
     sizes = np.stack([np.linalg.norm(one, axis=1) for one in parts[:2]], axis=1)
     for line, last in enumerate(series["step"].tolist()):
         steps = slice((last - 1) // EVERY * EVERY + 1, last + 1) if last else slice(0, 1)
         many = 6 if wall == "lid" else 7  # the power of a driven wall: see below
-        np.testing.assert_allclose(
-            means[line, :many], every[steps].mean(axis=0)[:many], rtol=1e-12, atol=1e-13
-        )
+        np.testing.assert_allclose(means[line, :many], every[steps].mean(axis=0)[:many], rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(largest[line], sizes[steps].max(axis=0), rtol=1e-14)
     assert (largest > 1.1 * sizes[series["step"]]).any(), "lines alone do not see the largest loads"
 
@@ -136,11 +129,7 @@ def test_a_script_that_stops_anywhere_writes_the_same_lines(ran, tmp_path, chunk
 def test_a_restart_goes_on_with_what_was_added_up(ran):
     """From checkpoints between lines, which are made anew."""
     results = ran[0]
-    before = {
-        name: results.series[name].copy()
-        for name in results.series.names
-        if "_mean" in name or "_max" in name
-    }
+    before = {name: results.series[name].copy() for name in results.series.names if "_mean" in name or "_max" in name}
     assert len(before) == 9 * len(MOTIONS)
     for path in sorted(results.folder.glob("checkpoint-*.h5"))[:-1]:
         pdem.Simulation.restart(path, threads=2).run(overwrite=True, observers=[])
@@ -164,17 +153,13 @@ def test_walls_that_are_asked_for_later_begin_then(tmp_path):
     first.write()
     first.close()
     found, expected = (pdem.Results(tmp_path / name).series for name in ("out", "first"))
-    np.testing.assert_allclose(
-        columns(found, "belt")[0][0, :3], np.mean(loads, axis=0), rtol=1e-12, atol=1e-13
-    )
+    np.testing.assert_allclose(columns(found, "belt")[0][0, :3], np.mean(loads, axis=0), rtol=1e-12, atol=1e-13)
     for one, other in zip(columns(found, "floor"), columns(expected, "floor"), strict=True):
         assert one.tobytes() == other.tobytes()
 
 
 def test_names_of_no_wall_are_refused(tmp_path):
-    with pytest.raises(
-        CaseError, match=r"output.mean_wall_loads.*is not the name of a wall; did you mean 'floor'"
-    ):
+    with pytest.raises(CaseError, match=r"output.mean_wall_loads.*is not the name of a wall; did you mean 'floor'"):
         bed(tmp_path, mean_wall_loads=["flor"])
     case = bed(tmp_path, mean_wall_loads=["l*"])
     simulation = pdem.Simulation(case, threads=1)

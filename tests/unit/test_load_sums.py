@@ -66,10 +66,7 @@ def row_of(rng, count):
     """Return the row of particle 0, which has all others as partners, some as the lower and some as the higher one."""
     ids, is_higher = rng.permutation(3 * count + 3)[: count + 1], rng.integers(0, 2, count)
     other = 1 + rng.permutation(count)
-    lower, higher = (
-        np.where(is_higher, other, 0).astype(np.int32),
-        np.where(is_higher, 0, other).astype(np.int32),
-    )
+    lower, higher = (np.where(is_higher, other, 0).astype(np.int32), np.where(is_higher, 0, other).astype(np.int32))
     entry = (2 * np.arange(count) + is_higher).astype(np.int32)
     return lower, higher, ids, rng.permutation(entry), lambda entries: ids[other[entries >> 1]]
 

@@ -197,9 +197,7 @@ def test_environment_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
     assert environment()["cpu"]
 
 
-def test_the_last_line_comes_where_the_last_step_ends_short_of_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_last_line_comes_where_the_last_step_ends_short_of_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)
     with Progress(0.0, 1.0) as line:

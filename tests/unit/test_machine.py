@@ -8,13 +8,7 @@ import sys
 import pytest
 
 from pdem.foundation.errors import LaunchError
-from pdem.foundation.machine import (
-    available_cores,
-    core_quota,
-    cores_of_all_ranks,
-    default_threads,
-    has_openmp,
-)
+from pdem.foundation.machine import available_cores, core_quota, cores_of_all_ranks, default_threads, has_openmp
 
 
 @pytest.mark.parametrize(
@@ -39,9 +33,7 @@ def test_a_variable_that_is_no_number_is_named(text):
         default_threads(8, 1, {"PDEM_THREADS": text})
 
 
-@pytest.mark.parametrize(
-    ("text", "cores"), [("150000 100000", 1.5), ("max 100000", math.inf), ("?", math.inf)]
-)
+@pytest.mark.parametrize(("text", "cores"), [("150000 100000", 1.5), ("max 100000", math.inf), ("?", math.inf)])
 def test_quota_of_a_container(tmp_path, text, cores):
     file = tmp_path / "cpu.max"
     file.write_text(text)

@@ -12,7 +12,7 @@ from helpers.marked_particles import HEAT, MARK, Warmth, changing_charges, with_
 from pdem.features.registry import fields_of_features
 from pdem.foundation.errors import InputError, ObserverError
 from pdem.output.checkpoints.checkpoint import read_checkpoint
-from pdem.output.snapshots.exports import Box, write_csv
+from pdem.output.snapshots.exports import SnapshotBox, write_csv
 from pdem.run.forecast import disk_needs
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def test_what_a_failed_observer_wrote_is_taken_back(changing_charges, tmp_path: 
 
 def test_tables_have_units_and_components_of_any_number(tmp_path: Path) -> None:
     columns = {"id": np.arange(2), "heat": np.arange(2), "mark": np.arange(4.0).reshape(2, 2)}
-    box = Box(np.zeros(3), np.eye(3), (False, False, False))
+    box = SnapshotBox(np.zeros(3), np.eye(3), (False, False, False))
     write_csv(tmp_path / "a.csv", 0.0, columns, box, {"heat": HEAT, "mark": MARK})
     text = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
     assert text == ["id [1],heat [J],mark_0 [1],mark_1 [1]", "0,0,0.0,1.0", "1,1,2.0,3.0"]

@@ -78,25 +78,15 @@ def test_mixing_of_one_material_is_refused_before_any_run():
 
 
 def test_loads_that_change_or_of_less_than_a_turn_are_told():
-    load = {
-        "blade_power": TIME,
-        "blade_torque_x": 0.0 * TIME,
-        "blade_torque_y": 0.0 * TIME,
-        "blade_torque_z": -TIME,
-    }
+    load = {"blade_power": TIME, "blade_torque_x": 0.0 * TIME, "blade_torque_y": 0.0 * TIME, "blade_torque_z": -TIME}
     results = Made(**load)
     assert remarks(results, kind="power", wall="blade", start=0.0) == ["not steady"]
     assert remarks(results, kind="torque", wall="blade", start=0.0) == ["not steady"]
     noise = 1.0 + 0.3 * np.random.default_rng(1).normal(size=len(TIME))
     assert remarks(Made(blade_power=noise), kind="power", wall="blade") == []
     assert remarks(Made(blade_power=0.0 * TIME), kind="power", wall="blade") == ["no load"]
-    assert remarks(Made(blade_power=noise), kind="power", wall="blade", start=1.0, end=1.03) == [
-        "less than a turn"
-    ]
-    assert (
-        remarks(Made(blade_power=noise), kind="power", wall="blade", start=1.0, end=1.012)[0]
-        == "too few lines"
-    )
+    assert remarks(Made(blade_power=noise), kind="power", wall="blade", start=1.0, end=1.03) == ["less than a turn"]
+    assert remarks(Made(blade_power=noise), kind="power", wall="blade", start=1.0, end=1.012)[0] == "too few lines"
     with pytest.raises(Exception, match="is not a direction"):
         section(kind="torque", wall="blade", axis=[0.0, 0.0, 0.0])
 

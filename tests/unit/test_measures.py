@@ -47,9 +47,7 @@ def test_torque_and_power_are_means_of_the_last_half():
         blade_torque_x=0.0 * TIME, blade_torque_y=3.0 + 0.0 * TIME, blade_torque_z=-TIME, blade_power=TIME**2
     )
     results.case = case
-    assert value(results, kind="torque", wall="blade")[:2] == ("N m", pytest.approx(1.5)), (
-        "against the particles"
-    )
+    assert value(results, kind="torque", wall="blade")[:2] == ("N m", pytest.approx(1.5)), "against the particles"
     assert value(results, kind="torque", wall="blade", start=0.0).value == pytest.approx(1.0)
     assert value(results, kind="torque", wall="blade", axis=[0.0, 2.0, 0.0]).value == pytest.approx(-3.0)
     assert value(results, kind="power", wall="blade").value == pytest.approx((8.0 - 1.0) / 3.0, rel=1e-3)

@@ -29,8 +29,7 @@ def mixture(shapes, single, seed):
     order = rng.permutation(members + single)
     cluster = np.concatenate((np.repeat(number, sizes), np.zeros(single, np.int64)))[order]
     columns = {
-        name: np.zeros((len(order), 3))
-        for name in ("position", "velocity", "angular_velocity", "force", "torque")
+        name: np.zeros((len(order), 3)) for name in ("position", "velocity", "angular_velocity", "force", "torque")
     }
     columns |= {"id": order.astype(np.int64), "cluster": cluster, "radius": np.ones(len(order))}
     clusters = Clusters(SHAPES)
@@ -56,9 +55,7 @@ def check(members, clusters, cluster, ids, size_of):
             assert len(rows) == size_of(clusters.number[k])
             assert len(set(ids[rows].tolist())) == len(rows)
             shape = int(clusters.states[k, 13])
-            np.testing.assert_array_equal(
-                spheres[:, c], SHAPES.begin[shape] + ids[rows] + 1 - clusters.number[k]
-            )
+            np.testing.assert_array_equal(spheres[:, c], SHAPES.begin[shape] + ids[rows] + 1 - clusters.number[k])
             if first + c < last:
                 seen.extend(rows.tolist())
     assert sorted(seen) == np.flatnonzero(cluster).tolist()
@@ -68,10 +65,7 @@ def check(members, clusters, cluster, ids, size_of):
 def test_owned_members_have_one_lane_each(shapes, single, seed):
     clusters, columns, _ = mixture(shapes, single, seed)
     particles = Particles(columns)
-    sizes = {
-        number: SIZES[shape]
-        for number, shape in zip(clusters.number, clusters.shape.astype(int), strict=True)
-    }
+    sizes = {number: SIZES[shape] for number, shape in zip(clusters.number, clusters.shape.astype(int), strict=True)}
     members = owned_members(clusters, particles)
     check(members, clusters, particles.cluster, particles.id, sizes.__getitem__)
     for b, (begin, end) in enumerate(itertools.pairwise(members.lane)):
@@ -86,9 +80,7 @@ def test_copies_of_members_have_one_lane_each(shapes, seed):
     here = np.random.default_rng(seed).random(len(columns["id"])) < 0.6
     cluster, ids = columns["cluster"][here], columns["id"][here]
     some = SimpleNamespace(count=0, ghosts=len(ids), column={"cluster": cluster, "id": ids}.__getitem__)
-    check(
-        copied_members(clusters, some), clusters, cluster, ids, lambda number: int((cluster == number).sum())
-    )
+    check(copied_members(clusters, some), clusters, cluster, ids, lambda number: int((cluster == number).sum()))
 
 
 @given(st.lists(st.integers(0, 2), max_size=40), st.integers(0, 5), st.integers(0, 1000))
@@ -102,7 +94,5 @@ def test_members_are_put_together_where_their_first_one_stands(shapes, single, s
         rows = np.flatnonzero(cluster == number)
         assert rows[-1] - rows[0] == len(rows) - 1
         assert (np.diff(ids[rows]) > 0).all() or len(rows) == 1
-    firsts = [
-        int(np.flatnonzero(particles.cluster == n)[0]) for n in dict.fromkeys(cluster[cluster > 0].tolist())
-    ]
+    firsts = [int(np.flatnonzero(particles.cluster == n)[0]) for n in dict.fromkeys(cluster[cluster > 0].tolist())]
     assert firsts == sorted(firsts)

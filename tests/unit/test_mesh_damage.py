@@ -55,9 +55,7 @@ def by_meshio(path: Path, mesh: Mesh, **options) -> None:
             runs.append([kind, []])
         runs[-1][1].append(loop[0])
     if options.get("file_format") == "gmsh":
-        options["point_data"] = {
-            "gmsh:dim_tags": np.array([[2, 1 + k % len(runs)] for k in range(mesh.vertex_count)])
-        }
+        options["point_data"] = {"gmsh:dim_tags": np.array([[2, 1 + k % len(runs)] for k in range(mesh.vertex_count)])}
         ones = [np.full(len(run), 1 + k, np.int32) for k, (_, run) in enumerate(runs)]
         options["cell_data"] = {"gmsh:geometrical": ones, "gmsh:physical": [0 * one for one in ones]}
     meshio.write_points_cells(path, mesh.vertices, [(kind, np.array(run)) for kind, run in runs], **options)
@@ -73,8 +71,7 @@ def poly_data(path: Path, mesh: Mesh, *, binary: bool, version: int) -> None:
     data, points, cells, lines = vtkPolyData(), vtkPoints(), vtkCellArray(), vtkCellArray()
     points.SetData(numpy_to_vtk(mesh.vertices, deep=True))
     cells.SetData(
-        numpy_to_vtkIdTypeArray(mesh.facet_start, deep=True),
-        numpy_to_vtkIdTypeArray(mesh.facet_vertices, deep=True),
+        numpy_to_vtkIdTypeArray(mesh.facet_start, deep=True), numpy_to_vtkIdTypeArray(mesh.facet_vertices, deep=True)
     )
     lines.InsertNextCell(2, [0, 1])
     data.SetPoints(points)
@@ -169,9 +166,7 @@ def test_one_mesh_returns_from_every_format(tmp_path: Path, name: str, sides: in
     assert back.vertex_count == mesh.vertex_count  # welded
     assert back.report().closed
     order, other = (np.lexsort(np.round(m.vertices, 6).T) for m in (mesh, back))
-    np.testing.assert_allclose(
-        back.vertices[other], mesh.vertices[order], rtol=0, atol=FORMATS[name][3] or 1e-300
-    )
+    np.testing.assert_allclose(back.vertices[other], mesh.vertices[order], rtol=0, atol=FORMATS[name][3] or 1e-300)
     np.testing.assert_allclose(Mesh.read(path, scale=1e-3).vertices, 1e-3 * back.vertices, rtol=1e-14)
 
 
@@ -329,11 +324,7 @@ FIVE = "POINTS 5 float\n0 0 0 1 0 0 0 1 0\n1 1 0 0 2 0\n"
 def test_poly_data_by_hand(tmp_path: Path) -> None:
     """Strips are triangles one way round; points and lines are passed over; Windows ends its lines otherwise."""
     path = tmp_path / "a.vtk"
-    text = (
-        HEAD
-        + FIVE
-        + "METADATA\nINFORMATION 0\n\nLINES 1 3\n2 0 1\nTRIANGLE_STRIPS 1 6\n5 0 1 2 3 4\nCELL_DATA 4\n"
-    )
+    text = HEAD + FIVE + "METADATA\nINFORMATION 0\n\nLINES 1 3\n2 0 1\nTRIANGLE_STRIPS 1 6\n5 0 1 2 3 4\nCELL_DATA 4\n"
     for content in (text, text.replace("\n", "\r\n")):
         path.write_bytes(content.encode())
         mesh = Mesh.read(path)

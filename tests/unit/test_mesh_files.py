@@ -74,15 +74,7 @@ def test_scale_is_applied(tmp_path: Path) -> None:
 
 def test_obj_with_texture_indices_and_groups(tmp_path: Path) -> None:
     lines = [f"v {x} {y} {z} 1.0" for x, y, z in CORNERS]
-    lines += [
-        "vt 0 0",
-        "vn 0 0 1",
-        "g lid",
-        "f 1/1/1 2/1/1 4/1/1 3/1/1",
-        "g rest",
-        "f 5//1 7//1 \\",
-        "8//1 6//1",
-    ]
+    lines += ["vt 0 0", "vn 0 0 1", "g lid", "f 1/1/1 2/1/1 4/1/1 3/1/1", "g rest", "f 5//1 7//1 \\", "8//1 6//1"]
     lines += ["f -8 -7 -3 -4 # relative"]
     (tmp_path / "a.obj").write_text("\n".join(lines))
     assert same_facets(Mesh.read(tmp_path / "a.obj"), Mesh(CORNERS, QUADS[:3]), 1e-15)

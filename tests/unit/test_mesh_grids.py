@@ -8,17 +8,7 @@ import pytest
 
 from pdem import Mesh, MeshError
 
-CORNERS = [
-    [0, 0, 0],
-    [1, 0, 0],
-    [1, 1, 0],
-    [0, 1, 0],
-    [2, 0, 0],
-    [2, 1, 0],
-    [0.5, 1.5, 0],
-    [1, 2, 0],
-    [2, 2, 0],
-]
+CORNERS = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [2, 0, 0], [2, 1, 0], [0.5, 1.5, 0], [1, 2, 0], [2, 2, 0]]
 FACETS = [[1, 4, 5, 2], [0, 1, 2], [2, 3, 0], [2, 5, 8, 7, 6]]
 HEAD = "# vtk DataFile Version 3.0\nby hand\nASCII\nDATASET UNSTRUCTURED_GRID\n"
 FIVE = "POINTS 5 float\n0 0 0 1 0 0 0 1 0\n1 1 0 0 2 0\n"
@@ -36,11 +26,7 @@ def loops(mesh):
 
 def test_what_is_written_is_what_meshio_would_write(mesh, tmp_path):
     mesh.write(tmp_path / "own.vtk")
-    blocks = [
-        ("quad", [mesh.loop(0)]),
-        ("triangle", [mesh.loop(1), mesh.loop(2)]),
-        ("polygon", [mesh.loop(3)]),
-    ]
+    blocks = [("quad", [mesh.loop(0)]), ("triangle", [mesh.loop(1), mesh.loop(2)]), ("polygon", [mesh.loop(3)])]
     meshio.write_points_cells(tmp_path / "other.vtk", mesh.vertices, blocks, file_format="vtk")
     own, other = ((tmp_path / name).read_bytes().split(b"\n", 2) for name in ("own.vtk", "other.vtk"))
     assert own[0] == other[0]

@@ -88,9 +88,7 @@ def brute_force(mesh: Mesh) -> int:
             if set(mesh.loop(a)) & set(mesh.loop(b)):
                 continue
             count += any(
-                pierces(corners[p][k], corners[p][k - 1], corners[q])
-                for p, q in ((a, b), (b, a))
-                for k in range(3)
+                pierces(corners[p][k], corners[p][k - 1], corners[q]) for p, q in ((a, b), (b, a)) for k in range(3)
             )
     return count
 
@@ -106,9 +104,9 @@ def pierces(start: np.ndarray, end: np.ndarray, triangle: np.ndarray) -> bool:
 @pytest.mark.parametrize("seed", range(8))
 def test_cuts_are_those_of_brute_force(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    corners = generator.uniform(-1, 1, (60, 1, 3)) + generator.normal(
-        size=(60, 3, 3)
-    ) * 10 ** generator.uniform(-1.5, 0, (60, 1, 1))
+    corners = generator.uniform(-1, 1, (60, 1, 3)) + generator.normal(size=(60, 3, 3)) * 10 ** generator.uniform(
+        -1.5, 0, (60, 1, 1)
+    )
     facets = np.arange(180).reshape(-1, 3)
     facets[:20, 0] = facets[20:40, 0]  # pairs with a common vertex
     mesh = Mesh(corners.reshape(-1, 3), facets)
@@ -145,9 +143,7 @@ def test_hanging_nodes_are_counted() -> None:
     report = joined(grid(2), (grid(4)[0] + [1, 0, 0], grid(4)[1])).report()
     assert report.hanging_nodes == 2
     assert joined(grid(4), (grid(4)[0] + [1, 0, 0], grid(4)[1])).report().hanging_nodes == 0
-    turned = Mesh(
-        [[0, 0, 0], [2, 0, 0], [0, 1, 0], [0.5, 0, 0], [1.5, 0, 0], [1, -1, 0]], [[0, 1, 2], [3, 5, 4]]
-    )
+    turned = Mesh([[0, 0, 0], [2, 0, 0], [0, 1, 0], [0.5, 0, 0], [1.5, 0, 0], [1, -1, 0]], [[0, 1, 2], [3, 5, 4]])
     assert turned.report().hanging_nodes == 2
     assert turned.report().first["hanging_nodes"] == (3,)
 

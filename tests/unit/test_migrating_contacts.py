@@ -110,9 +110,7 @@ def test_contacts_follow_their_particles_and_are_lost_once(crowd):
         assert rank.particles.radius.tolist() == radii_of(rank.particles.id).tolist()
         for one, row in zip(rank.particles.id.tolist(), found, strict=True):
             mine = [(next(iter(pair - {one})), slots.get(pair)) for pair in met if one in pair]
-            assert row == sorted(
-                (other, none if slot is None else history[:, slot].tolist()) for other, slot in mine
-            )
+            assert row == sorted((other, none if slot is None else history[:, slot].tolist()) for other, slot in mine)
         total.limbs += rank.lost.limbs
     gone = [slot for pair, slot in slots.items() if pair not in set(met)]
     expected.add("normal_damping", history[LAW.place("normal_damping"), gone])

@@ -33,10 +33,7 @@ def test_what_the_default_lacks_is_said_once():
     with pytest.raises(CaseError) as caught:
         Case.from_text(text.replace("friction = 0.5\n", "friction = 0.5\ncoefficient_of_restitution = 0.4\n"))
     (line,) = str(caught.value).splitlines()
-    assert (
-        "interactions.default.coefficient_of_restitution = 0.4: is not a key; did you mean 'restitution'?"
-        in line
-    )
+    assert "interactions.default.coefficient_of_restitution = 0.4: is not a key; did you mean 'restitution'?" in line
 
 
 def sections(model, seen):

@@ -14,8 +14,8 @@ import pdem
 from helpers.cases import box
 from helpers.generated_motions import motions
 from pdem.case.wall_motions import motion_of
-from pdem.motion.courses import Oscillating, Steady, Tabulated
-from pdem.motion.motions import Motion, Shift, Turn
+from pdem.motion.courses import Oscillating, Steady, TabulatedCourse
+from pdem.motion.motions import MotionTurn, RigidMotion, Shift
 from pdem.motion.walls import MovingWalls
 
 POINTS = np.random.default_rng(0).uniform(-1.0, 1.0, (7, 3))
@@ -30,9 +30,7 @@ def test_velocities_are_the_derivatives_of_places(motion, time):
     late, early = motion.pose(time + h).place(POINTS), motion.pose(time - h).place(POINTS)
     now = motion.pose(time)
     speed = max(1.0, motion.largest_speed(np.array([[30.0] * 3])))
-    np.testing.assert_allclose(
-        now.velocity_at(now.place(POINTS)), (late - early) / (2 * h), atol=1e-6 * speed**3
-    )
+    np.testing.assert_allclose(now.velocity_at(now.place(POINTS)), (late - early) / (2 * h), atol=1e-6 * speed**3)
     np.testing.assert_allclose(now.rotation @ now.rotation.T, np.eye(3), atol=1e-14)
 
 
@@ -62,9 +60,9 @@ def test_mean_velocity_is_the_way_over_the_time_and_no_point_moves_farther_than_
 def test_a_blade_on_a_rotor_on_a_moving_arm():
     """By hand: the arm moves along x, the rotor turns about z through (1, 0, 0), the blade swings about its own y."""
     arm = Shift((Steady(2.0), Steady(0.0), Steady(0.0)))
-    rotor = Turn((0.0, 0.0, 3.0), (1.0, 0.0, 0.0), Steady(math.pi))
-    blade = Turn((0.0, 1.0, 0.0), (2.0, 0.0, 0.0), Tabulated((0.0, 1.0), (0.0, 0.5 * math.pi)))
-    pose = Motion([arm, rotor, blade]).pose(0.5)
+    rotor = MotionTurn((0.0, 0.0, 3.0), (1.0, 0.0, 0.0), Steady(math.pi))
+    blade = MotionTurn((0.0, 1.0, 0.0), (2.0, 0.0, 0.0), TabulatedCourse((0.0, 1.0), (0.0, 0.5 * math.pi)))
+    pose = RigidMotion([arm, rotor, blade]).pose(0.5)
     # the blade's tip (2, 0, 1) has swung by 45 degrees towards +x, then the rotor by 90 degrees
     swung = np.array([2.0 + math.sqrt(0.5), 0.0, math.sqrt(0.5)])
     turned = np.array([1.0, swung[0] - 1.0, swung[2]])
@@ -76,19 +74,11 @@ def test_a_blade_on_a_rotor_on_a_moving_arm():
 
 
 def test_tables_are_followed_and_end():
-    table = Tabulated((1.0, 2.0, 4.0), (0.5, 1.5, 0.5))
-    assert [table(time)[0] for time in (0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0)] == [
-        0.0,
-        0.0,
-        0.5,
-        1.0,
-        0.5,
-        0.0,
-        0.0,
-    ]
+    table = TabulatedCourse((1.0, 2.0, 4.0), (0.5, 1.5, 0.5))
+    assert [table(time)[0] for time in (0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0)] == [0.0, 0.0, 0.5, 1.0, 0.5, 0.0, 0.0]
     assert [table(time)[1] for time in (0.5, 1.0, 2.0, 3.9, 4.0)] == [0.0, 1.0, -0.5, -0.5, 0.0]
     assert table.largest_rate == 1.0
-    late = Tabulated((-1.0, 1.0), (0.0, 2.0))
+    late = TabulatedCourse((-1.0, 1.0), (0.0, 2.0))
     assert late(0.0) == (0.0, 1.0)
     assert late(1.0) == (1.0, 0.0)
 
@@ -119,7 +109,7 @@ def test_a_case_says_who_carries_whom():
     text = CASE.format(wall='on = "rotor"\nswing = {amplitude = 0.1, frequency = 2.0, axis = [1, 0, 0]}')
     case = pdem.Case.from_text(text)
     motion = motion_of(case.walls[0], case.motions)
-    assert [type(part).__name__ for part in motion.parts] == ["Shift", "Turn", "Turn"]
+    assert [type(part).__name__ for part in motion.parts] == ["Shift", "MotionTurn", "MotionTurn"]
     assert motion.parts[1].angle == Steady(10.0)
     assert motion.parts[2].angle == Oscillating(0.1, 2.0, 0.0)
     assert motion.centre.tolist() == [0.0, 0.0, 0.0]
@@ -163,7 +153,7 @@ def times(a, b):
     return np.array([[fused(r[2], c[2], fused(r[1], c[1], float(r[0] * c[0]))) for c in columns] for r in a])
 
 
-def plainly(motion: Motion, time: float):
+def plainly(motion: RigidMotion, time: float):
     """Return rotation, shift, spin and flow by the formulas."""
     result = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3)
     for part in motion.parts:
@@ -172,10 +162,7 @@ def plainly(motion: Motion, time: float):
             one = np.eye(3), np.array(state[:3]), np.zeros(3), np.array(state[3:])
         else:
             x, y, z = direction = np.array(part.axis) / math.hypot(*part.axis)
-            skew, angle = (
-                np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]),
-                math.remainder(state[0], 2 * math.pi),
-            )
+            skew, angle = (np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]), math.remainder(state[0], 2 * math.pi))
             turn = np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * times(skew, skew)
             centre, spin = np.array(part.centre), state[1] * direction
             one = turn, centre - times(turn, centre), spin, -np.cross(spin, centre)
@@ -198,9 +185,9 @@ def test_poses_have_the_bits_of_their_formulas_on_every_processor(motion, time):
 
 
 def test_a_wall_that_rests_in_its_table_is_not_moved_again():
-    table = Shift(tuple(Tabulated((1.0, 2.0, 3.0, 4.0), (0.0, rise, rise, 0.0)) for rise in (0.1, 0.0, -0.2)))
-    turn = Turn((0.0, 0.0, 1.0), (0.1, 0.0, 0.0), Tabulated((1.0, 2.0), (0.0, 1.0)))
-    for motion in (Motion([table]), Motion([table, turn])):
+    table = Shift(tuple(TabulatedCourse((1.0, 2.0, 3.0, 4.0), (0.0, rise, rise, 0.0)) for rise in (0.1, 0.0, -0.2)))
+    turn = MotionTurn((0.0, 0.0, 1.0), (0.1, 0.0, 0.0), TabulatedCourse((1.0, 2.0), (0.0, 1.0)))
+    for motion in (RigidMotion([table]), RigidMotion([table, turn])):
         mesh = box([-1.0, -0.5, -0.25], [1.0, 0.5, 0.25])
         walls = MovingWalls(mesh, np.zeros(6, np.int32), np.zeros(8, np.int32), [motion])
         for begin, end, rests in ((0.1, 0.9, True), (1.1, 1.9, False), (2.1, 2.9, True), (4.1, 5.0, True)):

@@ -28,16 +28,8 @@ def in_blocks(order, dt, motion, fixed, travel, packed, loads, work):
         count = min(blocks.BLOCK, len(order) - first)
         for c in range(count):
             p, w = order[first + c], np.uint64(c)
-            work[w + blocks.FX], work[w + blocks.FY], work[w + blocks.FZ] = (
-                loads[p, 0],
-                loads[p, 1],
-                loads[p, 2],
-            )
-            work[w + blocks.TX], work[w + blocks.TY], work[w + blocks.TZ] = (
-                loads[p, 3],
-                loads[p, 4],
-                loads[p, 5],
-            )
+            work[w + blocks.FX], work[w + blocks.FY], work[w + blocks.FZ] = (loads[p, 0], loads[p, 1], loads[p, 2])
+            work[w + blocks.TX], work[w + blocks.TY], work[w + blocks.TZ] = (loads[p, 3], loads[p, 4], loads[p, 5])
             work[w + blocks.X0], work[w + blocks.Y0] = fixed.reference[p, 0], fixed.reference[p, 1]
             work[w + blocks.Z0], work[w + blocks.SKIN] = fixed.reference[p, 2], fixed.skin[p]
             work[w + blocks.INVERSE_INERTIA] = fixed.inverse_inertia[p]
@@ -112,8 +104,7 @@ def test_blocks_go_where_particles_go_one_by_one(deforms, seed, count, speed):
 
 @pytest.mark.parametrize("place", [0, 3, 8, 31, 32, 69])
 @pytest.mark.parametrize(
-    ("column", "value", "code"),
-    [(0, 0.5, STALE), (4, np.nan, None), (2, np.inf, None), (5, 1e9, None)],
+    ("column", "value", "code"), [(0, 0.5, STALE), (4, np.nan, None), (2, np.inf, None), (5, 1e9, None)]
 )
 def test_who_goes_astray_is_found_in_any_place(place, column, value, code):
     order, dt, motion, fixed, packed, loads = crowd(5, 70, 1e-6, 0.1)
@@ -122,9 +113,7 @@ def test_who_goes_astray_is_found_in_any_place(place, column, value, code):
     travel = Travel(np.zeros((70, 3), np.int32), np.zeros(70))
     fixed = FixedColumns(packed[:, :3].copy(), np.full(70, 0.1), fixed.inverse_inertia)
     arguments = (motion, fixed, travel)
-    assert (
-        in_blocks(order, dt, *arguments, packed.copy().reshape(-1), loads, np.zeros(blocks.COLUMNS)) == FINE
-    )
+    assert in_blocks(order, dt, *arguments, packed.copy().reshape(-1), loads, np.zeros(blocks.COLUMNS)) == FINE
     packed[order[place], column] += value
     found = in_blocks(order, dt, *arguments, packed.reshape(-1), loads, np.zeros(blocks.COLUMNS))
     assert found == (code if code is not None else LOST + order[place])

@@ -60,9 +60,7 @@ def test_images_move_as_their_places_do():
     flow = images[box_images.RATE : box_images.RATE + 3]
     for place in np.random.default_rng(1).normal(size=(5, 3)):
         for vector, speed in zip(now, box.image_velocities(495), strict=True):
-            np.testing.assert_allclose(
-                flow @ (place + vector - centre) - flow @ (place - centre), speed, atol=1e-12
-            )
+            np.testing.assert_allclose(flow @ (place + vector - centre) - flow @ (place - centre), speed, atol=1e-12)
 
 
 def test_kernels_and_python_know_the_same_box():
@@ -193,8 +191,7 @@ def test_pairs_across_sides_that_lean_are_found(seed, axes, lean, narrow):
     for begin, number in zip(near.begin, near.found, strict=True):
         part = slice(begin, begin + number)
         found += [
-            tuple(sorted(pair))
-            for pair in zip(near.first[part].tolist(), near.second[part].tolist(), strict=True)
+            tuple(sorted(pair)) for pair in zip(near.first[part].tolist(), near.second[part].tolist(), strict=True)
         ]
     assert len(found) == len(set(found))
     assert set(found) == brute(position, reach, shape)
@@ -216,9 +213,7 @@ def test_ranks_that_meet_across_sides_that_lean(seed, axes, lean):
     none = np.zeros(60, np.int64)
     extents = np.array(
         [
-            with_levels_below(
-                extents_of_levels(position[owner == one], reach[owner == one], none[owner == one], 1)
-            )[0]
+            with_levels_below(extents_of_levels(position[owner == one], reach[owner == one], none[owner == one], 1))[0]
             for one in range(ranks)
         ]
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pdem.containers.box_shape import BoxShape
 from pdem.continuum.grid import GAUSSIAN, LUCY, grid_of
 from pdem.continuum.items import Actions, Matter
-from pdem.continuum.moving_box import Frame, MovingImages
+from pdem.continuum.moving_box import FieldFrame, MovingImages
 from pdem.continuum.sums import CONTACT, MASS, MOMENTUM, SIZE, WALL, field_sums
 
 
@@ -126,8 +126,8 @@ def test_a_box_at_rest_has_no_images_of_its_own():
 def test_a_grid_follows_the_box():
     """A part of a box that becomes twice as long, half as wide and stays as high, about its centre."""
     begin, now = (
-        Frame(np.zeros(3), np.ones(3)),
-        Frame(np.array([-0.5, 0.25, 0.0]), np.array([1.5, 0.75, 1.0])),
+        FieldFrame(np.zeros(3), np.ones(3)),
+        FieldFrame(np.array([-0.5, 0.25, 0.0]), np.array([1.5, 0.75, 1.0])),
     )
     grid = grid_of(([0.25, 0.5, 0.1], [0.75, 1.0, 0.4]), (2, 1, 3), 0.1, GAUSSIAN, 3)
     found = begin.follow(grid, now)

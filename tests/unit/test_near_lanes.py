@@ -8,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.numerics.kernels import _OPTIONS
-from pdem.numerics.simd.near_lanes import (
-    COORDINATES,
-    _plain_append,
-    _plain_mask,
-    append_lanes,
-    bit_count,
-    near_lanes,
-)
+from pdem.numerics.simd.near_lanes import COORDINATES, _plain_append, _plain_mask, append_lanes, bit_count, near_lanes
 from pdem.numerics.simd.transposition import LANES
 
 SEEDS = st.integers(0, 2**32 - 1)

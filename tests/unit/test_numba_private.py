@@ -41,12 +41,7 @@ def python(program, *paths, **variables):
     """Return what a program prints in a process of its own."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (*paths, ROOT)))} | variables
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=500,
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -63,9 +58,7 @@ def test_the_trial_passes_here():
 
 
 def test_the_trial_sees_kernels_that_are_not_stored(monkeypatch):
-    monkeypatch.setattr(
-        numba_private, "_TRIAL", numba_private._TRIAL.replace("({})", "(True)")
-    )  # in the first process
+    monkeypatch.setattr(numba_private, "_TRIAL", numba_private._TRIAL.replace("({})", "(True)"))  # in the first process
     assert "not found again" in numba_private._try()
 
 
@@ -102,9 +95,7 @@ def test_one_that_does_not_fit_is_warned_of_once(untested, monkeypatch):
     monkeypatch.setattr(numba_private, "_try", lambda: untested.append(1) or "a kernel crashes")
     monkeypatch.setattr(prepare_kernels, "_prepared", set())
     for _ in range(2):
-        with pytest.warns(
-            RuntimeWarning, match=r"not tested.*a kernel crashes.*pip install 'numba>=0\.68"
-        ) as caught:
+        with pytest.warns(RuntimeWarning, match=r"not tested.*a kernel crashes.*pip install 'numba>=0\.68") as caught:
             prepare_kernels._warn_of_numba(None)
         assert len(caught) == 1
     prepare_kernels._prepared.add("kernels of a run")
@@ -125,9 +116,7 @@ def test_without_private_parts_the_bits_are_the_same():
     assert python(RUN) == python(RUN, PDEM_PLAIN_NUMBA="1")
 
 
-@pytest.mark.parametrize(
-    "first", ["pdem.output.provenance", "pdem.run.same_on_ranks", "pdem.numerics.kernels"]
-)
+@pytest.mark.parametrize("first", ["pdem.output.provenance", "pdem.run.same_on_ranks", "pdem.numerics.kernels"])
 def test_the_processor_is_the_same_whatever_is_imported_first(first):
     """The compiler reads the features once, when it is made: a rank that asked too early compiled other kernels."""
     ask = "from pdem.output.provenance import provenance; print(provenance()['processor_features'])"

@@ -127,9 +127,7 @@ def test_the_state_before_a_failing_observer_is_kept(tmp_path):
     with pytest.raises(ObserverError) as caught:
         run.run(observers=[fastest, late])
     said = str(caught.value)
-    assert re.search(
-        r"observer late failed at step 30 \(0.003 s\): .*test_observers.py, line \d+: ValueError", said
-    )
+    assert re.search(r"observer late failed at step 30 \(0.003 s\): .*test_observers.py, line \d+: ValueError", said)
     assert "no such luck; the state before is in" in said
     assert isinstance(caught.value.__cause__, ValueError)
     again = pdem.Simulation.restart(tmp_path / "out")
@@ -162,9 +160,7 @@ def test_columns_that_cannot_be_are_named(tmp_path, returned, said):
 
 
 def test_columns_do_not_take_names_of_others_or_change(tmp_path):
-    with pytest.raises(
-        InputError, match="the column translation of observer a: the series has one of this name"
-    ):
+    with pytest.raises(InputError, match="the column translation of observer a: the series has one of this name"):
         run_with(tmp_path / "a", [Calls("a", lambda s: {"translation": 1.0})])
     with pytest.raises(ObserverError, match="the name of the column x is taken by the observer a"):
         run_with(tmp_path / "b", [Calls(name, lambda s: {"x": 1.0}) for name in "ab"])
@@ -253,8 +249,7 @@ def test_observers_of_a_run_without_particles(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "keys"),
-    [((), {}), ((1.0,), {"steps": 2}), ((0.0,), {}), ((), {"steps": 0}), (("often",), {})],
+    ("arguments", "keys"), [((), {}), ((1.0,), {"steps": 2}), ((0.0,), {}), ((), {"steps": 0}), (("often",), {})]
 )
 def test_intervals_are_checked(arguments, keys):
     with pytest.raises(InputError, match=r"pdem\.every"):

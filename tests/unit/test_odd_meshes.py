@@ -60,9 +60,7 @@ def test_names_keep_their_letters(tmp_path):
 
 
 def test_polygons_of_an_stl_are_cut_where_they_are_bent(tmp_path):
-    bent = odd_meshes.stl(odd_meshes.QUADS).replace(
-        "vertex 1.000000e+00 1.000000e+00 1.000000e+00", "vertex 1 1 1.5"
-    )
+    bent = odd_meshes.stl(odd_meshes.QUADS).replace("vertex 1.000000e+00 1.000000e+00 1.000000e+00", "vertex 1 1 1.5")
     path = written(tmp_path, "bent.stl", bent)
     with pytest.raises(MeshError, match=r"facet 5 .* is not planar"):
         Mesh.read(path)

@@ -60,9 +60,7 @@ def warnings(text: str, *overrides: str) -> list[str]:
     for assignment in overrides:
         case.override(assignment)
     meshes = read_walls(case)
-    return [
-        one.message for one in preflight(case, initial_particles(case), meshes) if one.subject == "domain"
-    ]
+    return [one.message for one in preflight(case, initial_particles(case), meshes) if one.subject == "domain"]
 
 
 def test_a_cluster_is_one_particle() -> None:
@@ -77,9 +75,7 @@ def test_without_a_wall_below_all_particles_are_lost() -> None:
     (line,) = warnings("")
     assert line.startswith("no wall is below 3 of 3 particles (the first is particle 0): they fall through")
     assert "open side -z" in line
-    assert line.endswith(
-        'and are removed; add a wall below, or say that they leave: domain.outside = "remove"'
-    )
+    assert line.endswith('and are removed; add a wall below, or say that they leave: domain.outside = "remove"')
     (line,) = warnings("", 'domain.outside="keep"')
     assert 'and on, since domain.outside = "keep"' in line
     (line,) = warnings("", "domain.gravity=[0, 9.81, 0]")
@@ -123,9 +119,7 @@ def test_a_floor_that_a_stage_removes_is_missed_then() -> None:
 
 def test_an_inlet_above_nothing_is_named() -> None:
     (line,) = warnings(plate("right", 0.6, 1.0) + INLET, "particles=[]")
-    assert line.startswith(
-        "no wall is below the middle of insertion inlet: they fall through the open side -z"
-    )
+    assert line.startswith("no wall is below the middle of insertion inlet: they fall through the open side -z")
 
 
 def test_rays_meet_the_triangles_above_them() -> None:

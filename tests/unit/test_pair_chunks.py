@@ -41,10 +41,7 @@ def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, 
         if step:
             particles.column("position")[:rows] += 0.2 * particles.column("velocity")[:rows]
         lists.begin(particles, PARAMETERS.density, packed=False)
-        beyond += [
-            lists.evaluate(ghosts, particles, OPEN, PARAMETERS, ended, kick)[0] > 0
-            for ghosts in (False, True)
-        ]
+        beyond += [lists.evaluate(ghosts, particles, OPEN, PARAMETERS, ended, kick)[0] > 0 for ghosts in (False, True)]
         lists.finish(particles, kick)
     ended.normalise()
     return lists, ended.limbs.copy(), any(beyond)
@@ -90,9 +87,7 @@ def test_any_number_of_workers_gives_the_same_bits(seed, rows, ghosts, workers, 
     with pytest.MonkeyPatch.context() as monkeypatch:
         for number, order in ((1, None), (workers, seed % 2 or None)):
             particles = crowd(seed, rows, ghosts)
-            lists, lost, beyond = two_steps(
-                monkeypatch, particles, near_pairs(particles, order), number, wall
-            )
+            lists, lost, beyond = two_steps(monkeypatch, particles, near_pairs(particles, order), number, wall)
             found.append((seen(lists, particles), lost, beyond))
     (one, lost, beyond), (other, lost_too, beyond_too) = found
     for name, values in one.items():
@@ -133,9 +128,7 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
     owned = rows - ghosts
     dt = 2e-4
     frequency = 1.0 / length if length else 0.0
-    sides = np.array(
-        [[-1.0] * 3, [length] * 3, [frequency] * 3, [-np.inf] * 3, [rng.choice([1.0, np.inf])] * 3]
-    )
+    sides = np.array([[-1.0] * 3, [length] * 3, [frequency] * 3, [-np.inf] * 3, [rng.choice([1.0, np.inf])] * 3])
     motion = Motion(np.array([0.0, 1.0, -9.81]), np.array([1.0, 1.0, 0.0, 1.0, 0.0, 1.0]), sides)
     skin, fast = rng.uniform(0.0, 1e-3, owned), 10.0 ** rng.integers(0, 4)
     found = []
@@ -150,10 +143,7 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
             packed = lists.packed(particles.count + particles.ghosts)
             fixed = fixed_of(particles, skin)
             kick = kick_of(NO_WALLS, 0.5 * dt, motion, fixed, ahead=ahead)
-            codes = [
-                lists.evaluate(ghosts, particles, OPEN, PARAMETERS, ended, kick)[1]
-                for ghosts in (False, True)
-            ]
+            codes = [lists.evaluate(ghosts, particles, OPEN, PARAMETERS, ended, kick)[1] for ghosts in (False, True)]
             code = max(*codes, lists.finish(particles, kick))
             if ahead:
                 np.testing.assert_array_equal(column("position")[:owned], place)
@@ -163,9 +153,7 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
                 columns = tuple(column(name) for name in StepColumns._fields)
                 code = drift(*plain(owned, dt, motion, PARAMETERS.density, fixed, columns, packed))
             assert (packed.reshape(-1, PACKED)[:owned, :3] == column("position")[:owned]).all()
-            moved = [
-                column(name)[:owned].copy() for name in ("position", "image", "velocity", "angular_velocity")
-            ]
+            moved = [column(name)[:owned].copy() for name in ("position", "image", "velocity", "angular_velocity")]
             found.append([code, *moved])
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -288,9 +276,7 @@ def test_there_is_room_behind_the_last_candidate() -> None:
     full = len(lists.lower)
     assert full < near.total
     for pairs in range(full - 2 * DUE_LANES, full + DUE_LANES):
-        lists.take_candidates(
-            NearPairs.of(near.first[:pairs], near.second[:pairs]), particles, ExactSums(ENDED)
-        )
+        lists.take_candidates(NearPairs.of(near.first[:pairs], near.second[:pairs]), particles, ExactSums(ENDED))
         due = lists.kernel_candidates(particles).due
         assert len(due) >= pairs + DUE_LANES
         assert (due[:pairs] == ALWAYS).all()

@@ -35,9 +35,7 @@ def lines_of(rows: np.ndarray, divider: str, heading: str = "") -> list[str]:
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("way", sorted(WAYS))
 @pytest.mark.parametrize("divider", [",", ";", "\t"])
-@pytest.mark.parametrize(
-    "heading", ["", "x,y,z,radius", "# x,y,z,r", "# K\u00f6", '"X [m]","Y [m]","Z [m]","R [m]"']
-)
+@pytest.mark.parametrize("heading", ["", "x,y,z,radius", "# x,y,z,r", "# K\u00f6", '"X [m]","Y [m]","Z [m]","R [m]"'])
 def test_files_of_all_programs_are_read_by_parts(tmp_path, heading, divider, way, end, parts):
     text = end.join(lines_of(ROWS, divider, heading.replace(",", divider)))
     for content in (WAYS[way](text + end), text.encode("cp1252")):

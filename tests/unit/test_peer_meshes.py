@@ -37,9 +37,7 @@ def test_a_mesh_is_where_the_start_has_it_and_turns_from_there(tmp_path):
     begin.state = {"particles": begin.particles, "counters": {"step": np.array(250_000)}}
     problem = problem_of(begin)
     angle, middle = 2.0 * 250_000 * 1e-6, np.array([0.05, 0.05, 0.0])
-    turn = np.array(
-        [[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1]]
-    )
+    turn = np.array([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1]])
     expected = (TILTED.vertices - middle) @ turn.T + middle
     assert isinstance(problem.wall, MeshedWall)
     np.testing.assert_allclose(problem.wall.triangles[:, 0], expected[[0, 0]], atol=1e-15)

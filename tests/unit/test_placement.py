@@ -52,10 +52,7 @@ def test_a_placement_is_the_rotation_of_scipy(scale, axis, angle, centre, offset
     np.testing.assert_allclose(placed, expected, rtol=0, atol=1e-13 * (10.0 + 3.0 * scale))
     in_degrees = {"axis": axis, "angle": {"degrees": float(np.degrees(angle))}, "centre": centre}
     np.testing.assert_allclose(
-        placement_of(scale, in_degrees, offset).applied(POINTS),
-        expected,
-        rtol=0,
-        atol=1e-13 * (10 + 3 * scale),
+        placement_of(scale, in_degrees, offset).applied(POINTS), expected, rtol=0, atol=1e-13 * (10 + 3 * scale)
     )
 
 
@@ -169,10 +166,7 @@ offset = [1, 0, 0]
             "walls[0].rotate[1].axis = [0, 0, 0]: is not a direction",
         ),
         ("rotate = {axis = [0, 0, 1]}", "walls[0].rotate.angle: is missing"),
-        (
-            "rotate = {axis = [0, 0, 1], angel = 1.0}",
-            "is not a key; did you mean 'angle'?",
-        ),
+        ("rotate = {axis = [0, 0, 1], angel = 1.0}", "is not a key; did you mean 'angle'?"),
         ("rotate = {axis = [0, 0, 1], angle = {degree = 90}}", "did you mean 'degrees'?"),
         ('rotate = {axis = [0, 0, 1], angle = "90"}', 'walls[0].rotate.angle = "90": must be a number'),
         ("offset = 1.0", "walls[0].offset = 1.0: must be three numbers"),

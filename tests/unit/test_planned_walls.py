@@ -12,7 +12,7 @@ from helpers.falling_heap import FLOOR, by_single_steps, falling, require_same
 from helpers.generated_motions import motions
 from pdem.containers.meshes.mesh import join_meshes
 from pdem.engine import contact_forces
-from pdem.motion.motions import Motion
+from pdem.motion.motions import RigidMotion
 from pdem.motion.planned_walls import MOST_STEPS, place_walls
 from pdem.motion.walls import MovingWalls
 
@@ -23,7 +23,7 @@ def walls_of(given_motions):
     """Return boxes that move as given, of which facets on one side alone are watched."""
     mesh = join_meshes([box(LOWER, UPPER) for _ in given_motions])
     walls = MovingWalls(
-        mesh, mesh.facet_wall, mesh.vertex_wall, [Motion(one.parts, one.centre) for one in given_motions]
+        mesh, mesh.facet_wall, mesh.vertex_wall, [RigidMotion(one.parts, one.centre) for one in given_motions]
     )
     walls.watch(np.arange(0, mesh.facet_count, 3))
     return walls
@@ -46,9 +46,7 @@ def test_planned_steps_have_the_bits_of_single_ones(given_motions, first, dt, da
     if planned.planned is None:
         assert not single.moves
         return
-    present = np.array(
-        data.draw(st.lists(st.booleans(), min_size=len(given_motions), max_size=len(given_motions)))
-    )
+    present = np.array(data.draw(st.lists(st.booleans(), min_size=len(given_motions), max_size=len(given_motions))))
     for walls in (planned, single):
         walls.set_present(present)
         walls.place(first * dt, (first - 1) * dt)

@@ -23,9 +23,7 @@ def normal(mean, covariance):
 @given(st.floats(0.2, 0.8), st.floats(-5.0, -1.2), st.floats(0.03, 0.97), st.integers(1, 4))
 def test_narrow_and_correlated_normal_densities(middle, width, correlation, dimension):
     mean, sigma = np.full(dimension, middle), 10.0**width
-    covariance = sigma**2 * (
-        correlation * np.ones((dimension, dimension)) + (1.0 - correlation) * np.eye(dimension)
-    )
+    covariance = sigma**2 * (correlation * np.ones((dimension, dimension)) + (1.0 - correlation) * np.eye(dimension))
     found = sampled(normal(mean, covariance), dimension, 6000)
     assert found.mean == pytest.approx(mean, abs=0.15 * sigma)
     assert found.covariance == pytest.approx(covariance, abs=0.2 * sigma**2)
@@ -72,9 +70,7 @@ def test_a_density_at_an_end_of_the_range_reaches_it():
 
 def test_places_where_there_is_no_density_get_no_weight():
     def density(places):
-        return lambda factor: np.where(
-            places[:, 0] < 0.3, -1e30, -0.5 * ((places[:, 0] - 0.3) / 0.1 / factor) ** 2
-        )
+        return lambda factor: np.where(places[:, 0] < 0.3, -1e30, -0.5 * ((places[:, 0] - 0.3) / 0.1 / factor) ** 2)
 
     found = sampled(density, 1, 1000)
     assert found.weights[found.places[:, 0] < 0.3].sum() == 0.0

@@ -57,8 +57,7 @@ def test_a_good_case_has_no_errors_and_no_warnings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "radius", "warned"),
-    [(5e6, 0.05, False), (5e6, 0.001, True), (100.0, 1e-6, False), (1e9, 0.05, True)],
+    ("place", "radius", "warned"), [(5e6, 0.05, False), (5e6, 0.001, True), (100.0, 1e-6, False), (1e9, 0.05, True)]
 )
 def test_places_far_from_the_origin_are_told(place: float, radius: float, warned: bool) -> None:
     """A domain may be wide: only where particles are matters, and where they come in."""
@@ -132,9 +131,7 @@ def test_only_heavily_damped_impacts_that_can_happen_are_named() -> None:
 
 
 def test_the_step_and_what_sets_it_are_shown() -> None:
-    (first,) = (
-        one.message for one in findings("time.step=2e-5") if "; " in one.message and "steps" in one.message
-    )
+    (first,) = (one.message for one in findings("time.step=2e-5") if "; " in one.message and "steps" in one.message)
     assert first == "2e-05 s, given by time.step; 50,000 steps"
     line = next(one.message for one in findings() if one.message.endswith(" steps"))
     assert "s, automatic: 10 % of the Rayleigh time" in line
@@ -144,23 +141,14 @@ def test_the_step_and_what_sets_it_are_shown() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (
-            "materials.grain.youngs_modulus=0.005",
-            "materials.grain.youngs_modulus = 0.005 Pa is below all materials",
-        ),
+        ("materials.grain.youngs_modulus=0.005", "materials.grain.youngs_modulus = 0.005 Pa is below all materials"),
         ("materials.grain.youngs_modulus=5e3", "is it in GPa or MPa? It has to be in Pa"),
-        (
-            "materials.grain.youngs_modulus=5e15",
-            "materials.grain.youngs_modulus = 5e+15 Pa is above all materials",
-        ),
+        ("materials.grain.youngs_modulus=5e15", "materials.grain.youngs_modulus = 5e+15 Pa is above all materials"),
         ("materials.grain.density=2.5", "is it in g/cm3? It has to be in kg/m3 (as 2.5 g/cm3 it is 2500)"),
         ("materials.grain.density=2.5e6", "materials.grain.density = 2.5e+06 kg/m3 is above all materials"),
         ("domain.gravity=[0, 0, -9810]", "domain.gravity of 9810 looks like mm/s2; it has to be in m/s2"),
         ("domain.gravity=[0, 981, 0]", "domain.gravity of 981 looks like cm/s2"),
-        (
-            "particles[0].radius=1.5",
-            "the largest diameter is 3 m, more than the domain's side of 1 m; check the unit",
-        ),
+        ("particles[0].radius=1.5", "the largest diameter is 3 m, more than the domain's side of 1 m; check the unit"),
         ("particles[0].radius=1e-9", "radii are 1e-09 to 1e-09 m, beyond grains"),
     ],
 )
@@ -228,9 +216,7 @@ def test_fast_particles_are_reported() -> None:
 def test_particles_outside_are_counted_by_axis() -> None:
     places = "particles[0].positions=[[0.5, 0.5, 0.5], [0.5, 0.5, 1.2], [0.2, 0.2, -2.5]]"
     (line,) = bad(places)
-    assert line.startswith(
-        "error: domain: 2 particles are outside [0, 1] m, the first is particle 1 at z = 1.2 m"
-    )
+    assert line.startswith("error: domain: 2 particles are outside [0, 1] m, the first is particle 1 at z = 1.2 m")
     assert not any("outside" in line for line in bad("domain.periodic=[false, false, true]", places))
 
 
@@ -240,15 +226,10 @@ def test_overlaps_are_graded(x: float, level: str) -> None:
     (finding,) = (one for one in findings(positions) if one.subject == "overlaps")
     assert finding.level == level
     share = (0.6 - x) / 0.05
-    assert (
-        f"1 pairs overlap, at most {100 * share:.3g} % of the smaller radius (particles 0 and 2)"
-        in finding.message
-    )
+    assert f"1 pairs overlap, at most {100 * share:.3g} % of the smaller radius (particles 0 and 2)" in finding.message
 
 
-@pytest.mark.parametrize(
-    ("z", "level"), [(0.0499, "info"), (0.04, "warning"), (0.01, "error"), (-0.01, "error")]
-)
+@pytest.mark.parametrize(("z", "level"), [(0.0499, "info"), (0.04, "warning"), (0.01, "error"), (-0.01, "error")])
 def test_particles_in_walls_are_graded(z: float, level: str) -> None:
     positions = f"particles[0].positions=[[0.5, 0.5, 0.5], [0.2, 0.2, {z}]]"
     hits = [one for one in findings("domain.lower=[0, 0, -1]", positions) if "it, at most" in one.message]
@@ -260,8 +241,7 @@ def test_particles_in_walls_are_graded(z: float, level: str) -> None:
 def test_meshes_are_described() -> None:
     lines = [str(one) for one in findings() if one.subject == "wall floor"]
     assert (
-        "info: wall floor: 1 facet (0 triangles, 1 quad, 0 polygons), 4 vertices, open (4 open edges), "
-        "1 piece" in lines
+        "info: wall floor: 1 facet (0 triangles, 1 quad, 0 polygons), 4 vertices, open (4 open edges), 1 piece" in lines
     )
     assert any("smallest angle 90 degrees" in line for line in lines)
     assert any("the largest radius is 0.05 of the smallest" in line for line in lines)
@@ -288,9 +268,7 @@ def slab(axis: int, first: float, last: float) -> Mesh:
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize(
-    ("first", "last"), [(0.0, 1.0), (-0.05, 1.0), (-0.04, 1.06), (0.05, 1.5), (0.04, 0.96)]
-)
+@pytest.mark.parametrize(("first", "last"), [(0.0, 1.0), (-0.05, 1.0), (-0.04, 1.06), (0.05, 1.5), (0.04, 0.96)])
 def test_walls_that_span_a_periodic_box_reach_beyond_it(axis: int, first: float, last: float) -> None:
     mesh = slab(axis, first, last)
     (line,) = bad("domain.periodic=[true, true, false]", mesh=mesh)
@@ -314,13 +292,8 @@ def test_walls_near_one_periodic_side_are_warned_of(first: float, last: float, s
     mesh = Mesh([[first, 0.2, 0], [last, 0.3, 0], [0.5 * (first + last), 0.25, 0.2]], [[0, 1, 2]])
     at_rest = "domain.gravity=[0, 0, 0]"
     (line,) = bad(at_rest, "domain.periodic=[true, false, false]", mesh=mesh)
-    assert (
-        f"periodic axis x, and this one reaches from {first:g} to {last:g} m, across the side at {side} m"
-        in line
-    )
-    assert line.endswith(
-        "than the largest radius 0.05 m: move it away, or repeat it 1 m further in the same mesh"
-    )
+    assert f"periodic axis x, and this one reaches from {first:g} to {last:g} m, across the side at {side} m" in line
+    assert line.endswith("than the largest radius 0.05 m: move it away, or repeat it 1 m further in the same mesh")
     assert bad(at_rest, mesh=mesh) == []
 
 

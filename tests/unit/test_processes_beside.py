@@ -38,9 +38,7 @@ def test_a_rank_that_compiles_kernels_says_nothing(second_of_four):
     """It takes steps of small cases on its own, which is no mistake of the user."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        precompile._run(
-            pdem.Simulation, precompile._case(precompile._Laws.of(None), "hgrid", walled=False), [], 1
-        )
+        precompile._run(pdem.Simulation, precompile._case(precompile._Laws.of(None), "hgrid", walled=False), [], 1)
 
 
 def test_no_launcher_no_communicator(monkeypatch):

@@ -67,9 +67,7 @@ def test_ranks_with_as_many_particles_count_and_others_are_told(folder):
 
 
 def test_ranks_of_which_nothing_is_known_are_refused(folder, tmp_path_factory):
-    with pytest.raises(
-        InputError, match="nothing is known of 16 ranks, the nearest is 1024; pdem scaling rehearse"
-    ):
+    with pytest.raises(InputError, match="nothing is known of 16 ranks, the nearest is 1024; pdem scaling rehearse"):
         asked_for(folder, ranks=16)
     with pytest.raises(InputError, match="nothing is known of ranks with 4 threads"):
         asked_for(folder, threads=4)
@@ -84,9 +82,7 @@ def test_the_page_is_written(folder):
     case = case_of(FILL)
     path = folder / "case.toml"
     path.write_text(case.to_toml())
-    result = CliRunner().invoke(
-        main, ["scaling", "proposal", str(path), str(folder), "--ranks", "1024", "--runs", "2"]
-    )
+    result = CliRunner().invoke(main, ["scaling", "proposal", str(path), str(folder), "--ranks", "1024", "--runs", "2"])
     assert result.exit_code == 0, result.output
     page = (folder / "proposal.html").read_text()
     assert "core hours in all" in page

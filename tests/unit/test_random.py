@@ -34,12 +34,7 @@ def test_numbers_are_uniform() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [
-        keyed_uniform(5, 2, MANY + 1),
-        keyed_uniform(5, 3, MANY),
-        keyed_uniform(6, 2, MANY),
-        keyed_uniform(2, 5, MANY),
-    ],
+    [keyed_uniform(5, 2, MANY + 1), keyed_uniform(5, 3, MANY), keyed_uniform(6, 2, MANY), keyed_uniform(2, 5, MANY)],
 )
 def test_neighbouring_keys_streams_and_seeds_are_unrelated(other: np.ndarray) -> None:
     correlation = np.corrcoef(keyed_uniform(5, 2, MANY), other)[0, 1]

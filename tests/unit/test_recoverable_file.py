@@ -37,17 +37,14 @@ def test_pieces_are_what_was_written_last(given_writes, end):
         expected = {place: byte for place, byte in expected.items() if place < end}
     found = list(pieces)
     assert {begin + number: byte for begin, data in found for number, byte in enumerate(data)} == expected
-    assert all(one + len(data) < other for (one, data), (other, _) in itertools.pairwise(found)), (
-        "pieces touch"
-    )
+    assert all(one + len(data) < other for (one, data), (other, _) in itertools.pairwise(found)), "pieces touch"
     content = bytearray(b"-" * 60)
     pieces.read_over(0, content)
     assert content == bytes(expected.get(place, ord("-")) for place in range(60))
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["write", "cut", "flush", "read"]), places, st.binary(max_size=12))),
-    st.data(),
+    st.lists(st.tuples(st.sampled_from(["write", "cut", "flush", "read"]), places, st.binary(max_size=12))), st.data()
 )
 @settings(max_examples=60)
 def test_a_file_is_like_one_in_memory_and_keeps_what_was_flushed(tmp_path_factory, steps, data):

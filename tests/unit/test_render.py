@@ -51,9 +51,7 @@ def run(folder: Path, count: int = 20, walls: bool = True) -> Path:
         if walls:
             none = np.zeros((6, 3))
             pressed = {"pressure": 2e5 * (1.0 + step) * (np.arange(6) == 2)}  # on the wall in front
-            wall_series.write(
-                time, step, corners + 0.1 * step, {"force": none, "torque": none}, None, pressed
-            )
+            wall_series.write(time, step, corners + 0.1 * step, {"force": none, "torque": none}, None, pressed)
     return folder
 
 
@@ -91,9 +89,7 @@ def test_a_picture_has_its_size_and_shows_spheres_walls_and_a_scale(folder: Path
 def test_colours_follow_the_speed(folder: Path, tmp_path: Path) -> None:
     means = []
     for time in (0.0, 0.21):  # the nearest snapshot is taken
-        (path,) = render(
-            folder, tmp_path / "c.png", time=time, size=SIZE, limits=(0.9, 3.1), wall_opacity=0.0
-        )
+        (path,) = render(folder, tmp_path / "c.png", time=time, size=SIZE, limits=(0.9, 3.1), wall_opacity=0.0)
         picture = pixels(path)[30:90, 40:100]
         spheres = picture.max(axis=2) - picture.min(axis=2) > 60
         means.append(picture[spheres].mean(axis=0))
@@ -306,17 +302,12 @@ def test_a_checkpoint_is_drawn_with_the_walls_beside_it(folder: Path, tmp_path: 
         ({"colour_map": "rainbows"}, "colour map 'rainbows'"),
         ({"colour_by": "charge"}, "no field 'charge'.*velocity.*; walls have pressure"),
         ({"colour_by": "wear"}, "no field 'wear'.*; walls have pressure; give the walls the key wear"),
-        (
-            {"colour_walls_by": "wear"},
-            "no field 'wear' to colour walls by; they have pressure; give .* the key wear",
-        ),
+        ({"colour_walls_by": "wear"}, "no field 'wear' to colour walls by; they have pressure; give .* the key wear"),
         ({"wall_colour_map": "rainbows"}, "colour map 'rainbows'"),
         ({"limits": (2.0, 1.0)}, "no range"),
     ],
 )
-def test_impossible_arguments_are_named(
-    folder: Path, tmp_path: Path, arguments: dict[str, Any], fact: str
-) -> None:
+def test_impossible_arguments_are_named(folder: Path, tmp_path: Path, arguments: dict[str, Any], fact: str) -> None:
     with pytest.raises(InputError, match=fact):
         render(folder, tmp_path / "a.png", **arguments)
     assert not list(tmp_path.iterdir())
@@ -327,18 +318,14 @@ def test_an_unknown_picture_format_is_named(folder: Path, tmp_path: Path) -> Non
         render(folder, tmp_path / "a.tiff")
 
 
-def test_without_pyvista_the_remedy_is_given(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pyvista_the_remedy_is_given(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyvista", None)
     with pytest.raises(PdemError, match=r"pip install 'polydem\[render\]'"):
         render(folder, tmp_path / "a.png")
 
 
 @pytest.mark.usefixtures("pyvista")
-def test_without_imageio_the_remedy_is_given(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_imageio_the_remedy_is_given(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio", None)
     with pytest.raises(PdemError, match=r"imageio.*polydem\[render\].*\.gif"):
         render(folder, tmp_path / "a.mp4")

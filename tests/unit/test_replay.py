@@ -54,9 +54,7 @@ def test_an_interval_again_has_the_same_bits_and_more_snapshots(finished, tmp_pa
 
 
 def test_contacts_are_written_at_the_times_of_the_snapshots(finished, tmp_path):
-    done = pdem.replay(
-        finished, 0.001, 0.0012, output=tmp_path / "again", fields_every=5 * STEP, contacts=True
-    )
+    done = pdem.replay(finished, 0.001, 0.0012, output=tmp_path / "again", fields_every=5 * STEP, contacts=True)
     assert done.proved
     again = pdem.Results(tmp_path / "again")
     assert again.contact_times.tobytes() == again.times.tobytes()
@@ -78,9 +76,7 @@ def test_sensors_and_observers_look_on(finished, tmp_path):
         return {"height": ("m", simulation.maximum(simulation.particles.position[:, 2]))}
 
     sensor = 'sensors=[{name="low", region={lower=[-0.1,-0.1,0.0], upper=[0.1,0.1,0.02]}}]'
-    done = pdem.replay(
-        finished, 0.001, 0.002, output=tmp_path / "again", settings=[sensor], observers=[height]
-    )
+    done = pdem.replay(finished, 0.001, 0.002, output=tmp_path / "again", settings=[sensor], observers=[height])
     assert done.proved
     series = pdem.Results(tmp_path / "again").series
     assert series["height"] == pytest.approx(0.05, abs=1e-3)
@@ -91,18 +87,14 @@ def test_one_bit_of_one_velocity_is_found(finished_copy, tmp_path):
     """Planted into the checkpoint from which the replay begins: its end is not that of the run."""
     start = CheckpointFolder(finished_copy).paths()[0]
     stored = read_checkpoint(start)
-    stored.groups["particles"]["velocity"].view(np.uint64)[1, 2] ^= (
-        1 << 10
-    )  # the lowest ones are lost in rounding
+    stored.groups["particles"]["velocity"].view(np.uint64)[1, 2] ^= 1 << 10  # the lowest ones are lost in rounding
     write_checkpoint(start, stored.groups, stored.attributes)
     begin = stored.attributes["time"]
     done = pdem.replay(finished_copy, begin, begin + 10 * STEP, output=tmp_path / "again")
     assert done.other
     assert not done.proved
     assert "not the same motion" in str(done)
-    told = command(
-        "replay", finished_copy, "--from", begin, "--to", begin + STEP, "-o", tmp_path / "b", "--quiet"
-    )
+    told = command("replay", finished_copy, "--from", begin, "--to", begin + STEP, "-o", tmp_path / "b", "--quiet")
     assert told[0] == 1
     assert "not the same motion" in told[1]
 
@@ -129,9 +121,7 @@ def test_a_run_that_blew_up_does_so_again_after_a_snapshot_of_each_step(tmp_path
     step, depth = found_in(first)
     step_again, depth_again = found_in(again)
     assert depth_again == depth
-    assert step - step_again in (0, 1), (
-        "where a snapshot is written, ranks look for errors before the next step"
-    )
+    assert step - step_again in (0, 1), "where a snapshot is written, ranks look for errors before the next step"
     assert round(pdem.Results(tmp_path / "again").times[-1] / STEP) == step_again - 1
 
 
@@ -162,12 +152,7 @@ def test_another_version_is_said(finished_copy, tmp_path):
         (0.001, 0.002, ["time.step=2e-5"], "time.step"),
         (0.001, 0.002, ["output.energies=false"], "output.energies"),
         (0.001, 0.002, ['detection.walls="h2"'], "detection.walls"),
-        (
-            0.001,
-            0.002,
-            ['sensors=[{name="o",remove=true,region={lower=[0,0,0],upper=[1,1,1]}}]'],
-            "take particles",
-        ),
+        (0.001, 0.002, ['sensors=[{name="o",remove=true,region={lower=[0,0,0],upper=[1,1,1]}}]'], "take particles"),
     ],
 )
 def test_what_is_no_replay_is_refused(finished, tmp_path, begin, end, settings, text):

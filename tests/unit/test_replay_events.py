@@ -44,15 +44,7 @@ def test_intervals_with_events_are_the_same_motion(finished, tmp_path, first, la
     common = np.intersect1d(again.series["step"], run.series["step"])
     assert len(common) >= (last - first) // 3
     rows = [np.isin(one.series["step"], common) for one in (again, run)]
-    for name in (
-        "particles",
-        "outlet_passed",
-        "inlet_mass",
-        "box_mass",
-        "stage",
-        "translation",
-        "blade_torque_z",
-    ):
+    for name in ("particles", "outlet_passed", "inlet_mass", "box_mass", "stage", "translation", "blade_torque_z"):
         assert again.series[name][rows[0]].tobytes() == run.series[name][rows[1]].tobytes(), name
 
 
@@ -70,9 +62,7 @@ def test_a_run_that_went_on_in_another_folder_begins_there(finished, tmp_path):
     assert done.started == 400
     with pytest.raises(InputError, match=r"reaches from 0\.008 to 0\.012 s"):
         pdem.replay(other, 390 * STEP, 440 * STEP, output=tmp_path / "none")
-    assert (
-        command("restart", other, "--overwrite", "--quiet", settings=("output.checkpoints_kept=1",))[0] == 0
-    )
+    assert command("restart", other, "--overwrite", "--quiet", settings=("output.checkpoints_kept=1",))[0] == 0
     assert not compare(other, finished).equal
 
 
@@ -118,21 +108,14 @@ def test_a_run_that_did_not_blow_up_is_no_blow_up(finished, tmp_path):
     copy = shutil.copytree(finished, tmp_path / "run")
     for path in CheckpointFolder(copy).paths()[1:]:
         path.unlink()
-    with pytest.raises(
-        InputError, match="does not blow up: replayed from step 600 it came to its end at step 600"
-    ):
+    with pytest.raises(InputError, match="does not blow up: replayed from step 600 it came to its end at step 600"):
         pdem.replay_blow_up(copy, output=tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
 
 @pytest.mark.parametrize(
     "options",
-    [
-        ("--from", "0.001"),
-        (),
-        ("--blow-up", "9", "--from", "0", "--to", "1"),
-        ("--blow-up", "9", "--contacts"),
-    ],
+    [("--from", "0.001"), (), ("--blow-up", "9", "--from", "0", "--to", "1"), ("--blow-up", "9", "--contacts")],
 )
 def test_options_that_do_not_go_together(finished, options):
     code, told = command("replay", finished, *options)

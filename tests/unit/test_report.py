@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdem.report.section import Section, html_page, markdown_page
+from pdem.report.section import ReportSection, html_page, markdown_page
 from pdem.report.table import Table
 
 CELLS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=9)
@@ -57,7 +57,7 @@ def test_a_table_needs_no_head():
 
 
 def test_a_page_has_all_parts_of_its_sections():
-    sections = [Section("A & B", "Said.", ("n", "t"), [("1", "2.5")], b"png"), Section("Bare")]
+    sections = [ReportSection("A & B", "Said.", ("n", "t"), [("1", "2.5")], b"png"), ReportSection("Bare")]
     page, text = html_page("<T>", sections), markdown_page("<T>", sections)
     assert "<h1>&lt;T&gt;</h1>" in page
     assert '<img alt="A &amp; B" src="data:image/png;base64,cG5n">' in page

@@ -61,10 +61,7 @@ def test_errors_hold_the_truth_as_often_as_they_say(function, replicas):
         response = Response(seen(function, places, 1.5, replicas, seed))
         found = response(np.array([[0.3], [0.7]]))
         off = np.abs(found.mean - [function([0.3]), function([0.7])]) / np.sqrt(found.variance)
-        inside += [
-            [one < student.ppf(0.8413, found.freedom), one < student.ppf(0.9772, found.freedom)]
-            for one in off
-        ]
+        inside += [[one < student.ppf(0.8413, found.freedom), one < student.ppf(0.9772, found.freedom)] for one in off]
     likely, very = np.mean(inside, axis=0)
     assert 0.6 < likely < 0.85
     assert 0.91 < very < 0.995
@@ -73,9 +70,7 @@ def test_errors_hold_the_truth_as_often_as_they_say(function, replicas):
 def test_chance_is_found_from_replicas_and_without():
     for replicas, count in ((3, 8), (1, 24)):
         found = [
-            math.sqrt(
-                Response(seen(saturating, evenly(count), 2.0, replicas, seed)).chance(np.array([[0.5]]))[0]
-            )
+            math.sqrt(Response(seen(saturating, evenly(count), 2.0, replicas, seed)).chance(np.array([[0.5]]))[0])
             for seed in range(40)
         ]
         assert np.median(found) == pytest.approx(2.0, rel=0.2)
@@ -107,8 +102,7 @@ def test_chance_that_is_the_same_everywhere_is_hardly_taken_for_another():
 def test_runs_without_a_number_do_not_count():
     places = list(evenly(4))
     some = observed(
-        places,
-        [np.array([1.0, np.nan]), np.array([np.nan, np.nan]), np.array([2.0, 4.0]), np.array([np.inf, 7.0])],
+        places, [np.array([1.0, np.nan]), np.array([np.nan, np.nan]), np.array([2.0, 4.0]), np.array([np.inf, 7.0])]
     )
     assert some.counts.tolist() == [1.0, 2.0, 1.0]
     assert some.means.tolist() == [1.0, 3.0, 7.0]

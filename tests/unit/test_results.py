@@ -82,9 +82,7 @@ def test_contacts_that_have_not_been_written_are_explained(run):
     for ask in (lambda: results[-1].contacts["first"], lambda: results[-1].contacts.to_pandas()):
         with pytest.raises(InputError, match=absent):
             ask()
-    with pytest.raises(
-        InputError, match=r"the run has written no contacts: run it with output.contacts_every"
-    ):
+    with pytest.raises(InputError, match=r"the run has written no contacts: run it with output.contacts_every"):
         results.contacts_at(0.004)["normal_force"]
 
 
@@ -154,9 +152,7 @@ def test_what_notebooks_show(run, monkeypatch):
     )
     drawn = []
     monkeypatch.setattr("pdem.output.notebook.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
-    monkeypatch.setattr(
-        "pdem.run.reading.results.picture_of", lambda *given: drawn.append(given) or b"\x89PNG"
-    )
+    monkeypatch.setattr("pdem.run.reading.results.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
     results = pdem.Results(folder)
     last = results[-1]
     snapshot = last._repr_html_()

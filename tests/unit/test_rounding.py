@@ -68,9 +68,7 @@ def test_round_grids_are_taken_as_they_are(shift, decimals):
         assert list(mesh_warnings(mesh.report())) == []
 
 
-@pytest.mark.parametrize(
-    ("form", "size"), [("{:.3f}", 1.0), ("{:.4f}", 0.2), ("single", 100.0), ("{!r}", 0.01)]
-)
+@pytest.mark.parametrize(("form", "size"), [("{:.3f}", 1.0), ("{:.4f}", 0.2), ("single", 100.0), ("{!r}", 0.01)])
 def test_hanging_nodes_are_found_far_from_the_origin(form, size):
     """Of squares in any plane, each beside one that is cut in needles."""
     generator = np.random.default_rng(7)
@@ -87,9 +85,7 @@ def test_hanging_nodes_are_found_far_from_the_origin(form, size):
 @given(st.floats(0.0, 2.0), st.floats(0.4, 0.6))
 def test_no_node_is_taken_from_farther_than_a_part_of_the_facets(gap, part):
     """Of files with whole numbers, whose rounding could be half a metre, and two sheets so far from each other."""
-    points = np.array(
-        [[0, 0, 0], [10, 0, 0], [0, 10, 0], [0, -gap, 0], [10, -gap, 0], [10 * part, -gap - 5, 0]]
-    )
+    points = np.array([[0, 0, 0], [10, 0, 0], [0, 10, 0], [0, -gap, 0], [10, -gap, 0], [10 * part, -gap - 5, 0]])
     mesh = Mesh.from_loops(
         points, np.array([0, 3, 6]), np.array([0, 1, 2, 3, 5, 4]),
         origin=Mesh(points, [[0, 1, 2]]).origin.__class__(resolution=1.0),

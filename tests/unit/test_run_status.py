@@ -185,12 +185,7 @@ def test_processes_are_told_apart_by_when_they_began():
     ("changes", "reached", "name", "text"),
     [
         ({"state": "compiling"}, None, "compiling", "compiling the first kernels, for 00:"),
-        (
-            {"state": "compiling", "kernels": 1243},
-            None,
-            "compiling",
-            "compiling kernels, 1,243 so far, for 00:",
-        ),
+        ({"state": "compiling", "kernels": 1243}, None, "compiling", "compiling kernels, 1,243 so far, for 00:"),
         ({"state": "ready"}, None, "ready", "kernels are ready, the first step is next"),
         ({"state": "ready"}, Reached(1.0, 2.0, False), "ready", "the first step is next"),
         ({"state": "compiling", "started": 1}, None, "killed", "ended before the first step: its process"),

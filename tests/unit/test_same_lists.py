@@ -12,7 +12,7 @@ from pdem.contact.pairs import history_storage
 from pdem.contact.pairs.runs import BEGIN, END, RUN, take_part
 from pdem.containers.exchange import FAILURE, Alone, calls_without
 from pdem.engine import contact_forces, same_lists
-from pdem.features.wear.feature import Wear
+from pdem.features.wear.feature import WearFeature
 from pdem.foundation.errors import BlowUpError
 from pdem.numerics.kernel_calls import PythonCall, ask_python, call_kernel, call_of
 from pdem.numerics.kernels import kernel, prange, uncounted_kernel, uncounted_serial_kernel
@@ -29,9 +29,7 @@ def kernels(monkeypatch):
         return taken[-1]
 
     monkeypatch.setattr(contact_forces.ContactSteps, "take", counted)
-    monkeypatch.setattr(
-        same_lists, "LONGEST", 1e6
-    )  # as many steps as lists allow, however slow this machine is
+    monkeypatch.setattr(same_lists, "LONGEST", 1e6)  # as many steps as lists allow, however slow this machine is
     return taken
 
 
@@ -179,7 +177,7 @@ def test_an_error_within_a_step_ends_the_kernel_after_it(tmp_path, monkeypatch):
     def fail(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Wear, "after_walls", fail)
+    monkeypatch.setattr(WearFeature, "after_walls", fail)
     with pytest.raises(KeyboardInterrupt):
         simulation.advance(400)
     assert simulation.step < 13

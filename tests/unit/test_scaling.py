@@ -233,9 +233,7 @@ def test_measured_ranks_are_planned_as_well(measured, tmp_path):
 @pytest.mark.parametrize("name", ["nosuch", "models"])
 def test_a_name_that_is_neither_a_file_nor_a_case_lists_the_cases(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        InputError, match=r"neither a file nor a case of the benchmark; .*dense-bed"
-    ) as caught:
+    with pytest.raises(InputError, match=r"neither a file nor a case of the benchmark; .*dense-bed") as caught:
         load_start(name)
     assert "detection" not in str(caught.value)
 

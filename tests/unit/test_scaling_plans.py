@@ -36,9 +36,7 @@ def cloud(seed, count):
 
 def divided(ranks, position, radius, **options):
     grains = Grains.single(position, radius, 1.2 * radius)
-    return divide(
-        ranks, grains, radius.max(keepdims=True), BoxShape.upright(np.zeros(3), np.zeros(3)), **options
-    )
+    return divide(ranks, grains, radius.max(keepdims=True), BoxShape.upright(np.zeros(3), np.zeros(3)), **options)
 
 
 def near_pairs(position, radius):
@@ -222,19 +220,7 @@ def test_a_plan_of_a_case_that_grows(tmp_path):
     path.write_text(CASE)
     out = tmp_path / "out"
     settings = [word for text in GROWING for word in ("--set", text)]
-    words = [
-        "scaling",
-        "plan",
-        str(path),
-        "--ranks",
-        "1,4",
-        "--weak",
-        "--steps",
-        "5",
-        "--warm-up",
-        "2",
-        *settings,
-    ]
+    words = ["scaling", "plan", str(path), "--ranks", "1,4", "--weak", "--steps", "5", "--warm-up", "2", *settings]
     outcome = CliRunner().invoke(main, [*words, "--latency", "0", "--output", str(out)])
     assert outcome.exit_code == 0, outcome.output
     document = json.loads((out / "plan.json").read_text())
@@ -274,17 +260,7 @@ def test_facets_that_ranks_may_reach_are_counted_once(seed):
 def test_a_plan_without_time_only_counts(tmp_path):
     path = tmp_path / "case.toml"
     path.write_text(CASE)
-    arguments = [
-        "scaling",
-        "plan",
-        str(path),
-        "--ranks",
-        "2",
-        "--steps",
-        "0",
-        "--output",
-        str(tmp_path / "out"),
-    ]
+    arguments = ["scaling", "plan", str(path), "--ranks", "2", "--steps", "0", "--output", str(tmp_path / "out")]
     outcome = CliRunner().invoke(main, arguments)
     assert outcome.exit_code == 0, outcome.output
     assert "Plan, counted" in outcome.output

@@ -8,19 +8,17 @@ import pytest
 
 import pdem
 from helpers.cases import Grains, make_case
-from pdem.engine.schedule import Schedule
+from pdem.engine.schedule import OutputSchedule
 from pdem.foundation.errors import InputError
 
 STEP = 1e-5
 
 
 def schedule(snapshots, contacts, end=1.0):
-    output = SimpleNamespace(
-        fields_every=snapshots, contacts_every=contacts, series_every=end, checkpoint_every=end
-    )
+    output = SimpleNamespace(fields_every=snapshots, contacts_every=contacts, series_every=end, checkpoint_every=end)
     case = SimpleNamespace(output=output, time=SimpleNamespace(end=end))
     system = SimpleNamespace(constants=SimpleNamespace(step=STEP), features=[])
-    return Schedule(SimpleNamespace(case=case, system=system))
+    return OutputSchedule(SimpleNamespace(case=case, system=system))
 
 
 def due(plan, last):
@@ -30,9 +28,7 @@ def due(plan, last):
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
 def test_contacts_divide_the_interval_of_snapshots(parts):
     plan = schedule(103 * STEP, 103 * STEP / parts)
-    assert due(plan, 515) == [n * 103 + round(103 * k / parts) for n in range(5) for k in range(parts)] + [
-        515
-    ]
+    assert due(plan, 515) == [n * 103 + round(103 * k / parts) for n in range(5) for k in range(parts)] + [515]
 
 
 @pytest.mark.parametrize(("ratio", "every"), [(3.0, 30), (1.4, 14), (0.7, 7), (1e-3, 1)])
@@ -65,7 +61,5 @@ def test_snapshots_have_contacts_whatever_the_step_is(tmp_path):
     output |= {"folder": str(tmp_path / "other"), "contacts_every": 2.2 * 103e-5}
     pdem.Simulation(make_case(tmp_path, group, step=STEP, end=3e-3, more={"output": output}), threads=1).run()
     fields = pdem.coarse_grain(pdem.Results(tmp_path / "other")[1])
-    with pytest.raises(
-        InputError, match=r"no contacts at 0.00103 s: the nearest are those at 0 s; let output"
-    ):
+    with pytest.raises(InputError, match=r"no contacts at 0.00103 s: the nearest are those at 0 s; let output"):
         _ = fields.stress

@@ -63,9 +63,7 @@ def tables(value, way=()):
     """Yield the places of all tables and lists in a document."""
     if isinstance(value, dict | list):
         yield way
-    for key, inner in (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    ):
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield from tables(inner, (*way, key))
 
 
@@ -114,11 +112,7 @@ def test_unknown_keys_are_mistakes_in_every_table(name):
     for way in tables(EXAMPLES[name]):
         document = copy.deepcopy(EXAMPLES[name])
         table = at(document, way)
-        if (
-            isinstance(table, list)
-            or way in ((one,) for one in FREE)
-            or way[-1:] in (("walls",), ("interactions",))
-        ):
+        if isinstance(table, list) or way in ((one,) for one in FREE) or way[-1:] in (("walls",), ("interactions",)):
             continue
         if way[:1] == ("stages",) and "interactions" in way:
             continue  # values of any law
@@ -220,9 +214,10 @@ def test_texts_name_the_units(kind):
         for owner, key in fields:
             if owner.model_fields[key].description and key not in ("rpm", "count_rate"):
                 text = meaning_of(owner, key)
-                assert all(
-                    re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", text) for unit in units_of(owner, key)
-                ), (owner, key)
+                assert all(re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", text) for unit in units_of(owner, key)), (
+                    owner,
+                    key,
+                )
 
 
 @pytest.mark.parametrize(
@@ -260,12 +255,7 @@ def test_all_laws_and_models_are_offered():
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_the_command(kind, tmp_path):
     file = tmp_path / "pdem.schema.json"
-    assert (
-        CliRunner()
-        .invoke(main, ["schema", "--of", kind, "-o", str(file)], standalone_mode=False)
-        .return_value
-        == 0
-    )
+    assert CliRunner().invoke(main, ["schema", "--of", kind, "-o", str(file)], standalone_mode=False).return_value == 0
     assert json.loads(file.read_text(encoding="utf-8")) == SCHEMAS[kind]
     printed = CliRunner().invoke(main, ["schema", "--of", kind], standalone_mode=False)
     assert printed.output == file.read_text(encoding="utf-8")
@@ -273,12 +263,7 @@ def test_the_command(kind, tmp_path):
     again = CliRunner().invoke(main, ["schema", "-o", str(file)], standalone_mode=False)
     assert again.return_value == 2
     assert file.read_text() == "mine"
-    assert (
-        CliRunner()
-        .invoke(main, ["schema", "-o", str(file), "--overwrite"], standalone_mode=False)
-        .return_value
-        == 0
-    )
+    assert CliRunner().invoke(main, ["schema", "-o", str(file), "--overwrite"], standalone_mode=False).return_value == 0
     assert json.loads(file.read_text(encoding="utf-8")) == SCHEMAS["case"]
 
 

@@ -31,9 +31,7 @@ def test_a_loop_by_hand_with_observers_and_output(tmp_path):
         taken.write()
     taken.write(overwrite=True)
     taken.advance(3, observers=[calls])
-    with pytest.raises(
-        InputError, match=r"begun without the columns that observers have now \(fastest, many\)"
-    ):
+    with pytest.raises(InputError, match=r"begun without the columns that observers have now \(fastest, many\)"):
         taken.write()
     taken.close()
 

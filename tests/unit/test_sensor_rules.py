@@ -82,14 +82,10 @@ def test_names_are_taken_once():
 def test_intervals_follow_from_speeds():
     places = [[0.0, 0.0, 0.0]]
     group = {"material": "grain", "radius": 0.004, "positions": places}
-    case = case_of(
-        particles=[group], sensors=[{"name": "gate", "plane": PLANE}, {"name": "bed", "region": BOX}]
-    )
+    case = case_of(particles=[group], sensors=[{"name": "gate", "plane": PLANE}, {"name": "bed", "region": BOX}])
     (found,) = sensor_findings(case, 2e-5)
     steps = round(0.008 / math.sqrt(2.0 * 9.81 * 0.2) / 2e-5)
-    assert (
-        str(found) == f"info: sensor gate: looks at the particles every {steps} steps ({steps * 2e-5:.3g} s)"
-    )
+    assert str(found) == f"info: sensor gate: looks at the particles every {steps} steps ({steps * 2e-5:.3g} s)"
     assert GRAIN["density"] == case.materials["grain"].density
 
 

@@ -88,12 +88,7 @@ def test_the_last_step_of_the_stage_before_is_not_affected(tmp_path):
 def test_restarts_at_any_step_change_nothing():
     sensors = (
         outlet(stages=["cut", "again"], residence=True),
-        {
-            "name": "gate",
-            "plane": {"point": [0, 0, 0.0], "normal": [0, 0, -1.0]},
-            "stage": "cut",
-            "every": 3 * STEP,
-        },
+        {"name": "gate", "plane": {"point": [0, 0, 0.0], "normal": [0, 0, -1.0]}, "stage": "cut", "every": 3 * STEP},
     )
     falling = inlet(region=BOX, velocity=[0.0, 0.0, -4.0], count=30, radius=0.003)
     through = Simulation(case_with(*sensors, insertions=(falling, LATER)), threads=1)
@@ -118,14 +113,7 @@ def test_restarts_at_any_step_change_nothing():
 def test_a_plane_counts_those_that_pass_in_its_stages_alone():
     """A row of grains passes at one speed, one every 10 steps."""
     places = [[0.0, 0.0, 0.0005 + 0.01 * k] for k in range(10)]
-    groups = [
-        {
-            "material": "grain",
-            "radius": 0.003,
-            "positions": places,
-            "velocity": [0.0, 0.0, -0.01 / (10 * STEP)],
-        }
-    ]
+    groups = [{"material": "grain", "radius": 0.003, "positions": places, "velocity": [0.0, 0.0, -0.01 / (10 * STEP)]}]
     gate = {"plane": {"point": [0, 0, 0.0], "normal": [0, 0, -1.0]}, "every": STEP}
     stages = [{"name": name, "end": 20 * STEP} for name in ("first", "second", "third", "last")]
     sensors = [
@@ -133,9 +121,7 @@ def test_a_plane_counts_those_that_pass_in_its_stages_alone():
         {"name": "later", **gate, "stage": "second"},
         {"name": "some", **gate, "stages": ["first", "third"]},
     ]
-    case = case_with(
-        *sensors, insertions=(), particles=groups, stages=stages, domain={**DOMAIN, "outside": "keep"}
-    )
+    case = case_with(*sensors, insertions=(), particles=groups, stages=stages, domain={**DOMAIN, "outside": "keep"})
     run = Simulation(case, threads=1)
     run.advance(80)
     found = {name: one["passed_count"] for name, one in run.sensors().items()}

@@ -146,9 +146,7 @@ def test_other_columns_are_refused_on_restart(tmp_path: Path) -> None:
     assert stored_steps(tmp_path) == [0, 1, 2], "nothing was touched"
 
 
-@pytest.mark.parametrize(
-    "columns", [[("step", "1")], [("time", "s"), ("time", "s")], [("time", "s"), ("a,b", "1")]]
-)
+@pytest.mark.parametrize("columns", [[("step", "1")], [("time", "s"), ("time", "s")], [("time", "s"), ("a,b", "1")]])
 def test_impossible_columns_are_refused(tmp_path: Path, columns: list[tuple[str, str]]) -> None:
     with pytest.raises(InputError):
         Series(tmp_path, columns)

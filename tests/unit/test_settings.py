@@ -45,12 +45,7 @@ def test_the_key_that_is_meant_is_named(example: str, setting: str, meant: str) 
 
 def test_what_is_suggested_is_accepted() -> None:
     """Each suggestion, with the value that was given."""
-    settings = {
-        "screw": "rotation.rate=3.0",
-        "silo": "friction=0.1",
-        "pouring": "mass=0.5",
-        "repose": "end=2.5",
-    }
+    settings = {"screw": "rotation.rate=3.0", "silo": "friction=0.1", "pouring": "mass=0.5", "repose": "end=2.5"}
     for example, setting in settings.items():
         case = Case.from_text(example_text(example))
         with pytest.raises(CaseError) as caught:

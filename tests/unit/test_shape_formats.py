@@ -99,9 +99,7 @@ def test_a_name_in_an_older_encoding_does_no_harm(tmp_path):
     assert len(read_spheres(path).radius) == len(GRAIN)
 
 
-SPHERES = st.lists(
-    st.tuples(*[st.floats(-2.0, 2.0)] * 3, st.floats(0.1, 1.0)), min_size=1, max_size=12, unique=True
-)
+SPHERES = st.lists(st.tuples(*[st.floats(-2.0, 2.0)] * 3, st.floats(0.1, 1.0)), min_size=1, max_size=12, unique=True)
 
 
 @given(SPHERES, st.sampled_from([" ", "\t", ", ", ";"]), st.sampled_from(["\n", "\r\n"]))

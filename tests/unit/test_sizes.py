@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdem.containers.size_laws import Mixture, Normal, RosinRammler, by_volume
+from pdem.containers.size_laws import Mixture, NormalRadii, RosinRammler, by_volume
 from pdem.containers.sizes import Constant, LogNormal, PowerLaw, SizeDistribution, Tabulated, Uniform
 from pdem.foundation.errors import InputError
 
@@ -23,22 +23,19 @@ ALL = [
     Tabulated((0.1, 0.2, 0.4), (0.0, 0.3, 1.0), by="volume"),
 ]
 
-ONE = (
-    0.2,
-    0.2,
-)  # limits that leave one radius, which may lie far from where the law has most of its particles
+ONE = (0.2, 0.2)  # limits that leave one radius, which may lie far from where the law has most of its particles
 LAWS = [
     *ALL,
-    Normal(0.2, 0.05, 0.1, 0.3),
+    NormalRadii(0.2, 0.05, 0.1, 0.3),
     RosinRammler(0.2, 3.0, 0.1, 0.3),
     Uniform(*ONE),
     PowerLaw(-3.0, *ONE),
     PowerLaw(-1.0, *ONE),
     LogNormal(0.01, 0.05, *ONE),
-    Normal(0.1, 0.001, *ONE),
+    NormalRadii(0.1, 0.001, *ONE),
     RosinRammler(0.01, 9.0, *ONE),
 ]
-CUT = (Uniform, PowerLaw, LogNormal, Normal, RosinRammler)
+CUT = (Uniform, PowerLaw, LogNormal, NormalRadii, RosinRammler)
 EVERY = [*LAWS, *(by_volume(one) for one in LAWS if isinstance(one, CUT))]
 
 

@@ -15,18 +15,18 @@ from pdem.engine.skin_tuner import (
     GUESSED,
     LARGEST,
     SMALLEST,
-    Lists,
+    ListSizes,
     SkinTuner,
-    Window,
+    TunedWindow,
     best_fraction_index,
 )
 
-LISTS = Lists(candidates=50_000, contacts=20_000, particles=10_000)
+LISTS = ListSizes(candidates=50_000, contacts=20_000, particles=10_000)
 
 
-def made(steps: int, detecting: float) -> Window:
+def made(steps: int, detecting: float) -> TunedWindow:
     """Return a window of a run whose contacts take 10 ms per step."""
-    return Window(steps, steps // 20, 0.01 * steps, detecting)
+    return TunedWindow(steps, steps // 20, 0.01 * steps, detecting)
 
 
 def measuring(fraction: float, step: int = 0) -> SkinTuner:
@@ -47,17 +47,11 @@ class Machine:
     particles, touching = 10_000, 20_000
 
     def __init__(self, shell, held, listing, contact, particle):
-        self.shell, self.held, self.listing, self.contact, self.particle = (
-            shell,
-            held,
-            listing,
-            contact,
-            particle,
-        )
+        self.shell, self.held, self.listing, self.contact, self.particle = (shell, held, listing, contact, particle)
 
     def lists(self, fraction):
         apart = self.shell * ((1 + fraction) ** 3 - 1)
-        return Lists(int(self.touching + self.particles * apart), self.touching, self.particles)
+        return ListSizes(int(self.touching + self.particles * apart), self.touching, self.particles)
 
     def run(self, fraction, steps):
         """Return numbers of lists made, and seconds of all steps and of all lists."""
@@ -83,7 +77,7 @@ def test_it_comes_near_to_the_fastest_skin_of_any_machine(shell, held, listing, 
     total = np.zeros(4)
     for steps in (1, 50, 100, *(38 * [200])):
         total += steps, *machine.run(tuner.fraction, steps)
-        done = Window(int(total[0]), int(total[1]), *total[2:].tolist())
+        done = TunedWindow(int(total[0]), int(total[1]), *total[2:].tolist())
         tuner.next_fraction(done, machine.lists(tuner.fraction), lambda place: place)
     best = min(machine.cost(float(f)) for f in np.geomspace(SMALLEST, LARGEST, 200))
     assert machine.cost(tuner.fraction) < 1.1 * best
@@ -125,8 +119,8 @@ def test_lists_are_asked_for_until_the_skin_has_come_near_to_the_best() -> None:
     assert tuner.is_due(800)
 
 
-@pytest.mark.parametrize("lists", [Lists(0, 0, 0), Lists(5, 5, 10)])
-def test_without_candidates_it_stays(lists: Lists) -> None:
+@pytest.mark.parametrize("lists", [ListSizes(0, 0, 0), ListSizes(5, 5, 10)])
+def test_without_candidates_it_stays(lists: ListSizes) -> None:
     place = best_fraction_index(0.3, made(100, 1.0), lists)
     assert float(_FRACTIONS[place]) == pytest.approx(0.3, rel=0.05)
 
@@ -136,14 +130,14 @@ def test_speeds_decide_before_anything_is_measured(shell, held, first):
     """For a machine of the usual times the guess is as good as what measuring would find, within its limits."""
     machine, tuner = Machine(shell, held, 15.0, 8.0, 8.0), SkinTuner(first)
     assert tuner.needs_detection(1)
-    guess = tuner.next_fraction(Window(1, 1, 1.0, 1.0), machine.lists(first), lambda place: place, held)
+    guess = tuner.next_fraction(TunedWindow(1, 1, 1.0, 1.0), machine.lists(first), lambda place: place, held)
     possible = [float(f) for f in _FRACTIONS if GUESSED[0] <= f <= GUESSED[1]]
     assert machine.cost(guess) < 1.1 * min(map(machine.cost, possible))
     assert not tuner.needs_detection(FIRST_WINDOW)
 
 
-@pytest.mark.parametrize("lists", [Lists(0, 0, 0), LISTS])
-def test_without_speeds_or_candidates_the_first_skin_stays(lists: Lists) -> None:
+@pytest.mark.parametrize("lists", [ListSizes(0, 0, 0), LISTS])
+def test_without_speeds_or_candidates_the_first_skin_stays(lists: ListSizes) -> None:
     life = math.inf if lists.candidates else 100.0
-    first = SkinTuner(0.3).next_fraction(Window(1, 1, 1.0, 1.0), lists, lambda place: place, life)
+    first = SkinTuner(0.3).next_fraction(TunedWindow(1, 1, 1.0, 1.0), lists, lambda place: place, life)
     assert first == pytest.approx(0.3, rel=0.05)

@@ -120,9 +120,7 @@ def test_vtk_reads_varying_particle_counts_exactly(tmp_path: Path, counts: tuple
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=6))
-def test_own_reader_returns_what_was_written(
-    tmp_path_factory: pytest.TempPathFactory, counts: list[int]
-) -> None:
+def test_own_reader_returns_what_was_written(tmp_path_factory: pytest.TempPathFactory, counts: list[int]) -> None:
     path = tmp_path_factory.mktemp("own") / "p.vtkhdf"
     series = ParticleSnapshots(path, attributes={"case": "x", "seed": 3, "step_length": 1e-5})
     series.write(-1.0, -1, particles(2, 99))
@@ -203,9 +201,7 @@ for index in range(3):
 {last}
 os.kill(os.getpid(), signal.SIGKILL)
 """
-IN_A_STEP = (
-    "points.commit = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
-)
+IN_A_STEP = "points.commit = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
 
 
 @pytest.mark.parametrize("last", ["", IN_A_STEP], ids=["between", "in a step"])
@@ -251,8 +247,7 @@ def test_steps_that_wait_are_committed_together(tmp_path: Path) -> None:
     assert seen() == [[0, 1, 2, 3, 4, 5]] * 2
     for step in range(6):
         assert_particles(
-            particles(step % 3, step),
-            *attrgetter("points", "point_data")(vtkhdf.read_step(points.path, step)),
+            particles(step % 3, step), *attrgetter("points", "point_data")(vtkhdf.read_step(points.path, step))
         )
         assert vtkhdf.read_step(surface.path, step).points.tobytes() == walls(step)[0].tobytes()
 
@@ -325,9 +320,7 @@ def test_rows_behind_the_last_whole_step_are_cut_off(tmp_path: Path) -> None:
     assert points_of(VtkReader(path).at(2.0)).tobytes() == particles(4, 2)["position"].tobytes()
 
 
-def test_a_file_without_rooms_made_early_is_continued(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_without_rooms_made_early_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As pdem made them before ranks wrote rows themselves."""
     path = tmp_path / "p.vtkhdf"
     with monkeypatch.context() as patch:

@@ -88,9 +88,7 @@ def test_a_cluster_of_kratos(tmp_path):
     short = CLUSTER[: CLUSTER.index("Volume")]
     assert spheres_of(tmp_path, short, "two.clu") == TWO
     assert read_spheres(tmp_path / "two.clu").volume is None
-    other = CLUSTER.replace(
-        "Inertia per unit mass\n0.425\n0.7375\n0.7375", "Inertia unit mass\n0.425 0.7375 0.7375"
-    )
+    other = CLUSTER.replace("Inertia per unit mass\n0.425\n0.7375\n0.7375", "Inertia unit mass\n0.425 0.7375 0.7375")
     assert spheres_of(tmp_path, other, "two.clu") == TWO
     assert read_spheres(tmp_path / "two.clu").inertia_per_mass.tolist() == [0.425, 0.7375, 0.7375]
 

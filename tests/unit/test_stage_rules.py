@@ -142,26 +142,16 @@ def test_a_key_stage_without_stages_is_told_what_to_do():
 def test_gravity_is_given_once_and_lies_in_the_plane():
     table = {"times": [0, 1], "values": [[0, 0, 1.0], [0, 1.0, 0]]}
     domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3}
-    with pytest.raises(
-        CaseError, match=r"domain.gravity_table: is not allowed together with gravity; keep one"
-    ):
+    with pytest.raises(CaseError, match=r"domain.gravity_table: is not allowed together with gravity; keep one"):
         case_of(inlet(mass_rate=1.0), domain={**domain, "gravity": [0, 0, -9.81], "gravity_table": table})
-    with pytest.raises(
-        CaseError, match=r"domain.gravity_table.values\[0\]\[2\] = 1.0: must be 0 in a case of dim"
-    ):
+    with pytest.raises(CaseError, match=r"domain.gravity_table.values\[0\]\[2\] = 1.0: must be 0 in a case of dim"):
         case_of(domain={**domain, "dimension": 2, "gravity_table": table}, insertions=[])
-    with pytest.raises(
-        CaseError, match=r"stages\[0\].gravity\[2\] = 1.0: must be 0 in a case of dimension 2"
-    ):
-        case_of(
-            domain={**domain, "dimension": 2}, insertions=[], stages=[{"name": "a", "gravity": [0, 0, 1.0]}]
-        )
+    with pytest.raises(CaseError, match=r"stages\[0\].gravity\[2\] = 1.0: must be 0 in a case of dimension 2"):
+        case_of(domain={**domain, "dimension": 2}, insertions=[], stages=[{"name": "a", "gravity": [0, 0, 1.0]}])
 
 
 def test_a_case_with_stages_is_written_and_read_again():
-    case = staged(
-        until(below=1e-7, **{"for": 0.1}), {"name": "b", "end": 0.2, "walls": {"gate": {"remove": True}}}
-    )
+    case = staged(until(below=1e-7, **{"for": 0.1}), {"name": "b", "end": 0.2, "walls": {"gate": {"remove": True}}})
     again = Case.from_text(case.to_toml())
     assert again.stages == case.stages
     assert again.stages[0].until.held == 0.1
@@ -218,9 +208,7 @@ def test_a_condition_that_has_no_time_to_hold_is_told():
     ],
 )
 def test_a_condition_on_more_than_ever_comes_in_is_told(quantity, above, held):
-    warned = [
-        text for _, _, text in messages(staged(until(quantity, above=above)), 7) if "can never hold" in text
-    ]
+    warned = [text for _, _, text in messages(staged(until(quantity, above=above)), 7) if "can never hold" in text]
     assert bool(warned) == held
     assert all(f"waits for {quantity} above {above:g}" in text and "lower above" in text for text in warned)
 
@@ -233,9 +221,7 @@ def test_a_condition_on_a_number_that_is_cut_off_is_told():
 
 def test_walls_interactions_and_gravity_by_stage():
     table = {"times": [0.0, 2.0], "values": [[0.0, 0.0, -3.0], [4.0, 0.0, 0.0]]}
-    rough, dull = (
-        {"interactions": {"grain-grain": one}} for one in ({"friction": 0.1}, {"restitution": 0.05})
-    )
+    rough, dull = ({"interactions": {"grain-grain": one}} for one in ({"friction": 0.1}, {"restitution": 0.05}))
     case = staged(
         {"name": "a", "end": 0.1, "walls": {"piston": {"add": True}}, "gravity_table": table},
         {"name": "b", "end": 0.1, **rough, "walls": {"gate": {"remove": True}}},

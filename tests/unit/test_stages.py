@@ -24,11 +24,7 @@ def test_a_stage_ends_after_its_time_however_a_run_is_cut(tmp_path):
     # at its last step a stage is still the present one
     assert seen == [(7, "a"), (50, "a"), (51, "b"), (79, "b"), (80, "b"), (81, "c"), (121, "c")]
     states = run.system.stages.states
-    assert [(one.begin, one.end, one.outcome) for one in states] == [
-        (0, 50, BY_TIME),
-        (50, 80, BY_TIME),
-        (80, -1, 0),
-    ]
+    assert [(one.begin, one.end, one.outcome) for one in states] == [(0, 50, BY_TIME), (50, 80, BY_TIME), (80, -1, 0)]
     other = run_of(tmp_path, Grains([0, 0, 1], R), stages=stages)
     other.advance(121)
     require_same_bits(state_of(other), state_of(run))
@@ -59,12 +55,7 @@ def bouncing(folder, until, **options):
 def test_a_condition_has_to_hold_without_a_break(tmp_path):
     """The step of the end is that which a record of the energy at every look gives."""
     limit, looks, held = 2e-7, 10, 40
-    until = {
-        "quantity": "kinetic_energy_per_particle",
-        "below": limit,
-        "for": held * STEP,
-        "every": looks * STEP,
-    }
+    until = {"quantity": "kinetic_energy_per_particle", "below": limit, "for": held * STEP, "every": looks * STEP}
     run = bouncing(tmp_path, until)
     record, step = [], 0
     plain = run_of(tmp_path, Grains([0, 0, 1.2 * R], R), walls=({"mesh": quad(0.1), "name": "plate"},))
@@ -139,12 +130,7 @@ def with_everything(folder, state=None, **options):
     walls = (
         {"mesh": quad(0.2), "name": "gate"},
         {"mesh": quad(0.2, -0.001), "name": "net"},
-        {
-            "mesh": quad(0.05, 0.2),
-            "name": "rotor",
-            "stage": "tilt",
-            "rotation": {"rate": 3.0, "axis": [1, 0, 0]},
-        },
+        {"mesh": quad(0.05, 0.2), "name": "rotor", "stage": "tilt", "rotation": {"rate": 3.0, "axis": [1, 0, 0]}},
     )
     places = [[0.021 * k, 0.004 * (k % 2), (1.01 + 0.01 * k) * R] for k in range(4)]
     grains = Grains(places, R, [0.0, 0.0, -0.05])
@@ -190,12 +176,7 @@ def test_a_checkpoint_of_a_stage_that_is_not_there_is_refused(tmp_path):
     run = run_of(tmp_path, Grains([0, 0, 1], R), stages=stages)
     run.advance(15)
     with pytest.raises(CheckpointError, match=r"no stage of that name \(it has x, y\); keep its name"):
-        run_of(
-            tmp_path,
-            Grains([0, 0, 1], R),
-            stages=[{"name": "x", "end": 1.0}, {"name": "y"}],
-            state=state_of(run),
-        )
+        run_of(tmp_path, Grains([0, 0, 1], R), stages=[{"name": "x", "end": 1.0}, {"name": "y"}], state=state_of(run))
 
 
 def test_a_checkpoint_without_stages_begins_the_first(tmp_path):

@@ -38,10 +38,7 @@ def modules(tmp_path):
 
 
 def run(folder, code):
-    environment = os.environ | {
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}",
-        "NUMBA_CACHE_DIR": str(folder / "kept"),
-    }
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "NUMBA_CACHE_DIR": str(folder / "kept")}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
 
@@ -87,9 +84,7 @@ def mean(values):
     return np.mean(values)
 """
 
-MEAN = (
-    "import sys, numpy as np, summed; print(summed.mean(np.arange(4.0)), 'numba.np.arraymath' in sys.modules)"
-)
+MEAN = "import sys, numpy as np, summed; print(summed.mean(np.arange(4.0)), 'numba.np.arraymath' in sys.modules)"
 
 
 def test_a_stored_kernel_needs_none_of_the_modules_whose_functions_became_part_of_it(modules):

@@ -38,12 +38,7 @@ def test_hanging_nodes_are_found_among_repeated_facets_and_where_four_sheets_mee
     repeated = Mesh(JUNCTION.vertices, [[0, 1, 2, 3], *halves, *halves])
     assert len(surface_of(repeated).mesh.loop(2)) == 5
     raised = [[1, 0, 1], [1, 1, 1], [1, 0, -1], [1, 1, -1], [1, 0.5, 1], [1, 0.5, -1]]
-    sheets = [
-        [0, 1, 2, 3],
-        [1, 2, 9, 8],
-        [4, 6, 5, 1],
-        [6, 7, 2, 4],
-    ]  # up and on the left long, on the right short
+    sheets = [[0, 1, 2, 3], [1, 2, 9, 8], [4, 6, 5, 1], [6, 7, 2, 4]]  # up and on the left long, on the right short
     crossing = Mesh([*JUNCTION.vertices.tolist(), *raised], [*sheets, [1, 4, 13, 10], [4, 2, 11, 13]])
     surface = surface_of(crossing).mesh
     assert sorted(np.diff(surface.facet_start).tolist()) == [4, 4, 4, 4, 5, 5]
@@ -81,9 +76,7 @@ def test_features_are_named_as_in_the_mesh_and_weights_are_for_its_nodes():
     assert contacts["count"].sum() == 1
     for contact in contacts:
         loop = JUNCTION.loop(int(contact["facet"]))
-        np.testing.assert_allclose(
-            contact["weights"][: len(loop)] @ JUNCTION.vertices[loop], [1.0, 0.25, 0.0]
-        )
+        np.testing.assert_allclose(contact["weights"][: len(loop)] @ JUNCTION.vertices[loop], [1.0, 0.25, 0.0])
     (contact,) = wall_contacts([-0.1, -0.1, 0.5], 1.0, JUNCTION, method="signed")
     assert (contact["kind"], contact["feature"]) == (2, 0)
     (contact,) = wall_contacts([0.5, -0.1, 0.5], 1.0, JUNCTION, method="signed")
@@ -108,14 +101,10 @@ def test_a_one_sided_band_has_no_sides():
     """Four squares in a ring that closes with half a turn, both rims filled by fans, would be no solid."""
     angle = np.pi * np.arange(6) / 3.0
     centre = np.column_stack((3.0 * np.cos(angle), 3.0 * np.sin(angle), 0.0 * angle))
-    arm = np.column_stack(
-        (np.cos(angle) * np.cos(angle / 2), np.sin(angle) * np.cos(angle / 2), np.sin(angle / 2))
-    )
+    arm = np.column_stack((np.cos(angle) * np.cos(angle / 2), np.sin(angle) * np.cos(angle / 2), np.sin(angle / 2)))
     points = np.vstack((centre - arm, centre + arm))
     low, high = [*range(6), 6], [*range(6, 12), 0]
-    facets = [
-        t for k in range(6) for t in ([low[k], low[k + 1], high[k + 1]], [low[k], high[k + 1], high[k]])
-    ]
+    facets = [t for k in range(6) for t in ([low[k], low[k + 1], high[k + 1]], [low[k], high[k + 1], high[k]])]
     band = surface_of(Mesh(points, facets)).mesh
     assert band.facet_body.max() == 0
     assert not band.facet_side.any()

@@ -96,9 +96,7 @@ def test_grains_that_fall_do_not_count_and_those_that_creep_are_told():
     places = np.concatenate((cone(), [[0.0, 0.0, 0.2], [0.01, 0.0, 0.25]]))
     fast = np.zeros_like(places)
     fast[-2:, 2] = -1.5
-    assert value(heap(places, velocity=fast), **HEAP).value == pytest.approx(
-        value(heap(cone()), **HEAP).value
-    )
+    assert value(heap(places, velocity=fast), **HEAP).value == pytest.approx(value(heap(cone()), **HEAP).value)
     slow = np.full_like(places, 0.1)
     assert remarks(heap(places, velocity=slow), **HEAP) == ["not at rest"]
 
@@ -122,9 +120,7 @@ def drum(slopes, axis="[0.0, 2.0, 0.0]"):
     rotation = f"walls.2.rotation={{rate=1.0, axis={axis}, centre=[-0.004, 0.0, 0.0]}}"
     times = np.linspace(0.0, 2.0, len(slopes))
     both = enumerate(zip(slopes, times, strict=True))
-    return Made(
-        OPEN, rotation, snapshots=[Grains(bed(slope, seed=k), GRAIN, time) for k, (slope, time) in both]
-    )
+    return Made(OPEN, rotation, snapshots=[Grains(bed(slope, seed=k), GRAIN, time) for k, (slope, time) in both])
 
 
 def test_the_bed_of_a_drum_has_its_slope_in_the_last_half_of_the_run():

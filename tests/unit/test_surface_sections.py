@@ -112,9 +112,7 @@ def test_tables_of_surfaces_are_read_from_files(tmp_path: Path) -> None:
         velocity, spin = course.at(1.0)
         assert (velocity + spin).max() == speed
         assert course.at(9.0)[0].max() + course.at(9.0)[1].max() in (3.0, 2.0)
-    missing = Case.from_text(
-        f'{HEAD}[[walls]]\n{keys}surface = {{velocity_table = {{file = "none.csv"}}}}', tmp_path
-    )
+    missing = Case.from_text(f'{HEAD}[[walls]]\n{keys}surface = {{velocity_table = {{file = "none.csv"}}}}', tmp_path)
     with pytest.raises(CaseError, match=r"none\.csv: cannot be read"):
         surface_courses(missing, read_walls(missing))
 

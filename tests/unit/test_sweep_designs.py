@@ -136,9 +136,7 @@ def test_too_many_runs_are_refused():
 
 
 def test_a_plan_is_written_and_read():
-    plan = plan_of(
-        vary={FRICTION: {"values": [0.1, 0.2]}}, replicas=3, measures={"m": {"kind": "power", "wall": "w"}}
-    )
+    plan = plan_of(vary={FRICTION: {"values": [0.1, 0.2]}}, replicas=3, measures={"m": {"kind": "power", "wall": "w"}})
     assert plan_of_document(SweepPlan, tomllib.loads(text_of_plan(plan)), "again") == plan
 
 

@@ -13,7 +13,7 @@ from scipy.stats import f_oneway, kstest
 from pdem.foundation.errors import InputError
 from pdem.sweeps.effects import analysed
 from pdem.sweeps.report import summary, write_report
-from pdem.sweeps.table import Row, RunTable, spread
+from pdem.sweeps.table import RunTable, SweepRow, spread
 
 GRID = [{"a": a, "b": b} for a, b in itertools.product([0.1, 0.2, 0.3], ["x", "y"])]
 
@@ -99,11 +99,11 @@ def test_runs_without_a_value_do_not_count():
 def table():
     values = measured(lambda one: 5.0 * one["a"], 0.01, 2)
     rows = [
-        Row(point, replica, one, f"runs/{point}{replica}", "finished", "", {"rate": values[point][replica]})
+        SweepRow(point, replica, one, f"runs/{point}{replica}", "finished", "", {"rate": values[point][replica]})
         for point, one in enumerate(GRID)
         for replica in range(2)
     ]
-    rows[3] = Row(1, 1, GRID[1], "runs/x", "failed", "step 5: it blew up\nmore", {})
+    rows[3] = SweepRow(1, 1, GRID[1], "runs/x", "failed", "step 5: it blew up\nmore", {})
     return RunTable(tuple(rows), {"rate": "kg/s"})
 
 
@@ -140,10 +140,10 @@ def test_remarks_and_details_of_measures_are_told_where_they_belong(tmp_path):
     doubt = {"angle": ("flat top: out to 25 of 61 mm; give more grains",)}
     none = {"angle": ("no heap: level",)}
     rows = [
-        Row(0, 0, GRID[0], "runs/a", "finished", "", {"angle": 20.0, "angle_error": 0.5}, doubt),
-        Row(0, 1, GRID[0], "runs/b", "finished", "", {"angle": 21.0, "angle_error": 0.6}, doubt),
-        Row(1, 0, GRID[2], "runs/c", "finished", "", {"angle": 30.0, "angle_error": 0.7}),
-        Row(1, 1, GRID[2], "runs/d", "finished", "", {"angle": math.nan, "angle_error": math.nan}, none),
+        SweepRow(0, 0, GRID[0], "runs/a", "finished", "", {"angle": 20.0, "angle_error": 0.5}, doubt),
+        SweepRow(0, 1, GRID[0], "runs/b", "finished", "", {"angle": 21.0, "angle_error": 0.6}, doubt),
+        SweepRow(1, 0, GRID[2], "runs/c", "finished", "", {"angle": 30.0, "angle_error": 0.7}),
+        SweepRow(1, 1, GRID[2], "runs/d", "finished", "", {"angle": math.nan, "angle_error": math.nan}, none),
     ]
     found = RunTable(tuple(rows), {"angle": "deg"}, (), {"angle_error": "deg"})
     assert [one.measure for one in found.analyses] == ["angle"]
@@ -165,7 +165,7 @@ def test_remarks_and_details_of_measures_are_told_where_they_belong(tmp_path):
 def test_values_at_which_nothing_could_be_measured_are_drawn_without_a_mean(tmp_path):
     """No heap at all with a = 0.1, whatever b is: pictures are drawn all the same, without a warning."""
     rows = [
-        Row(
+        SweepRow(
             number,
             0,
             one,

@@ -245,9 +245,7 @@ def test_commands_write_a_file_and_go_on_with_its_folder(folder):
     assert command("sweep", "sweep", "--job", 99)[0] == 2
     assert "4 runs: 4 finished" in command("sweep", "sweep", "--table")[1]
     shutil.copy("sweep/sweep.toml", "other.toml")
-    Path("other.toml").write_text(
-        Path("other.toml").read_text().replace("../grain", "grain").replace('"."', '"other"')
-    )
+    Path("other.toml").write_text(Path("other.toml").read_text().replace("../grain", "grain").replace('"."', '"other"'))
     code, told, errors = command("sweep", "other.toml", "--table")
     assert code == 0, errors
     assert "4 runs: 4 missing" in told
@@ -269,9 +267,7 @@ def test_commands_write_a_file_and_go_on_with_its_folder(folder):
     ],
 )  # fmt: skip
 def test_commands_refuse(folder, words, text):
-    Path("sweep.toml").write_text(
-        f'case = "grain.toml"\nfolder = "out"\n[vary]\n"{FRICTION}" = {{values = [0.1]}}\n'
-    )
+    Path("sweep.toml").write_text(f'case = "grain.toml"\nfolder = "out"\n[vary]\n"{FRICTION}" = {{values = [0.1]}}\n')
     Path("empty").mkdir()
     code, _, errors = command("sweep", *words)
     assert code == 2

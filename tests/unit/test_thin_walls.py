@@ -74,9 +74,7 @@ def two(gap, thickness, normal=(0.0, 0.0, 1.0), aside=0.0):
     return [offset + away, offset - away]
 
 
-vectors = st.tuples(*[st.integers(-9, 9)] * 3).filter(
-    lambda one: np.linalg.norm(np.cross(one, (0.3, 0.4, 0.5))) > 1.0
-)
+vectors = st.tuples(*[st.integers(-9, 9)] * 3).filter(lambda one: np.linalg.norm(np.cross(one, (0.3, 0.4, 0.5))) > 1.0)
 
 
 @given(normal=vectors, thickness=st.sampled_from([0.0, 0.5 * THIN * R]), gap=st.floats(-0.02, 0.3))
@@ -121,9 +119,7 @@ def test_inside_and_outside_of_a_container_with_thick_walls():
 @pytest.mark.parametrize("normal", [(0.0, 0.0, 1.0), (0.6, -0.3, 0.2)])
 def test_a_run_warns_if_particles_touch_through_it(thickness, overlap, normal):
     """They do if their overlaps with it are together larger than its thickness."""
-    simulation = pdem.Simulation(
-        case_of(two(-overlap, thickness, normal), plate(thickness, normal)), threads=1
-    )
+    simulation = pdem.Simulation(case_of(two(-overlap, thickness, normal), plate(thickness, normal)), threads=1)
     touching = 2.0 * overlap * R - thickness
     found = warnings_of(simulation)
     assert len(found) == (touching > 0.0)
@@ -150,9 +146,7 @@ def test_a_run_does_not_warn_of_particles_beside_each_other():
 @pytest.mark.ranks(1, 2, 3)
 def test_ranks_count_the_same_pairs(ranks):
     rng = np.random.default_rng(4)
-    foot = np.column_stack(
-        (rng.permutation(np.arange(-6, 7) * 2.5 * R), rng.permutation(np.arange(-6, 7) * 2.5 * R))
-    )
+    foot = np.column_stack((rng.permutation(np.arange(-6, 7) * 2.5 * R), rng.permutation(np.arange(-6, 7) * 2.5 * R)))
     places = [[x, y, side * 0.98 * R] for x, y in foot for side in (1.0, -1.0)]
     comm = communicator()
     simulation = pdem.Simulation(case_of(places, 'shape = "plane"\nnormal = [0, 0, 1]\nsize = 1.4\n'), comm)

@@ -126,9 +126,7 @@ def test_a_trace_is_written_after_any_error(tmp_path):
 
 def test_a_file_that_cannot_be_written(tmp_path, caplog):
     trace = Trace(tmp_path / "missing" / "trace.json", 5)
-    with pytest.raises(
-        InputError, match=r"trace\.json: the trace cannot be written \(No such file.*; name another"
-    ):
+    with pytest.raises(InputError, match=r"trace\.json: the trace cannot be written \(No such file.*; name another"):
         trace.check()
     run(grains(tmp_path), quiet=True, trace=trace)
     assert "the trace cannot be written (No such file" in caplog.text
@@ -142,13 +140,8 @@ def test_ranks_are_processes():
         "rank": np.array([0, 0, 1, 1]),
     }
     found = events_of(columns)
-    assert [event["args"]["name"] for event in found if event["name"] == "process_name"] == [
-        "rank 0",
-        "rank 1",
-    ]
-    spans = [
-        (event["pid"], event["name"], event["ts"], event["dur"]) for event in found if event["ph"] == "X"
-    ]
+    assert [event["args"]["name"] for event in found if event["name"] == "process_name"] == ["rank 0", "rank 1"]
+    spans = [(event["pid"], event["name"], event["ts"], event["dur"]) for event in found if event["ph"] == "X"]
     assert spans == [
         (0, "step 4", 0.0, 1.5), (0, "pairs", 0.0, 1.5), (0, "output", 1.5, 0.1),
         (1, "step 4", 0.01, 2.49), (1, "pairs", 0.01, 0.99), (1, "sum", 1.0, 1.5),

@@ -48,9 +48,7 @@ def findings(text, *settings):
 
 def warned(text, *settings):
     """Return the warnings and errors but those of the processes of this machine."""
-    return [
-        str(one) for one in findings(text, *settings) if one.level != "info" and one.subject != "processes"
-    ]
+    return [str(one) for one in findings(text, *settings) if one.level != "info" and one.subject != "processes"]
 
 
 def test_a_sound_case_is_not_warned_of():
@@ -98,9 +96,7 @@ face = {shape = "disc", centre = [0, 0, 0.25], normal = [0, 0, -1], radius = 0.0
 velocity = 0.5
 """
     lines = warned(box() + feed, "particles[0].fill.count=30", "time.step=1e-12")
-    assert any(
-        "particles of insertion feed of 10 um diameter at most are spread over 160 mm" in one for one in lines
-    )
+    assert any("particles of insertion feed of 10 um diameter at most are spread over 160 mm" in one for one in lines)
 
 
 @pytest.mark.parametrize(
@@ -182,9 +178,7 @@ def test_plausible_cases_without_the_gravity_of_the_earth(name):
 
 @pytest.mark.parametrize("gravity", [50.0 * 9.81, 3000.0])
 def test_a_centrifuge_is_not_warned_of(gravity):
-    assert not any(
-        "units" in one for one in warned(box(radius=0.0005, count=50), f"domain.gravity=[0, 0, {-gravity}]")
-    )
+    assert not any("units" in one for one in warned(box(radius=0.0005, count=50), f"domain.gravity=[0, 0, {-gravity}]"))
 
 
 @pytest.mark.parametrize("rate", ["{rpm = 20}", "2.0943951023931953", "-2.0943951023931953"])
@@ -212,9 +206,7 @@ def test_gravity_that_was_forgotten_of_an_insertion_at_rest():
         "region = {lower = [-0.05, -0.05, 0.1], upper = [0.05, 0.05, 0.2]}\n"
     )
     lines = warned(box() + feed, STILL, "particles=[]")
-    assert any(
-        "nothing moves: no gravity, no velocity of what comes in, no wall that moves" in one for one in lines
-    )
+    assert any("nothing moves: no gravity, no velocity of what comes in, no wall that moves" in one for one in lines)
 
 
 @pytest.mark.parametrize(

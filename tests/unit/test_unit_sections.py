@@ -154,10 +154,7 @@ def test_every_key_in_rad_or_rad_per_second_takes_units():
             text = meaning_of(model, name)
             if name not in ("gain", "file", "rpm", "degrees") and re.search(r"\b(rad|Hz)\b", text):
                 taken = [issubclass(one, (InRpm, InDegrees)) for one in inner]
-                assert any(taken) or name == "rotation", (
-                    model,
-                    name,
-                )  # a table of which only one key is a rate
+                assert any(taken) or name == "rotation", (model, name)  # a table of which only one key is a rate
                 taking.append(name)
             for one in inner:
                 look(one)

@@ -75,8 +75,7 @@ def on_processors(names, maker, law, arguments, folder):
     """Return what `evaluated` does for some of `PROCESSORS`, by name; two are compiled for at a time."""
     with ThreadPoolExecutor(2) as pool:
         done = {
-            name: pool.submit(evaluated, maker, (law, arguments), PROCESSORS[name], folder / name)
-            for name in names
+            name: pool.submit(evaluated, maker, (law, arguments), PROCESSORS[name], folder / name) for name in names
         }
     return {name: one.result() for name, one in done.items()}
 
@@ -116,10 +115,7 @@ def contacts():
 
 @pytest.mark.parametrize(
     "names",
-    [
-        pytest.param(("this one",), id="this one"),
-        pytest.param(tuple(PROCESSORS), id="all", marks=pytest.mark.slow),
-    ],
+    [pytest.param(("this one",), id="this one"), pytest.param(tuple(PROCESSORS), id="all", marks=pytest.mark.slow)],
 )
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
 def test_contact_loops_are_vector_code_without_gathers_and_right_on_any_processor(contacts, tmp_path, names):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pdem.verification.study import Finding, FindingTable, Notebook, at_most
+from pdem.verification.study import FindingTable, Notebook, StudyFinding, at_most
 from validation.parts import KEPT_PARTS, in_parts
 
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ class Parts:
             axes.plot([0, 1], [0, 1])
         notebook.earlier += 5.0
         return FindingTable(
-            "one", "exact", [Finding("a", 1.0, 1.01, 0.02, margin=0.1), at_most("b", 2.0, 3.0)], "so", 3
+            "one", "exact", [StudyFinding("a", 1.0, 1.01, 0.02, margin=0.1), at_most("b", 2.0, 3.0)], "so", 3
         )
 
     def second(self, notebook: Notebook) -> Iterator[FindingTable]:
         self.calls.append("second")
-        yield FindingTable("two", "", [Finding("c", 4.0)])
+        yield FindingTable("two", "", [StudyFinding("c", 4.0)])
         if self.stops:
             raise KeyboardInterrupt
-        yield FindingTable("three", "", [Finding("d", 5.0)])
+        yield FindingTable("three", "", [StudyFinding("d", 5.0)])
 
     def run(self, notebook: Notebook) -> list[FindingTable]:
         return list(in_parts(notebook, (self.first, self.second)))

@@ -12,16 +12,16 @@ from click.testing import CliRunner
 
 from pdem.foundation.errors import InputError
 from pdem.verification import summary
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation import studies
 
 command = import_module("pdem.cli.verify")  # the package has the command of this name
 FINDINGS = [
-    Finding("height [m]", 1.02, 1.0, 0.05),
-    Finding("lost", 3.0, 0.0, 0.0),
-    Finding("angle [deg]", 0.2, 0.0, 0.0, margin=0.3),
+    StudyFinding("height [m]", 1.02, 1.0, 0.05),
+    StudyFinding("lost", 3.0, 0.0, 0.0),
+    StudyFinding("angle [deg]", 0.2, 0.0, 0.0, margin=0.3),
     at_most("residual", 0.5, 1.0),
-    Finding("time of a step [ns]", 12.0),
+    StudyFinding("time of a step [ns]", 12.0),
 ]
 
 
@@ -40,8 +40,8 @@ def kept(findings=FINDINGS, name="one"):
         (FINDINGS[1], False, 4.0, "+3"),
         (FINDINGS[2], True, 2.0 / 3.0, "+0.2"),
         (FINDINGS[3], True, 0.5, ""),
-        (Finding("x", 1.0, 1.0, 0.0), True, 0.0, "+0.00 %"),
-        (Finding("x", 1.1, 1.0, 0.05, margin=0.02), False, 0.1 / 0.07, "+0.1"),
+        (StudyFinding("x", 1.0, 1.0, 0.0), True, 0.0, "+0.00 %"),
+        (StudyFinding("x", 1.1, 1.0, 0.05, margin=0.02), False, 0.1 / 0.07, "+0.1"),
         (at_most("x", 2.0, 1.0), False, 2.0, ""),
         (at_most("x", 0.0, 0.0), True, 0.0, ""),
     ],
@@ -73,24 +73,13 @@ def test_pages_and_summaries_are_written_and_read_back(tmp_path):
     first, other = kept(), kept(FINDINGS[:1], "other")
     for one in (first, other, other):
         files = summary.write(one, tmp_path)
-    assert [path.relative_to(tmp_path).as_posix() for path in files] == [
-        "other/index.md",
-        "summary.json",
-        "summary.md",
-    ]
+    assert [path.relative_to(tmp_path).as_posix() for path in files] == ["other/index.md", "summary.json", "summary.md"]
     found = summary.read(tmp_path)
     assert list(found) == ["one", "other"]
     assert found["one"] == first
     assert (found["one"].failed, found["other"].failed) == (1, 0)
     page = (tmp_path / "one" / "index.md").read_text(encoding="utf-8")
-    for text in (
-        "# A study",
-        "somebody",
-        "| radius | 1 \\| 2 mm |",
-        "A remark.",
-        "| OFF |",
-        "took 75 s on 2 threads",
-    ):
+    for text in ("# A study", "somebody", "| radius | 1 \\| 2 mm |", "A remark.", "| OFF |", "took 75 s on 2 threads"):
         assert text in page
     assert "[one](one/index.md)" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     lines = summary.table_text([first, other]).splitlines()
@@ -111,23 +100,21 @@ def test_a_broken_summary_is_refused_with_its_name(text, tmp_path):
 
 
 def failing(_):
-    yield FindingTable("Before", "theory", [Finding("x", 1.0, 1.0, 0.1)])
+    yield FindingTable("Before", "theory", [StudyFinding("x", 1.0, 1.0, 0.1)])
     raise InputError("the moon is missing; bring it")
 
 
 def fine(notebook):
     with notebook.plot("line") as axes:
         axes.plot([0.0, 1.0])
-    yield FindingTable("Fine", "theory", [Finding("y", math.pi, 3.0, 0.1)])
+    yield FindingTable("Fine", "theory", [StudyFinding("y", math.pi, 3.0, 0.1)])
 
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     """Return a function that runs the command on two studies, and its exit code and output."""
     monkeypatch.setattr(
-        studies,
-        "STUDIES",
-        (Study("bad", "Bad", failing, "both"), Study("good", "Good", fine, "both", "theory")),
+        studies, "STUDIES", (Study("bad", "Bad", failing, "both"), Study("good", "Good", fine, "both", "theory"))
     )
     monkeypatch.setattr(command, "load_kernels", lambda *_: False)
     monkeypatch.setattr(command, "collective", lambda work, _: work(None, 1))

@@ -95,9 +95,7 @@ def test_no_file_is_replaced_unless_asked_for(folder: Path) -> None:
 
 def test_a_file_of_the_case_is_never_replaced(folder: Path) -> None:
     said("mill.toml", "-o", "lid.stl")
-    text = CASE.replace(
-        'shape = "cylinder"\naxis = [1, 0, 0]\nradius = 0.25\nlength = 0.5', 'mesh = "lid.stl"'
-    )
+    text = CASE.replace('shape = "cylinder"\naxis = [1, 0, 0]\nradius = 0.25\nlength = 0.5', 'mesh = "lid.stl"')
     (folder / "mesh.toml").write_text(text.replace('name = "lid"', 'name = "other"'))
     before = (folder / "lid.stl").read_bytes()
     assert "lid.stl: is the file of walls[0].mesh of the case; name another file" in said(

@@ -74,19 +74,9 @@ CLOSED = [
         PI * 0.5 / 3.0 * 0.13,
         0.3,
     ),
-    (
-        f'shape = "tube"\n{FRAME}inner_radius = 0.2\nouter_radius = 0.3\nlength = 0.5',
-        PI * (0.5 + 0.1),
-        0.025 * PI,
-        0.3,
-    ),
+    (f'shape = "tube"\n{FRAME}inner_radius = 0.2\nouter_radius = 0.3\nlength = 0.5', PI * (0.5 + 0.1), 0.025 * PI, 0.3),
     ('shape = "sphere"\ncentre = [0.1, 0.2, 0.3]\nradius = 0.3', 0.36 * PI, 0.036 * PI, 0.3),
-    (
-        f'shape = "blade"\n{FRAME}normal = [1, 0, 0]\nlength = 0.5\nwidth = 0.2\nthickness = 0.01',
-        0.214,
-        0.001,
-        None,
-    ),
+    (f'shape = "blade"\n{FRAME}normal = [1, 0, 0]\nlength = 0.5\nwidth = 0.2\nthickness = 0.01', 0.214, 0.001, None),
     (
         f'shape = "blade"\n{FRAME}normal = [1, 0, 0]\nlength = 0.5\nwidth = 0.2\nthickness = 0.02\nbend_radius = 0.1',
         0.2 + 2 * 0.01 + 2 * 0.2 * 0.02,
@@ -102,9 +92,7 @@ def test_closed_shapes_have_the_area_and_volume_of_the_true_ones(
 ) -> None:
     shares = [None] if radius is None else [1 / 50, 1 / 400, 1 / 4000]
     for share in shares:
-        mesh = mesh_with(
-            keys if share is None or radius is None else f"{keys}\ndeviation = {share * radius!r}"
-        )
+        mesh = mesh_with(keys if share is None or radius is None else f"{keys}\ndeviation = {share * radius!r}")
         report = mesh.report()
         assert report.closed
         assert report.normals_outward
@@ -127,9 +115,7 @@ def test_no_facet_lies_farther_beside_a_round_surface_than_the_deviation(share: 
     assert np.abs(across - 0.3).max() > 0.02 * limit
     assert np.abs(along).max() <= 0.25 + rounding
     for radii in ((0.3, 0.0), (0.02, 0.3)):
-        cone = mesh_with(
-            f'shape="cone"\n{FRAME}radii={list(radii)}\nlength=0.5\ncaps="none"\ndeviation={limit!r}'
-        )
+        cone = mesh_with(f'shape="cone"\n{FRAME}radii={list(radii)}\nlength=0.5\ncaps="none"\ndeviation={limit!r}')
         along, across = along_and_across(sampled(cone))
         slope = (radii[1] - radii[0]) / 0.5
         beside = np.abs(across - (0.5 * sum(radii) + slope * along)) / math.hypot(1.0, slope)
@@ -288,14 +274,8 @@ CYLINDER = 'shape = "cylinder"\naxis = [0, 0, 1]\nlength = 1.0\n'
         (f"{CYLINDER}radius = -1.0", r"walls\[0\]\.radius = -1\.0: must be greater than 0"),
         (f"{CYLINDER}radius = 0.1\nheight = 1", r"walls\[0\]\.height = 1: is not a key; .*length"),
         (f"{CYLINDER}", r"walls\[0\]\.radius: is missing"),
-        (
-            f"{CYLINDER}radius = 0.1\ncaps = 'top'",
-            r'caps = "top": must be "both", "lower", "upper" or "none"',
-        ),
-        (
-            f"{CYLINDER}radius = 0.1\ndeviation = 0.1",
-            r"deviation = 0\.1: must be less than the largest radius 0\.1 m",
-        ),
+        (f"{CYLINDER}radius = 0.1\ncaps = 'top'", r'caps = "top": must be "both", "lower", "upper" or "none"'),
+        (f"{CYLINDER}radius = 0.1\ndeviation = 0.1", r"deviation = 0\.1: must be less than the largest radius 0\.1 m"),
         (
             f"{CYLINDER}radius = 0.1\ndeviation = 1e-18",
             r"deviation = 1e-18: would make about 7e\+08 facets, more than 10,000,000; .*0\.00025 m is the default",
@@ -306,23 +286,11 @@ CYLINDER = 'shape = "cylinder"\naxis = [0, 0, 1]\nlength = 1.0\n'
             SCREW.replace("pitch = 0.4", "pitch = 1e-6"),
             r"walls\[0\]\.deviation: would make about .* facets, .*make the wall shorter",
         ),
-        (
-            'shape = "cylinder"\naxis = [0, 0, 0]\nradius = 1.0\nlength = 1.0',
-            r"walls\[0\]\.axis = .*not a direction",
-        ),
+        ('shape = "cylinder"\naxis = [0, 0, 0]\nradius = 1.0\nlength = 1.0', r"walls\[0\]\.axis = .*not a direction"),
         ('shape = "plane"\nnormal = [0, 0, 0]', r"walls\[0\]\.normal = .* is not a direction"),
-        (
-            'shape = "plane"\nnormal = [0, 0, 1]\npoint = [0, 0, 7]',
-            r"walls\[0\]\.point = .* outside the domain",
-        ),
-        (
-            'shape = "box"\nlower = [0, 0, 0]\nupper = [1, 0, 1]',
-            r"upper\[1\] = 0: must be greater than lower",
-        ),
-        (
-            'shape = "box"\nlower = [0, 0, 0]\nupper = [1, 1, 1]\nopen = ["z"]',
-            r'open\[0\] = "z": must be "-x", "\+x"',
-        ),
+        ('shape = "plane"\nnormal = [0, 0, 1]\npoint = [0, 0, 7]', r"walls\[0\]\.point = .* outside the domain"),
+        ('shape = "box"\nlower = [0, 0, 0]\nupper = [1, 0, 1]', r"upper\[1\] = 0: must be greater than lower"),
+        ('shape = "box"\nlower = [0, 0, 0]\nupper = [1, 1, 1]\nopen = ["z"]', r'open\[0\] = "z": must be "-x", "\+x"'),
         (
             'shape = "box"\nlower = [0, 0, 0]\nupper = [1, 1, 1]\nopen = ["-x", "+x", "-y", "+y", "-z", "+z"]',
             r"open = .* leaves nothing",
@@ -332,10 +300,7 @@ CYLINDER = 'shape = "cylinder"\naxis = [0, 0, 1]\nlength = 1.0\n'
             'shape = "tube"\naxis = [0, 0, 1]\ninner_radius = 0.3\nouter_radius = 0.2\nlength = 1.0',
             r"inner_radius = 0\.3: must be less than outer_radius \(0\.2 m\)",
         ),
-        (
-            SCREW.replace("inner_radius = 0.1", "inner_radius = 0.4"),
-            r"inner_radius = 0\.4: must be less than radius",
-        ),
+        (SCREW.replace("inner_radius = 0.1", "inner_radius = 0.4"), r"inner_radius = 0\.4: must be less than radius"),
         (f"{SCREW}thickness = 0.5", r"thickness = 0\.5: must be less than pitch \(0\.4 m\)"),
         (
             'shape = "blade"\naxis = [0, 0, 1]\nnormal = [0, 0, 2]\nlength = 1.0\nwidth = 0.1',

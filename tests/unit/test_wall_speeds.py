@@ -11,7 +11,7 @@ import tomli_w
 from helpers.cases import Grains, box, make_case
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
-from pdem.motion.courses import Oscillating, Steady, Tabulated
+from pdem.motion.courses import Oscillating, Steady, TabulatedCourse
 from pdem.preflight.preflight import preflight
 
 R, STEP, END = 0.01, 1e-4, 1.0
@@ -136,8 +136,8 @@ def test_turns_by_whole_circles_are_not_overlooked(tmp_path):
     "course",
     [
         Steady(3.0), Oscillating(0.3, 2.0, 0.7), Oscillating(-0.3, 11.0, -2.0),
-        Tabulated((0.0, 0.3, 0.30001, 0.6, 1.0), (0.0, 1.0, 1.5, 0.0, 0.1)),
-        Tabulated((0.1, 0.2, 0.5), (0.0, 1.0, 0.7)),
+        TabulatedCourse((0.0, 0.3, 0.30001, 0.6, 1.0), (0.0, 1.0, 1.5, 0.0, 0.1)),
+        TabulatedCourse((0.1, 0.2, 0.5), (0.0, 1.0, 0.7)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("step", [1e-3, 1e-2])

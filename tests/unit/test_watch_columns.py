@@ -74,26 +74,17 @@ def case():
 
 def test_every_column_has_a_group_and_a_meaning(case):
     """Those that any run has, whatever names walls and sensors have."""
-    expected = dict.fromkeys(
-        ("step", "time", "particles", "detections", "particle_steps_per_second", "stage"), RUN
-    )
+    expected = dict.fromkeys(("step", "time", "particles", "detections", "particle_steps_per_second", "stage"), RUN)
     expected |= dict.fromkeys(("gravity_x", "liquid_in_films", "liquid_in_bridges"), RUN)
     expected |= dict.fromkeys((*TERMS.names, "residual"), ENERGIES)
     first = [name for name, *_ in (*_FIRST_COLUMNS, *_LAST_COLUMNS)]
     expected |= {name: CONTACTS for name in first if name not in expected}
     expected |= dict.fromkeys((name for name, *_ in [*stress_columns(3), *box_columns(case)]), STRESS)
-    expected |= dict.fromkeys(
-        ("box_length_x", "strain_yy", "strain_rate_zz", "shear_strain", "shear_rate"), STRESS
-    )
+    expected |= dict.fromkeys(("box_length_x", "strain_yy", "strain_rate_zz", "shear_strain", "shear_rate"), STRESS)
     for wall in ("gate", "gate_2"):
         own = [name for name, *_ in columns_of_wall(wall)]
-        own += [
-            name for name, _ in load_columns(case) if name.startswith(f"{wall}_") and "2_" not in name[4:7]
-        ]
-        own += [
-            f"{wall}_{name}"
-            for name in ("travel", "rate", "load", "position_z", "angular_velocity_x", "angle")
-        ]
+        own += [name for name, _ in load_columns(case) if name.startswith(f"{wall}_") and "2_" not in name[4:7]]
+        own += [f"{wall}_{name}" for name in ("travel", "rate", "load", "position_z", "angular_velocity_x", "angle")]
         expected |= dict.fromkeys(own, f"wall {wall}")
     expected |= {name: "wall gate_2" for name, _ in load_columns(case) if name.startswith("gate_2_")}
     for sensor in case.sensors:
@@ -107,9 +98,7 @@ def test_every_column_has_a_group_and_a_meaning(case):
     assert found["out_passed_count_below-0.002"].meaning.endswith("those that came back, of below-0.002")
     assert found["gate_force_max"].meaning.startswith("largest force")
     assert found["bed_contact_stress_xy"].meaning.startswith("stress by the forces of contacts")
-    assert (
-        len({one.meaning for one in texts_of([name for name, *_ in stress_columns(3)], case).values()}) == 9
-    )
+    assert len({one.meaning for one in texts_of([name for name, *_ in stress_columns(3)], case).values()}) == 9
     assert texts_of(["my_number"], case)["my_number"] == (OTHERS, "")
     assert groups_of(case) == [
         "sensor bed", "sensor out", "insertion feed", "wall gate", "wall gate_2", RUN, CONTACTS, STRESS, ENERGIES,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.bulk_runs import begin_of_stage, case_run, steady_rate
 
 if TYPE_CHECKING:
@@ -120,9 +120,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         narrow = np.array(SLOTS) <= WIDEST
         factor, empty = fit(np.array(SLOTS)[narrow], np.array(rates)[narrow], float(np.mean(packed)))
         x = np.linspace(empty, SLOTS[-1] + 2, 100)
-        right.plot(
-            x, 1e3 * law(x, factor, empty, float(np.mean(packed))), "k", label="Beverloo's law, fitted"
-        )
+        right.plot(x, 1e3 * law(x, factor, empty, float(np.mean(packed))), "k", label="Beverloo's law, fitted")
         right.plot(SLOTS, 1e3 * np.array(rates), "o", label="pdem")
         left.set(xlabel="time since the gate opened [s]", ylabel="discharged [g]")
         right.set(xlabel="slot over diameter", ylabel="rate [g/s]")
@@ -132,16 +130,16 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         law(np.array(SLOTS), *one, float(np.mean(packed))) for one in ((factor, empty), (KNOWN_C, KNOWN_K))
     )
     findings = [
-        Finding("C of a slot, fitted", factor, KNOWN_C, 0.15),
-        Finding("k, fitted", empty, KNOWN_K, 0.0, margin=0.8),
-        Finding("solid fraction of the bed", float(np.mean(packed)), 0.59, 0.05),
+        StudyFinding("C of a slot, fitted", factor, KNOWN_C, 0.15),
+        StudyFinding("k, fitted", empty, KNOWN_K, 0.0, margin=0.8),
+        StudyFinding("solid fraction of the bed", float(np.mean(packed)), 0.59, 0.05),
         at_most(
             "largest distance of a rate from the fitted law, over it",
             float(np.abs(rates / fitted - 1.0)[narrow].max()),
             0.02,
         ),
         *(
-            Finding(f"rate through {slot} diameters [g/s]", 1e3 * rate, 1e3 * wanted, 0.15)
+            StudyFinding(f"rate through {slot} diameters [g/s]", 1e3 * rate, 1e3 * wanted, 0.15)
             for slot, rate, wanted in zip(SLOTS, rates, known, strict=True)
         ),
     ]

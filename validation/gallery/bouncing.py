@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.law.restitution import damping_factor
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.few import GRAVITY, Ball, Material, mass_of, record, simulate
 
 if TYPE_CHECKING:
@@ -46,18 +46,14 @@ def bounces(notebook: Notebook) -> Iterator[FindingTable]:
                 axes.plot([time[np.flatnonzero(one == top)[0]] for top in found], hard, "k_", markersize=12)
                 tolerance = 0.01 if stiffness == STIFFNESSES[-1] else None
                 findings += [
-                    Finding(
-                        f"{stiffness:g} N/m, restitution {e:g}, bounce {k} [m]", float(top), wanted, tolerance
-                    )
+                    StudyFinding(f"{stiffness:g} N/m, restitution {e:g}, bounce {k} [m]", float(top), wanted, tolerance)
                     for k, (top, wanted) in enumerate(zip(found, hard, strict=True), start=1)
                 ]
             axes.set(xlabel="time [s]", ylabel="height [m]", title=f"normal stiffness {stiffness:g} N/m")
             axes.set_ylim(0.0, 0.72)
         panels[0].plot([], [], "k_", markersize=12, label="hard sphere")
         panels[0].legend(ncols=3, fontsize="small", loc="upper center")
-    remark = (
-        "Soft spheres are in contact for a part of the time, where gravity acts too: stiff ones differ less."
-    )
+    remark = "Soft spheres are in contact for a part of the time, where gravity acts too: stiff ones differ less."
     yield FindingTable("Heights of bounces", "hard sphere", findings, remark)
 
 
@@ -92,30 +88,20 @@ def stacked(notebook: Notebook) -> Iterator[FindingTable]:
             time, height = squeezed(e)
             exact = squeezed_exactly(e, time)
             axes.plot(1e3 * time, 1e3 * height, label=["pdem, lower sphere", "pdem, upper sphere"])
-            axes.plot(
-                1e3 * time[::40], 1e3 * exact[::40], "k.", label=["solution of the equations", "_upper"]
-            )
+            axes.plot(1e3 * time[::40], 1e3 * exact[::40], "k.", label=["solution of the equations", "_upper"])
             axes.set(xlabel="time [ms]", ylabel="height [mm]", title=f"restitution {e:g}")
             off = np.abs(height - exact).max() / (2.0 * SMALL - CEILING / 2.0)
-            findings.append(
-                at_most(f"restitution {e:g}: largest distance, over the squeeze", float(off), 2e-3)
-            )
+            findings.append(at_most(f"restitution {e:g}: largest distance, over the squeeze", float(off), 2e-3))
             apart = height[:, 1] - height[:, 0]
             for k, name in enumerate(("lower", "upper")):
                 findings.append(
-                    Finding(
-                        f"restitution {e:g}: {name} at most at [m]",
-                        height[:, k].max(),
-                        exact[:, k].max(),
-                        1e-4,
+                    StudyFinding(
+                        f"restitution {e:g}: {name} at most at [m]", height[:, k].max(), exact[:, k].max(), 1e-4
                     )
                 )
             findings.append(
-                Finding(
-                    f"restitution {e:g}: largest distance of centres [m]",
-                    apart.max(),
-                    np.diff(exact).max(),
-                    1e-4,
+                StudyFinding(
+                    f"restitution {e:g}: largest distance of centres [m]", apart.max(), np.diff(exact).max(), 1e-4
                 )
             )
         panels[0].legend()

@@ -64,9 +64,7 @@ def _finish(case: Case, folder: Path, threads: int, observers: Sequence[Any]) ->
     """Run a case to its end in a folder, from the begin or from where a run of it was stopped."""
     found = find_run(folder)
     if found is None or found.checkpoint is None:
-        run_to_end(
-            Simulation(case, threads=threads), quiet=True, use=FolderUse(overwrite=True), observers=observers
-        )
+        run_to_end(Simulation(case, threads=threads), quiet=True, use=FolderUse(overwrite=True), observers=observers)
     else:
         other = Results(folder).case
         require_same_physics(other, case, str(found), "remove the folder, or name another with --folder")

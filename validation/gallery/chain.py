@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 from validation.gallery.few import Ball, Material, mass_of, simulate
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         axes.loglog(line, CONTINUUM * unit, "k:", label="Nesterenko, long waves")
         axes.set(xlabel="largest force [N]", ylabel="speed of the wave [m/s]")
         axes.legend()
-    findings = [Finding("speed grows with the force to the power", slope, 1.0 / 6.0, 1e-3)]
+    findings = [StudyFinding("speed grows with the force to the power", slope, 1.0 / 6.0, 1e-3)]
     for force, one, wave in zip(forces, scaled, waves, strict=True):
         name = f"{force:.3g} N"
-        findings.append(Finding(f"{name}: speed, beside the discrete chain", one, exact.speed, 1e-3))
-        findings.append(Finding(f"{name}: speed, beside long waves", one, CONTINUUM, 0.02))
-        findings.append(Finding(f"{name}: width [grains]", wave.width, exact.width, 0.01))
+        findings.append(StudyFinding(f"{name}: speed, beside the discrete chain", one, exact.speed, 1e-3))
+        findings.append(StudyFinding(f"{name}: speed, beside long waves", one, CONTINUUM, 0.02))
+        findings.append(StudyFinding(f"{name}: width [grains]", wave.width, exact.width, 0.01))
     yield FindingTable("Solitary wave in a chain of 100 spheres", "theory", findings, _REMARK)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.case.model import Case
 from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +60,9 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             axes.semilogy(fractions, pressures, label=f"friction {friction:g}")
             name = f"friction {friction:g}"
             findings += [
-                Finding(f"{name}: pressure [Pa]", pressures[-1], PRESSURE, right),
-                Finding(f"{name}: volume fraction", fractions[-1], fraction, 0.0, margin=near),
-                Finding(f"{name}: contacts, without rattlers", coordination, contacts, 0.0, margin=about),
+                StudyFinding(f"{name}: pressure [Pa]", pressures[-1], PRESSURE, right),
+                StudyFinding(f"{name}: volume fraction", fractions[-1], fraction, 0.0, margin=near),
+                StudyFinding(f"{name}: contacts, without rattlers", coordination, contacts, 0.0, margin=about),
             ]
         axes.set(xlabel="volume fraction", ylabel="pressure [Pa]")
         axes.legend()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 from validation.gallery.bulk_runs import case_run, surface
 
 if TYPE_CHECKING:
@@ -84,12 +84,10 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         axes.legend()
     end = results.at(2.0).position[:, [0, 2]]
     findings = [
-        Finding(f"height at {at:g} m [m]", float(found), wanted, 0.0, margin=0.02)
-        for at, found, wanted in zip(
-            PLACES, surface(end, RADIUS, np.array(PLACES), 0.03), HEIGHTS, strict=True
-        )
+        StudyFinding(f"height at {at:g} m [m]", float(found), wanted, 0.0, margin=0.02)
+        for at, found, wanted in zip(PLACES, surface(end, RADIUS, np.array(PLACES), 0.03), HEIGHTS, strict=True)
     ]
-    findings.append(Finding("grains that have run out of the reservoir", float((end[:, 0] > 0.6).mean())))
+    findings.append(StudyFinding("grains that have run out of the reservoir", float((end[:, 0] > 0.6).mean())))
     yield FindingTable("Bed at the end, after 2 s", "Lethe", findings)
 
 

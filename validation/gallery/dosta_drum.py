@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.bulk_runs import begin_of_stage, example_run
 from validation.gallery.dosta import MATERIALS, SOFT, SOURCE
 
@@ -24,11 +24,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
     begin = begin_of_stage(results, 1)
     times, wanted = np.linspace(0.0, 5.0, 26), curves()
     found = counts(results, begin, times) | centres(results, begin, times)
-    panels: tuple[tuple[str, ...], ...] = (
-        ("z2_m1", "z1_m1"),
-        ("z2_m2", "z1_m2"),
-        ("M1 x", "M1 z", "M2 x", "M2 z"),
-    )
+    panels: tuple[tuple[str, ...], ...] = (("z2_m1", "z1_m1"), ("z2_m2", "z1_m2"), ("M1 x", "M1 z", "M2 x", "M2 z"))
     with notebook.plot("drum", len(panels)) as axes:
         for panel, names in zip(axes, panels, strict=True):
             for k, name in enumerate(names):
@@ -42,37 +38,29 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
     yield FindingTable("Drum", "codes", list(findings_of(times, found, wanted)), _REMARK)
 
 
-_LABELS = {
-    f"z{zone}_m{k}": f"M{k}, x and z {where} 0"
-    for k in (1, 2)
-    for zone, where in ((1, "above"), (2, "below"))
-}
+_LABELS = {f"z{zone}_m{k}": f"M{k}, x and z {where} 0" for k in (1, 2) for zone, where in ((1, "above"), (2, "below"))}
 _REMARK = (
     "Counts are of LIGGGHTS, centres of mass of MUSEN. z1: the quarter of x and z above 0, z2: below. Moduli are a "
     "hundredth of the published ones; bed and facets of the drum (48 sides) are pdem's own; the flow depends on both."
 )
 
 
-def findings_of(
-    times: Floats, found: Mapping[str, Floats], wanted: Mapping[str, Floats]
-) -> Iterator[Finding]:
+def findings_of(times: Floats, found: Mapping[str, Floats], wanted: Mapping[str, Floats]) -> Iterator[StudyFinding]:
     """Compare numbers, centres of mass and periods with those of other codes, each a curve by name."""
     early = times <= 3.0
     for name, values in wanted.items():
         off = np.abs(found[name][: len(values)] - values)[early[: len(values)]]
         if name[0] == "z":
             yield at_most(
-                f"{name}: mean distance of the numbers, to 3 s",
-                float(off.mean()),
-                1500.0 if "m1" in name else 300.0,
+                f"{name}: mean distance of the numbers, to 3 s", float(off.mean()), 1500.0 if "m1" in name else 300.0
             )
         else:
             yield at_most(f"{name}: mean distance, to 3 s [m]", float(off.mean()), 0.005)
     own, codes = (peaks(times, values["z2_m1"]) for values in (found, wanted))
-    yield Finding("z2_m1: first peak [s]", float(own[0]), float(codes[0]), 0.0, margin=0.1)
+    yield StudyFinding("z2_m1: first peak [s]", float(own[0]), float(codes[0]), 0.0, margin=0.1)
     for k, name in enumerate(("first", "second")):
         period, wanted_period = (float(one[k + 1] - one[k]) for one in (own, codes))
-        yield Finding(f"z2_m1: {name} period [s]", period, wanted_period, 0.0, margin=0.1)
+        yield StudyFinding(f"z2_m1: {name} period [s]", period, wanted_period, 0.0, margin=0.1)
 
 
 def peaks(times: Floats, values: Floats) -> Floats:
@@ -110,9 +98,7 @@ def centres(results: Results, begin: float, times: Floats) -> dict[str, Floats]:
     places = []
     for time in known:
         now = results.at(time)
-        places.append(
-            [now.position[now.radius < 0.0015].mean(axis=0), now.position[now.radius > 0.0015].mean(axis=0)]
-        )
+        places.append([now.position[now.radius < 0.0015].mean(axis=0), now.position[now.radius > 0.0015].mean(axis=0)])
     at = np.array(places)
     return {
         f"M{kind + 1} {'xyz'[axis]}": np.interp(begin + times, known, at[:, kind, axis])
@@ -135,16 +121,12 @@ _CURVES = {
         "14471 13366 13546 22861 18552 9869 3341 342 5 562 5984 12587 16617 16070 11367 6136 2214 940 "
         "2584 5405 8275 11466 12608 11018 7943 4736"
     ),
-    "z1_m1": (
-        "0 2006 6072 1209 11 1 0 4 2407 5820 7521 7514 3807 903 58 3 3 615 3338 5228 5626 3945 1810 377 45 34"
-    ),
+    "z1_m1": ("0 2006 6072 1209 11 1 0 4 2407 5820 7521 7514 3807 903 58 3 3 615 3338 5228 5626 3945 1810 377 45 34"),
     "z2_m2": (
         "3319 2496 1051 68 985 2026 2705 3105 3196 3229 2495 1547 1118 1217 1748 2410 2967 3014 2886 "
         "2543 2171 1779 1646 1809 2225 2636"
     ),
-    "z1_m2": (
-        "0 0 588 1162 960 961 974 907 480 53 1 130 551 818 924 843 769 763 397 171 151 358 625 820 790 767"
-    ),
+    "z1_m2": ("0 0 588 1162 960 961 974 907 480 53 1 130 551 818 924 843 769 763 397 171 151 358 625 820 790 767"),
     "M1 x": (
         "-.0001 .0093 .0089 -.0171 -.0125 .0136 .0394 .0585 .0685 .0641 .0433 .0157 -.0031 -.0034 .0113 "
         ".0309 .0468 .0549 .0539 .0431 .0279 .0146 .0089 .0134 .0243 .0352"

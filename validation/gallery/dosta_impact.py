@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.case.explain.example_cases import write_example
 from pdem.case.model import Case
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 from validation.gallery.bulk_runs import begin_of_stage, case_run, example_run, own_folder
 from validation.gallery.dosta import MATERIALS, SOURCE
 
@@ -50,26 +50,19 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             found = ball_heights(impact_run(notebook, packing), times)
             heights.append(found)
             left.plot(times, found, "C0", linewidth=0.7)
-        left.plot(
-            MERCURY_HEIGHTS.keys(), MERCURY_HEIGHTS.values(), "k+", label="MercuryDPM, mean of ten packings"
-        )
+        left.plot(MERCURY_HEIGHTS.keys(), MERCURY_HEIGHTS.values(), "k+", label="MercuryDPM, mean of ten packings")
         left.set(xlabel="time [s]", ylabel="height of the ball [m]")
         left.legend()
         deepest = np.array([deepest_point(times, one) for one in heights])
         right.plot(1e3 * deepest[:, 0], "o", label="pdem, packings")
         for k, (code, value) in enumerate(CODES.items()):
             right.plot(k, 1e3 * value, "k+", label="codes, means" if not k else None)
-            right.annotate(
-                code, (k, 1e3 * value), (4, 4), textcoords="offset points", rotation=45, fontsize=8
-            )
+            right.annotate(code, (k, 1e3 * value), (4, 4), textcoords="offset points", rotation=45, fontsize=8)
         right.set(xlabel="number of the packing or code", ylabel="lowest height of the ball [mm]")
         right.margins(0.15, 0.25)  # room for the names
         right.legend(loc="upper right")
     yield FindingTable(
-        f"Impact on a bed, packings: {len(heights)}",
-        "codes",
-        findings_of(times, np.array(heights), deepest),
-        _REMARK,
+        f"Impact on a bed, packings: {len(heights)}", "codes", findings_of(times, np.array(heights), deepest), _REMARK
     )
 
 
@@ -79,30 +72,22 @@ _REMARK = (
 )
 
 
-def findings_of(times: Floats, heights: Floats, deepest: Floats) -> list[Finding]:
+def findings_of(times: Floats, heights: Floats, deepest: Floats) -> list[StudyFinding]:
     """Return what balls on packings (k, n) do beside the codes; `deepest` has least heights and their times (k, 2)."""
     mean, scatter = heights.mean(axis=0), 2.0 * SPREAD / np.sqrt(len(heights))
     findings = [
-        Finding(
-            "least height of the ball [m]", float(deepest[:, 0].mean()), DEEPEST, 0.0, margin=3e-4 + scatter
+        StudyFinding("least height of the ball [m]", float(deepest[:, 0].mean()), DEEPEST, 0.0, margin=3e-4 + scatter),
+        StudyFinding("reached after [s]", float(deepest[:, 1].mean()), DEEPEST_TIME, 0.0, margin=1e-3),
+        StudyFinding(
+            "free flight: height at 0.01 s [m]", float(np.interp(0.01, times, mean)), 0.0095095, 0.0, margin=1e-5
         ),
-        Finding("reached after [s]", float(deepest[:, 1].mean()), DEEPEST_TIME, 0.0, margin=1e-3),
-        Finding(
-            "free flight: height at 0.01 s [m]",
-            float(np.interp(0.01, times, mean)),
-            0.0095095,
-            0.0,
-            margin=1e-5,
-        ),
-        Finding("height at 0.025 s [m]", float(np.interp(0.025, times, mean)), -0.0633, 0.0, margin=1e-3),
-        Finding("height at 0.04 s [m]", float(np.interp(0.04, times, mean)), -0.066, 0.0, margin=4e-3),
-        Finding("height at the end [m]", float(mean[-1]), 0.009, 0.0, margin=0.02),
+        StudyFinding("height at 0.025 s [m]", float(np.interp(0.025, times, mean)), -0.0633, 0.0, margin=1e-3),
+        StudyFinding("height at 0.04 s [m]", float(np.interp(0.04, times, mean)), -0.066, 0.0, margin=4e-3),
+        StudyFinding("height at the end [m]", float(mean[-1]), 0.009, 0.0, margin=0.02),
     ]
     if len(heights) > 1:
-        findings.append(
-            Finding("spread of the least height over packings [m]", float(deepest[:, 0].std(ddof=1)))
-        )
-        findings.append(Finding("spread of the height at the end [m]", float(heights[:, -1].std(ddof=1))))
+        findings.append(StudyFinding("spread of the least height over packings [m]", float(deepest[:, 0].std(ddof=1))))
+        findings.append(StudyFinding("spread of the height at the end [m]", float(heights[:, -1].std(ddof=1))))
     return findings
 
 

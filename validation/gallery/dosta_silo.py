@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 from validation.gallery.bulk_runs import begin_of_stage, example_run, steady_rate
 from validation.gallery.dosta import MATERIALS, SOFT, SOURCE
 
@@ -37,16 +37,7 @@ one of these codes, has 24,504.
 EMPTY = 1000
 """Grains left in a silo that counts as empty: LIGGGHTS has so many after 4.168 s."""
 
-LIGGGHTS_SILO = {
-    0.5: 88542,
-    1.0: 76015,
-    1.5: 63550,
-    2.0: 51271,
-    2.5: 39070,
-    3.0: 27007,
-    3.5: 15080,
-    4.0: 3953,
-}
+LIGGGHTS_SILO = {0.5: 88542, 1.0: 76015, 1.5: 63550, 2.0: 51271, 2.5: 39070, 3.0: 27007, 3.5: 15080, 4.0: 3953}
 """Grains left in the silo by time [s], large orifice, M1."""
 
 
@@ -67,13 +58,13 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         axes.plot(LIGGGHTS_SILO.keys(), LIGGGHTS_SILO.values(), "k+", label="LIGGGHTS, large orifice, M1")
         axes.set(xlabel="time since the gate opened [s]", ylabel="grains in the silo")
         axes.legend()
-    findings.append(Finding("small orifice, M1: rate [1/s], MUSEN", rates["m1", "small"], 7737.0, 0.05))
+    findings.append(StudyFinding("small orifice, M1: rate [1/s], MUSEN", rates["m1", "small"], 7737.0, 0.05))
     for material in ("m1", "m2"):
         ratio = rates[material, "large"] / rates[material, "small"]
         findings.append(
-            Finding(f"{material.upper()}: large over small orifice", ratio, PUBLISHED_RATIO, 0.0, margin=0.15)
+            StudyFinding(f"{material.upper()}: large over small orifice", ratio, PUBLISHED_RATIO, 0.0, margin=0.15)
         )
-        findings.append(Finding(f"{material.upper()}, large orifice: rate [1/s]", rates[material, "large"]))
+        findings.append(StudyFinding(f"{material.upper()}, large orifice: rate [1/s]", rates[material, "large"]))
     yield FindingTable("Silo", "codes", findings, _REMARK)
 
 
@@ -83,17 +74,17 @@ _REMARK = (
 )
 
 
-def findings_of(time: Floats, left: Floats, rate: float) -> list[Finding]:
+def findings_of(time: Floats, left: Floats, rate: float) -> list[StudyFinding]:
     """Compare the discharge of M1 through the large orifice with that of other codes."""
     half, empty = (float(np.interp(-number, -left, time, right=np.nan)) for number in (50_000.0, EMPTY))
     mean = (left[0] - EMPTY) / empty
     return [
-        Finding("large orifice, M1: mean rate until it is empty [1/s], mean of the codes", mean, PUBLISHED_RATE, 0.05),
-        Finding("large orifice, M1: empty after [s], LIGGGHTS", empty, 4.168, 0.05),
-        Finding("large orifice, M1: rate [1/s], LIGGGHTS", rate, 24_504.0, 0.05),
-        Finding("large orifice, M1: half is left after [s], LIGGGHTS", half, 2.052, 0.05),
+        StudyFinding("large orifice, M1: mean rate until it is empty [1/s], mean of the codes", mean, PUBLISHED_RATE,
+        0.05), StudyFinding("large orifice, M1: empty after [s], LIGGGHTS", empty, 4.168, 0.05),
+        StudyFinding("large orifice, M1: rate [1/s], LIGGGHTS", rate, 24_504.0, 0.05),
+        StudyFinding("large orifice, M1: half is left after [s], LIGGGHTS", half, 2.052, 0.05),
         *(
-            Finding(f"large orifice, M1: left after {when:g} s", float(found), number, 0.0, margin=3000.0)
+            StudyFinding(f"large orifice, M1: left after {when:g} s", float(found), number, 0.0, margin=3000.0)
             for when, number in list(LIGGGHTS_SILO.items())[::2]
             if not np.isnan(found := np.interp(when, time, left, right=np.nan))
         ),

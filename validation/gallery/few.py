@@ -154,6 +154,4 @@ def curve_distance(points: Floats, x: Floats, y: Floats, scale: float | None = N
 def end_of_contact(time: Floats, overlap: Floats) -> float:
     """Return when an overlap that begins at time 0 ends [s], between two samples."""
     last = int(np.flatnonzero(overlap > 0.0)[-1])
-    return float(
-        time[last] + (time[last + 1] - time[last]) * overlap[last] / (overlap[last] - overlap[last + 1])
-    )
+    return float(time[last] + (time[last + 1] - time[last]) * overlap[last] / (overlap[last] - overlap[last + 1]))

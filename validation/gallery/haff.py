@@ -10,7 +10,7 @@ import numpy as np
 from pdem.case.groups.initial import initial_particles
 from pdem.case.model import Case
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,9 +67,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
     findings, right = [], 0.05 if notebook.full else 0.08  # 1,000 spheres have a temperature to some percent
     with notebook.plot("temperature") as axes:
         for restitution, fraction in CASES.items():
-            times, temperatures = cooling(
-                restitution, fraction, FULL if notebook.full else QUICK, notebook.threads
-            )
+            times, temperatures = cooling(restitution, fraction, FULL if notebook.full else QUICK, notebook.threads)
             scaled = times * rate(restitution, fraction)
             root = 1.0 / np.sqrt(temperatures / TEMPERATURE)
             late = scaled > 0.2
@@ -77,7 +75,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             law = 1.0 / (1.0 + scaled) ** 2
             off = float(np.abs(temperatures / TEMPERATURE / law - 1.0).max())
             name = f"restitution {restitution:g}, {fraction:g} filled"
-            findings.append(Finding(f"{name}: rate over that of kinetic theory", slope, 1.0, right))
+            findings.append(StudyFinding(f"{name}: rate over that of kinetic theory", slope, 1.0, right))
             findings.append(at_most(f"{name}: largest distance of the temperature from the law", off, 0.1))
             axes.loglog(1.0 + scaled, temperatures / TEMPERATURE, "o", markersize=3, label=name)
         line = np.linspace(0.0, 3.0 if notebook.full else 1.5, 50)

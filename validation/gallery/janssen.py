@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.model import Case
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.bulk_runs import case_run
 
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
     off = float(np.abs(stress - wanted).mean() / stress.max())
     carried = law(np.array([top]), depth, density)[0] * math.pi * RADIUS**2
     findings = [
-        Finding("bottom and wall carry, over the weight", (bottom + side) / weight, 1.0, 2e-3),
+        StudyFinding("bottom and wall carry, over the weight", (bottom + side) / weight, 1.0, 2e-3),
         at_most("bottom carries, over the weight", bottom / weight, 0.6),
-        Finding("horizontal over vertical stress K", ratio, 0.6, 0.0, margin=0.3),
+        StudyFinding("horizontal over vertical stress K", ratio, 0.6, 0.0, margin=0.3),
         at_most("mean distance from Janssen's law, over the largest", off, 0.08),
-        Finding("force on the bottom [N]", bottom, float(carried), 0.15),
+        StudyFinding("force on the bottom [N]", bottom, float(carried), 0.15),
     ]  # fmt: skip
     yield FindingTable("Vertical stress in a silo", "Janssen", findings, _REMARK)
 

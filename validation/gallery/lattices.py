@@ -11,7 +11,7 @@ import tomli_w
 from pdem.case.model import Case
 from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,9 +56,7 @@ def _neighbours(among: tuple[float, ...], length: float) -> Floats:
 
 LATTICES = {
     "simple cubic": Lattice(np.zeros((1, 3)), _neighbours((-1.0, 0.0, 1.0), 1.0)),
-    "body-centred cubic": Lattice(
-        np.array([[0.0] * 3, [0.5] * 3]), _neighbours((-0.5, 0.5), math.sqrt(0.75))
-    ),
+    "body-centred cubic": Lattice(np.array([[0.0] * 3, [0.5] * 3]), _neighbours((-0.5, 0.5), math.sqrt(0.75))),
     "face-centred cubic": Lattice(
         np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]),
         _neighbours((-0.5, 0.0, 0.5), math.sqrt(0.5)),
@@ -102,9 +100,7 @@ def moduli(name: str, normal: float, tangential: float, diameter: float) -> Modu
         "body-centred cubic": Moduli(
             (n + 2.0 * t) / math.sqrt(3.0), (n - t) / math.sqrt(3.0), (n + 0.5 * t) / math.sqrt(3.0)
         ),
-        "face-centred cubic": Moduli(
-            math.sqrt(2.0) * (n + t), (n - t) / math.sqrt(2.0), (n + t) / math.sqrt(2.0)
-        ),
+        "face-centred cubic": Moduli(math.sqrt(2.0) * (n + t), (n - t) / math.sqrt(2.0), (n + t) / math.sqrt(2.0)),
     }[name]
 
 
@@ -142,9 +138,7 @@ def hertzian(overlap: float) -> Springs:
     modulus, radius = 0.5 * MODULUS / (1.0 - POISSON**2), 0.5 * RADIUS
     normal = 2.0 * modulus * math.sqrt(radius * overlap)
     ratio = 2.0 * (1.0 - POISSON) / (2.0 - POISSON)
-    return Springs(
-        {"friction": 1.0, "restitution": 0.3}, normal, ratio * normal, 2.0 / 3.0 * normal * overlap
-    )
+    return Springs({"friction": 1.0, "restitution": 0.3}, normal, ratio * normal, 2.0 / 3.0 * normal * overlap)
 
 
 def run(notebook: Notebook) -> Iterator[FindingTable]:
@@ -166,13 +160,11 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
     got = [measured("face-centred cubic", law, one) for one, law in rows]
     pressures = np.array([pressure(law, one) for one, law in rows])
     powers = [float(np.polyfit(np.log(pressures), np.log(one), 1)[0]) for one in zip(*got, strict=True)]
-    findings = [Finding(f"{key} grows with the pressure to the power", power, 1.0 / 3.0, 2e-3)
+    findings = [StudyFinding(f"{key} grows with the pressure to the power", power, 1.0 / 3.0, 2e-3)
                 for key, power in zip(("C11", "C12", "C44"), powers, strict=True)]  # fmt: skip
     findings += [one for (_, law), here, load in zip(rows, got, pressures.tolist(), strict=True)
                  for one in _findings(f"{load:.3g} Pa", "face-centred cubic", law, here)]  # fmt: skip
-    yield FindingTable(
-        "Spheres by Hertz and Mindlin, face-centred cubic", "closed form", findings, _HERTZ_REMARK
-    )
+    yield FindingTable("Spheres by Hertz and Mindlin, face-centred cubic", "closed form", findings, _HERTZ_REMARK)
     with notebook.plot("moduli", 2) as axes:
         _draw_linear(axes[0], found)
         _draw_hertz(axes[1], pressures, got)
@@ -191,11 +183,11 @@ _HERTZ_REMARK = (
 )
 
 
-def _findings(title: str, name: str, springs: Springs, got: Moduli) -> list[Finding]:
+def _findings(title: str, name: str, springs: Springs, got: Moduli) -> list[StudyFinding]:
     """Return moduli beside their closed forms, within 3 in ten thousand of the largest."""
     exact = moduli(name, springs.normal, springs.tangential, 2.0 * RADIUS)
     return [
-        Finding(f"{title}: {key} [Pa]", computed, expected, 0.0, margin=3e-4 * exact.c11)
+        StudyFinding(f"{title}: {key} [Pa]", computed, expected, 0.0, margin=3e-4 * exact.c11)
         for key, computed, expected in zip(("C11", "C12", "C44"), got, exact, strict=True)
     ]
 
@@ -209,9 +201,7 @@ def measured(name: str, springs: Springs, squeezed: float) -> Moduli:
     """Return the moduli of a lattice, from the stress after small strains up and down."""
     strain = STRAIN * squeezed / SQUEEZED
     x, along = strained(name, springs, squeezed, strain, {"x": {}})
-    shear, across = strained(
-        name, springs, squeezed, strain, {"shear": {"velocity_along": "x", "gradient_along": "y"}}
-    )
+    shear, across = strained(name, springs, squeezed, strain, {"shear": {"velocity_along": "x", "gradient_along": "y"}})
     return Moduli(-along[0, 0] / x, -along[1, 1] / x, -0.5 * (across[0, 1] + across[1, 0]) / shear)
 
 
@@ -276,9 +266,7 @@ def _draw_hertz(axes: Any, pressures: Floats, got: list[Moduli]) -> None:
     squeezed = SQUEEZED * np.geomspace(0.15, 6.0, 30)
     laws = [hertzian(2.0 * RADIUS * one) for one in squeezed.tolist()]
     loads = [pressure(law, one) for law, one in zip(laws, squeezed.tolist(), strict=True)]
-    curves = np.array(
-        [moduli("face-centred cubic", law.normal, law.tangential, 2.0 * RADIUS) for law in laws]
-    )
+    curves = np.array([moduli("face-centred cubic", law.normal, law.tangential, 2.0 * RADIUS) for law in laws])
     for k, colour in enumerate(("tab:blue", "tab:orange", "tab:green")):
         axes.loglog(loads, curves[:, k], color=colour, label=f"C{('11', '12', '44')[k]}")
         axes.loglog(pressures, [one[k] for one in got], "o", color=colour)

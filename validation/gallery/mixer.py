@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.features.sensors.report import lacey_index
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.bulk_runs import example_run
 
 if TYPE_CHECKING:
@@ -40,25 +40,23 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         second.plot(time, power, linewidth=0.5)
         for name, values in mixed.items():
             third.plot(*values, label=name)
-        for axes, label in zip(
-            (first, second, third), ("torque [N m]", "power [W]", "Lacey's index"), strict=True
-        ):
+        for axes, label in zip((first, second, third), ("torque [N m]", "power [W]", "Lacey's index"), strict=True):
             axes.set(xlabel="time [s]", ylabel=label)
         third.legend()
     turned_over = np.abs(series["wall_work"][-1]) + series["translation"][-1]
     residual = float(np.abs(series["residual"]).max() / turned_over)
     findings = [
-        Finding("mean torque on the rotor [N m]", float(torque[turning].mean())),
-        Finding("its deviation [N m]", float(torque[turning].std())),
-        Finding("mean power [W]", float(power[turning].mean()), -RATE * float(torque[turning].mean()), 1e-3),
-        Finding("work of the rotor over mean power times time", _work_over_power(series, turning), 1.0, 0.05),
+        StudyFinding("mean torque on the rotor [N m]", float(torque[turning].mean())),
+        StudyFinding("its deviation [N m]", float(torque[turning].std())),
+        StudyFinding("mean power [W]", float(power[turning].mean()), -RATE * float(torque[turning].mean()), 1e-3),
+        StudyFinding("work of the rotor over mean power times time", _work_over_power(series, turning), 1.0, 0.05),
         at_most("residual of the energy ledger over what turns over", residual, 0.01),
     ]  # fmt: skip
     for name, values in mixed.items():
-        findings.append(Finding(f"{name}: Lacey's index at the end", float(values[1, -1])))
+        findings.append(StudyFinding(f"{name}: Lacey's index at the end", float(values[1, -1])))
         half = np.flatnonzero(values[1] > 0.5)
         if len(half):
-            findings.append(Finding(f"{name}: above 0.5 after [s]", float(values[0, half[0]] - START)))
+            findings.append(StudyFinding(f"{name}: above 0.5 after [s]", float(values[0, half[0]] - START)))
     yield FindingTable(f"The mixer to {time[-1]:.1f} s", "exact", findings)
 
 

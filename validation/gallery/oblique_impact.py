@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.few import Ball, Material, after, curve_distance, hertz, simulate
 from validation.gallery.points import points
 
@@ -23,10 +23,7 @@ RESTITUTION, FRICTION = 0.98, 0.092
 ANGLES = np.arange(5.0, 86.0, 5.0)
 """From the normal [degrees]."""
 
-MATERIALS = {
-    "aluminium oxide": Material(3.8e11, 0.23, 4000.0),
-    "aluminium alloy": Material(7.0e10, 0.33, 2700.0),
-}
+MATERIALS = {"aluminium oxide": Material(3.8e11, 0.23, 4000.0), "aluminium alloy": Material(7.0e10, 0.33, 2700.0)}
 SLIDING_FROM = 35.0
 """Angle from which friction is overcome all the time [degrees]."""
 
@@ -54,14 +51,10 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             distances += distance_findings(name, found)
         for axes, kind, label in zip(panels, Rebound._fields, _LABELS, strict=True):
             axes.plot(*points(f"oxide_{_POINTS[kind]}"), "k+", label="oxide, Chung and Ooi")
-            axes.plot(
-                *points(f"kharaz_{_POINTS[kind]}"), "ko", fillstyle="none", label="experiments of Kharaz"
-            )
+            axes.plot(*points(f"kharaz_{_POINTS[kind]}"), "ko", fillstyle="none", label="experiments of Kharaz")
             axes.set(xlabel="angle of impact [deg]", ylabel=label)
         panels[0].legend()
-    yield FindingTable(
-        "Gross sliding", "rigid body", findings, "At walls the lever arm of friction is the radius."
-    )
+    yield FindingTable("Gross sliding", "rigid body", findings, "At walls the lever arm of friction is the radius.")
     remark = (
         "Below 25 degrees the curves of the paper are those of codes with other tangential laws, and differ from each "
         "other by 2 to 5 per cent. The experiments scatter by as much."
@@ -82,14 +75,10 @@ def rebounds(material: Material, angles: Sequence[float] | Floats) -> Rebound:
         for k, (u, v) in enumerate(zip(along, down, strict=True))
     ]
     law = {"friction": FRICTION, "restitution": RESTITUTION}
-    shortest, longest = (
-        hertz(material, RADIUS, float(speed), pair=False).time for speed in (down.max(), down.min())
-    )
+    shortest, longest = (hertz(material, RADIUS, float(speed), pair=False).time for speed in (down.max(), down.min()))
     end = after(simulate({"ball": material}, {"default": law}, balls, shortest / _STEPS), 1.5 * longest)
     slip = end.velocity[:, 0] - RADIUS * end.spin[:, 1]
-    return Rebound(
-        end.velocity[:, 0] / along, -end.spin[:, 1], np.degrees(np.arctan2(slip, end.velocity[:, 2]))
-    )
+    return Rebound(end.velocity[:, 0] / along, -end.spin[:, 1], np.degrees(np.arctan2(slip, end.velocity[:, 2])))
 
 
 def sliding(angles: Floats) -> Rebound:
@@ -102,22 +91,20 @@ def sliding(angles: Floats) -> Rebound:
     )  # fmt: skip
 
 
-def sliding_findings(name: str, found: Rebound) -> list[Finding]:
+def sliding_findings(name: str, found: Rebound) -> list[StudyFinding]:
     """Compare rebounds from `SLIDING_FROM` on with those of a rigid sphere."""
     findings = []
     for k in np.flatnonzero(ANGLES >= SLIDING_FROM)[::2]:
         rigid, at = sliding(ANGLES[k : k + 1]), f"{name}, {ANGLES[k]:g} deg"
         findings += [
-            Finding(f"{at}: tangential restitution", float(found.ratio[k]), float(rigid.ratio[0]), 1e-3),
-            Finding(f"{at}: spin [rad/s]", float(found.spin[k]), float(rigid.spin[0]), 5e-3),
-            Finding(
-                f"{at}: rebound angle [deg]", float(found.angle[k]), float(rigid.angle[0]), 0.0, margin=0.3
-            ),
+            StudyFinding(f"{at}: tangential restitution", float(found.ratio[k]), float(rigid.ratio[0]), 1e-3),
+            StudyFinding(f"{at}: spin [rad/s]", float(found.spin[k]), float(rigid.spin[0]), 5e-3),
+            StudyFinding(f"{at}: rebound angle [deg]", float(found.angle[k]), float(rigid.angle[0]), 0.0, margin=0.3),
         ]
     return findings
 
 
-def distance_findings(name: str, found: Rebound) -> list[Finding]:
+def distance_findings(name: str, found: Rebound) -> list[StudyFinding]:
     """Compare rebounds with points of the paper, and those of aluminium oxide with the experiments."""
     short, findings = _SHORT[name], []
     kinds = Rebound._fields if short == "oxide" else Rebound._fields[:2]

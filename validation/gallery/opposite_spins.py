@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.few import Ball, Material, after, hertz, simulate
 
 if TYPE_CHECKING:
@@ -40,16 +40,16 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
                 for k, one in enumerate(SPINS)
                 for side in (-1.0, 1.0)
             ]  # fmt: skip
-            end = after(
-                simulate({name: material}, {"default": LAW}, balls, time / _STEPS, walls=()), 3.0 * time
-            )
+            end = after(simulate({name: material}, {"default": LAW}, balls, time / _STEPS, walls=()), 3.0 * time)
             left = end.spin[1::2, 2]
             axes.plot(SPINS, left, "o" if name == "copper" else "x", label=name)
             findings += [
                 at_most(f"{name}: largest change of a spin, over it", float(np.abs(left / SPINS - 1.0).max()), 1e-12),
                 at_most(f"{name}: largest velocity aside [m/s]", float(np.abs(end.velocity[:, 1:]).max()), 1e-12),
-                Finding(f"{name}: rebound over impact speed", float(end.velocity[1::2, 0].mean()) / SPEED, 0.5, 1e-3),
-            ]  # fmt: skip
+                StudyFinding(
+                    f"{name}: rebound over impact speed", float(end.velocity[1::2, 0].mean()) / SPEED, 0.5, 1e-3
+                ),
+            ]
         axes.set(xlabel="spin before [rad/s]", ylabel="spin afterwards [rad/s]", xscale="log", yscale="log")
         axes.legend()
     yield FindingTable("Spins are kept to rounding", "exact", findings)

@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 from validation.gallery.bulk_runs import begin_of_stage, case_run
 
 if TYPE_CHECKING:
@@ -75,10 +75,7 @@ class State(NamedTuple):
     pressure: float
 
 
-QUICK = (
-    Flow(2, 400, 0.4, 0.1, (0.2, 0.1, 0.05), 6.0),
-    Flow(3, 600, 0.5, 0.5, (0.3, 0.1, 0.05), 4.0),
-)
+QUICK = (Flow(2, 400, 0.4, 0.1, (0.2, 0.1, 0.05), 6.0), Flow(3, 600, 0.5, 0.5, (0.3, 0.1, 0.05), 4.0))
 FULL = (
     Flow(2, 1600, 0.4, 0.1, (0.2, 0.1, 0.05, 0.02, 0.01, 0.005), 12.0),
     Flow(3, 3000, 0.5, 0.5, (0.3, 0.2, 0.1, 0.05, 0.02, 0.01), 10.0),
@@ -129,16 +126,10 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
         axes[0].legend()
     within = _FITTED[notebook.full]
     yield FindingTable(
-        f"Plane shear of {discs.grains:,} discs",
-        "da Cruz et al.",
-        _disc_findings(flows["discs"], within),
-        _DISCS,
+        f"Plane shear of {discs.grains:,} discs", "da Cruz et al.", _disc_findings(flows["discs"], within), _DISCS
     )
     yield FindingTable(
-        f"Plane shear of {spheres.grains:,} spheres",
-        "Jop et al.",
-        _sphere_findings(flows["spheres"]),
-        _SPHERES,
+        f"Plane shear of {spheres.grains:,} spheres", "Jop et al.", _sphere_findings(flows["spheres"]), _SPHERES
     )
 
 
@@ -153,36 +144,34 @@ _SPHERES = (
 )
 
 
-def _disc_findings(states: Sequence[State], within: float) -> list[Finding]:
+def _disc_findings(states: Sequence[State], within: float) -> list[StudyFinding]:
     """Return states of discs beside the straight lines, and lines through them, which may be so far from these."""
     inertial, friction, fraction, _ = np.array(states).T
     slope, low = np.polyfit(inertial, friction, 1).tolist()
     thinning, dense = np.polyfit(inertial, fraction, 1).tolist()
     lines = [
-        Finding("friction: of slow flows, fitted", low, 0.25, within),
-        Finding("friction: slope, fitted", slope, 1.1, within),
-        Finding("volume fraction: of slow flows, fitted", dense, 0.81, 0.0, margin=0.01),
-        Finding("volume fraction: slope, fitted", thinning, -0.3, 0.0, margin=0.1),
+        StudyFinding("friction: of slow flows, fitted", low, 0.25, within),
+        StudyFinding("friction: slope, fitted", slope, 1.1, within),
+        StudyFinding("volume fraction: of slow flows, fitted", dense, 0.81, 0.0, margin=0.01),
+        StudyFinding("volume fraction: slope, fitted", thinning, -0.3, 0.0, margin=0.1),
     ]
     return lines + _state_findings(states, linear_friction(inertial), linear_fraction(inertial), 0.015)
 
 
-def _sphere_findings(states: Sequence[State]) -> list[Finding]:
+def _sphere_findings(states: Sequence[State]) -> list[StudyFinding]:
     """Return states of spheres beside Jop's curve."""
     inertial = np.array([one.inertial for one in states])
     return _state_findings(states, jop_friction(inertial), jop_fraction(inertial), 0.02)
 
 
-def _state_findings(
-    states: Sequence[State], friction: Floats, fraction: Floats, margin: float
-) -> list[Finding]:
+def _state_findings(states: Sequence[State], friction: Floats, fraction: Floats, margin: float) -> list[StudyFinding]:
     """Return the states of flows beside what is expected: friction within 15 per cent."""
     found = []
     for one, rough, dense in zip(states, friction.tolist(), fraction.tolist(), strict=True):
         found += [
-            Finding(f"I = {one.inertial:.3g}: friction", one.friction, rough, 0.15),
-            Finding(f"I = {one.inertial:.3g}: volume fraction", one.fraction, dense, 0.0, margin=margin),
-            Finding(f"I = {one.inertial:.3g}: pressure over the wanted one", one.pressure, 1.0, HELD),
+            StudyFinding(f"I = {one.inertial:.3g}: friction", one.friction, rough, 0.15),
+            StudyFinding(f"I = {one.inertial:.3g}: volume fraction", one.fraction, dense, 0.0, margin=margin),
+            StudyFinding(f"I = {one.inertial:.3g}: pressure over the wanted one", one.pressure, 1.0, HELD),
         ]
     return found
 
@@ -205,9 +194,7 @@ def sheared(notebook: Notebook, name: str, flow: Flow) -> list[State]:
 def _state(rows: NDArray[np.void], begin: float, end: float, flow: Flow, inertial: float) -> State:
     """Return the steady state at a wanted inertial number: the mean over a part of the series."""
     steady = rows[(rows["time"] > begin) & (rows["time"] < end)]
-    shear, pressure, fraction = (
-        float(steady[name].mean()) for name in ("stress_xy", "stress_yy", "solid_fraction")
-    )
+    shear, pressure, fraction = (float(steady[name].mean()) for name in ("stress_xy", "stress_yy", "solid_fraction"))
     ratio = pressure / PRESSURE[flow.dimension]
     return State(inertial / math.sqrt(ratio), -shear / pressure, fraction, ratio)
 

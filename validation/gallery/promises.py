@@ -104,11 +104,7 @@ def _paths(surface: Surface) -> Floats:
     mesh = Mesh((np.array(surface[0]) @ _TURN.T).tolist(), surface[1])
     motions = np.array(
         [
-            (
-                (-0.02, -0.1 + 0.1 * k, 1.01 * RADIUS),
-                (1.5, 0.3 * k - 0.2, 0.0),
-                (0.0, 50.0 * k - 80.0, 20.0 * k),
-            )
+            ((-0.02, -0.1 + 0.1 * k, 1.01 * RADIUS), (1.5, 0.3 * k - 0.2, 0.0), (0.0, 50.0 * k - 80.0, 20.0 * k))
             for k in range(3)
         ]
     )
@@ -123,18 +119,12 @@ def _paths(surface: Surface) -> Floats:
         simulation.advance(100)
         found = simulation.gather()
         assert found is not None
-        samples.append(
-            [(found[key] @ _TURN).T.ravel() for key in ("position", "velocity", "angular_velocity")]
-        )
+        samples.append([(found[key] @ _TURN).T.ravel() for key in ("position", "velocity", "angular_velocity")])
     return np.array(samples)
 
 
 def _simulation(
-    groups: Sequence[Mapping[str, Any]],
-    law: Mapping[str, float],
-    step: float,
-    meshes: Sequence[Mesh],
-    **domain: Any,
+    groups: Sequence[Mapping[str, Any]], law: Mapping[str, float], step: float, meshes: Sequence[Mesh], **domain: Any
 ) -> Simulation:
     """Return a simulation of groups of grains with meshes as walls."""
     document = {
@@ -156,9 +146,7 @@ def energies(notebook: Notebook) -> Iterator[FindingTable]:
             time, energy, _ = _gas(steps, {"friction": 0.0, "restitution": 1.0})
             left.plot(time, energy / energy[0] - 1.0, label=f"{steps} steps in an impact")
             drift = float(np.abs(energy / energy[0] - 1.0).max())
-            findings.append(
-                at_most(f"no loss, {steps} steps in an impact: change of the energy", drift, 1e-3)
-            )
+            findings.append(at_most(f"no loss, {steps} steps in an impact: change of the energy", drift, 1e-3))
         residuals = {}
         for steps in (25, 50, 100):
             time, energy, ledger = _gas(steps, {"friction": 0.5, "restitution": 0.8})
@@ -166,9 +154,7 @@ def energies(notebook: Notebook) -> Iterator[FindingTable]:
             residuals[steps] = float(np.abs(ledger["residual"]).max() / energy[0])
             findings.append(
                 at_most(
-                    f"friction and loss, {steps} steps in an impact: residual of the ledger",
-                    residuals[steps],
-                    2e-3,
+                    f"friction and loss, {steps} steps in an impact: residual of the ledger", residuals[steps], 2e-3
                 )
             )
         left.set(xlabel="time [s]", ylabel="change of the energy", title="no friction, no loss")
@@ -189,22 +175,15 @@ _ENERGIES = (
 def _gas(steps: int, law: Mapping[str, float]) -> tuple[Floats, Floats, dict[str, Floats]]:
     """Return times, kinetic and elastic energies, and the ledger of a gas, with some steps in an impact."""
     speed, edge = 1.0, 0.04
-    mass, modulus = (
-        _GRAIN["density"] * 4.0 / 3.0 * math.pi * _GAS_RADIUS**3,
-        _GRAIN["youngs_modulus"] / 0.9375,
-    )
+    mass, modulus = (_GRAIN["density"] * 4.0 / 3.0 * math.pi * _GAS_RADIUS**3, _GRAIN["youngs_modulus"] / 0.9375)
     impact = (
-        2.943
-        * (15.0 / 16.0 * 0.5 * mass * speed**2 / (0.5 * modulus * math.sqrt(0.5 * _GAS_RADIUS))) ** 0.4
-        / speed
+        2.943 * (15.0 / 16.0 * 0.5 * mass * speed**2 / (0.5 * modulus * math.sqrt(0.5 * _GAS_RADIUS))) ** 0.4 / speed
     )
     group = {
         "material": "grain", "radius": _GAS_RADIUS, "velocity": {"random": speed, "seed": 1},
         "fill": {"count": _GAS, "lower": [0.0] * 3, "upper": [edge] * 3},
     }  # fmt: skip
-    simulation = _simulation(
-        [group], law, impact / steps, [], lower=[0.0] * 3, upper=[edge] * 3, periodic=[True] * 3
-    )
+    simulation = _simulation([group], law, impact / steps, [], lower=[0.0] * 3, upper=[edge] * 3, periodic=[True] * 3)
     rows, times = [], []
     for _ in range(60):
         simulation.advance(4 * steps)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.particles.heaps import flank_of
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.bulk_runs import example_run
 
 if TYPE_CHECKING:
@@ -36,21 +36,17 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             changes.append(abs(last - before))
             places = results[-1].position
             places = places[places[:, 2] > 0.0]  # the rest has rolled off the floor
-            left.plot(
-                np.hypot(places[:, 0], places[:, 1]), places[:, 2], ".", markersize=2, label=f"{friction:g}"
-            )
+            left.plot(np.hypot(places[:, 0], places[:, 1]), places[:, 2], ".", markersize=2, label=f"{friction:g}")
         right.plot(frictions, slopes, "o-")
         left.set(xlabel="distance from the axis [m]", ylabel="height [m]")
         right.set(xlabel="rolling friction", ylabel="slope [deg]")
         left.legend(title="rolling friction", markerscale=5.0)
     found = [
-        Finding(f"slope, rolling friction {k:g} [deg]", one) for k, one in zip(frictions, slopes, strict=True)
+        StudyFinding(f"slope, rolling friction {k:g} [deg]", one) for k, one in zip(frictions, slopes, strict=True)
     ]
     found += [
-        at_most(
-            "rises of rolling friction without one of the slope", float((np.diff(slopes) < -0.5).sum()), 0.0
-        ),
-        Finding("slope at the largest rolling friction [deg]", slopes[-1], 25.0, 0.0, margin=10.0),
+        at_most("rises of rolling friction without one of the slope", float((np.diff(slopes) < -0.5).sum()), 0.0),
+        StudyFinding("slope at the largest rolling friction [deg]", slopes[-1], 25.0, 0.0, margin=10.0),
         at_most("largest change in the last 0.1 s [deg]", max(changes), 1.0),
     ]
     yield FindingTable("Heaps of 1,600 grains, sliding friction 0.5", "range", found, _REMARK)
@@ -83,8 +79,8 @@ def _long_rest(notebook: Notebook) -> FindingTable:
         axes.plot(np.hypot(places[:, 0], places[:, 1]), places[:, 2], ".", markersize=2)
         axes.set(xlabel="distance from the axis [m]", ylabel="height [m]")
     found = [
-        Finding("grains on the floor", float(len(moved))),
-        Finding("slope after 4 s [deg]", _slope(end), 25.0, 0.0, margin=10.0),
+        StudyFinding("grains on the floor", float(len(moved))),
+        StudyFinding("slope after 4 s [deg]", _slope(end), 25.0, 0.0, margin=10.0),
         at_most("largest change of the slope from 2 to 4 s [deg]", abs(_slope(end) - _slope(begin)), 0.05),
         at_most("grains displaced by more than a hundredth of the radius from 2 to 4 s", float(
             (moved > 0.01 * 0.00205).sum()

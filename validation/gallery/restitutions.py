@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 from validation.gallery.few import Ball, Material, after, hertz, simulate
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ def _names(material: Material) -> dict[str, Material]:
 def on_plane(material: Material) -> Floats:
     """Return rebound over impact speed of spheres of a material on a rigid plane, for each restitution."""
     time = hertz(material, RADIUS, SPEED, pair=False).time
-    balls = [
-        Ball(str(k), RADIUS, (0.0, 4.0 * RADIUS * k, RADIUS), (0.0, 0.0, -SPEED)) for k in range(len(ASKED))
-    ]
+    balls = [Ball(str(k), RADIUS, (0.0, 4.0 * RADIUS * k, RADIUS), (0.0, 0.0, -SPEED)) for k in range(len(ASKED))]
     simulation = simulate(_names(material), _laws(), balls, time / _STEPS)
     return after(simulation, 20.0 * time).velocity[:, 2] / SPEED
 
@@ -75,12 +73,7 @@ def of_pairs() -> Floats:
     """Return rebound over impact speed of pairs of spheres, for each restitution."""
     time = hertz(LIMESTONE, PAIR_RADIUS, 2.0 * PAIR_SPEED, pair=True).time
     balls = [
-        Ball(
-            str(k),
-            PAIR_RADIUS,
-            (side * PAIR_RADIUS, 6.0 * PAIR_RADIUS * k, 0.0),
-            (-side * PAIR_SPEED, 0.0, 0.0),
-        )
+        Ball(str(k), PAIR_RADIUS, (side * PAIR_RADIUS, 6.0 * PAIR_RADIUS * k, 0.0), (-side * PAIR_SPEED, 0.0, 0.0))
         for k in range(len(ASKED))
         for side in (-1.0, 1.0)
     ]
@@ -90,9 +83,9 @@ def of_pairs() -> Floats:
     return np.array(found)
 
 
-def _findings(name: str, found: Floats) -> list[Finding]:
+def _findings(name: str, found: Floats) -> list[StudyFinding]:
     return [
-        Finding(f"{name}, restitution {asked:g}", float(one), asked, 1e-3 if asked >= 0.1 else 0.02)
+        StudyFinding(f"{name}, restitution {asked:g}", float(one), asked, 1e-3 if asked >= 0.1 else 0.02)
         for asked, one in zip(ASKED, found, strict=True)
     ]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 from validation.gallery.few import GRAVITY, Ball, Material, after, mass_of, record, simulate
 
 if TYPE_CHECKING:
@@ -53,18 +53,15 @@ def decay(notebook: Notebook) -> Iterator[FindingTable]:
     rolls = (time > 1.2 * slides) & (time < 0.05)
     slope = -float(np.polyfit(time[rolls], spin[rolls], 1)[0])
     findings = [
-        Finding(
-            "decay of the spin [rad/s2]",
-            slope,
-            5.0 / 7.0 * ROLLING_FRICTION * GRAVITY / WENSRICH_RADIUS,
-            1e-3,
+        StudyFinding(
+            "decay of the spin [rad/s2]", slope, 5.0 / 7.0 * ROLLING_FRICTION * GRAVITY / WENSRICH_RADIUS, 1e-3
         ),
         *(
-            Finding(f"spin at {when:g} s [rad/s]", float(np.interp(when, time, spin)), given, 2e-3)
+            StudyFinding(f"spin at {when:g} s [rad/s]", float(np.interp(when, time, spin)), given, 2e-3)
             for when, given in WENSRICH_SPINS.items()
             if when > slides
         ),
-        Finding("spin is largest after [s]", float(time[spin.argmax()]), slides, 0.02),
+        StudyFinding("spin is largest after [s]", float(time[spin.argmax()]), slides, 0.02),
     ]
     yield FindingTable("Rolling decay", "theory", findings, _SLIDES)
 
@@ -97,9 +94,9 @@ def slip(notebook: Notebook) -> Iterator[FindingTable]:
     rates = [np.polyfit(time[sliding], one[sliding], 1)[0] for one in (speed, turning)]
     meets = SPEED / (rates[1] - rates[0])
     yield FindingTable("From sliding to rolling", "exact", [
-        Finding("time at which it rolls [s]", float(meets), begins, 1e-3),
-        Finding("velocity then [m/s]", float(speed[-1]), 5.0 / 7.0 * SPEED, 1e-3),
-        Finding("spin times radius [m/s]", float(turning[-1]), 5.0 / 7.0 * SPEED, 1e-3),
+        StudyFinding("time at which it rolls [s]", float(meets), begins, 1e-3),
+        StudyFinding("velocity then [m/s]", float(speed[-1]), 5.0 / 7.0 * SPEED, 1e-3),
+        StudyFinding("spin times radius [m/s]", float(turning[-1]), 5.0 / 7.0 * SPEED, 1e-3),
     ])  # fmt: skip
 
 
@@ -118,12 +115,10 @@ def slopes(notebook: Notebook) -> Iterator[FindingTable]:
         exact = 5.0 / 7.0 * pull[0] if rolls else pull[0] + 0.3 * pull[2]
         found.append(float(end.velocity[0, 0]) / time)
         what = "rolls" if rolls else "slides"
-        findings.append(Finding(f"{degrees:g} deg, {what}: acceleration [m/s2]", found[-1], exact, 2e-3))
+        findings.append(StudyFinding(f"{degrees:g} deg, {what}: acceleration [m/s2]", found[-1], exact, 2e-3))
         if not rolls:
             turns = -2.5 * 0.3 * pull[2] / RADIUS
-            findings.append(
-                Finding(f"{degrees:g} deg: spin [rad/s]", float(end.spin[0, 1]), turns * time, 2e-3)
-            )
+            findings.append(StudyFinding(f"{degrees:g} deg: spin [rad/s]", float(end.spin[0, 1]), turns * time, 2e-3))
     with notebook.plot("slopes") as axes:
         x = np.radians(np.linspace(0.0, 65.0, 200))
         rolling, sliding = 5.0 / 7.0 * np.sin(x), np.sin(x) - 0.3 * np.cos(x)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.containers.meshes.mesh import Mesh
-from pdem.verification.study import Finding, FindingTable, Study
+from pdem.verification.study import FindingTable, Study, StudyFinding
 from validation.gallery.bulk_runs import case_run, own_folder
 
 if TYPE_CHECKING:
@@ -97,21 +97,19 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             end_height, slope = heights[-1], slope_of(results)
             if model == "spring":
                 findings += [
-                    Finding("spring: height [m]", end_height, SPRING_HEIGHT, 0.0, margin=SPRING_SPREAD),
-                    Finding("spring: sinks in the last 3 s [m]", heights[-12] - end_height, 0.0, 0.0, margin=2e-3),
-                    Finding("spring: slope [deg]", slope, SPRING_SLOPE, 0.0, margin=SLOPE_SPREAD),
+                    StudyFinding("spring: height [m]", end_height, SPRING_HEIGHT, 0.0, margin=SPRING_SPREAD),
+                    StudyFinding("spring: sinks in the last 3 s [m]", heights[-12] - end_height, 0.0, 0.0, margin=2e-3),
+                    StudyFinding("spring: slope [deg]", slope, SPRING_SLOPE, 0.0, margin=SLOPE_SPREAD),
                 ]  # fmt: skip
                 places = results[-1].position
                 right.plot(places[:, 0], places[:, 1] - FLOOR, ".", markersize=1.5)
             else:
                 findings += [
-                    Finding(f"constant torque: height at {when:g} s [m]", found, given, 0.0, margin=0.02)
+                    StudyFinding(f"constant torque: height at {when:g} s [m]", found, given, 0.0, margin=0.02)
                     for when, given in CONSTANT_HEIGHTS.items()
                     if not np.isnan(found := float(np.interp(when, times, heights, right=np.nan)))
                 ]  # fmt: skip
-        left.plot(
-            CONSTANT_HEIGHTS.keys(), CONSTANT_HEIGHTS.values(), "k+", label="constant torque, Ai et al."
-        )
+        left.plot(CONSTANT_HEIGHTS.keys(), CONSTANT_HEIGHTS.values(), "k+", label="constant torque, Ai et al.")
         left.axhline(0.272, color="k", linestyle=":", label="spring and dashpot, Ai et al.")
         left.set(xlabel="time [s]", ylabel="height of the heap [m]")
         right.set(xlabel="x [m]", ylabel="height [m]", aspect="equal", title="with rolling springs")

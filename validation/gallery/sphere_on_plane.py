@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study, at_most
-from validation.gallery.few import (
-    Ball,
-    Material,
-    curve_distance,
-    end_of_contact,
-    hertz,
-    record,
-    simulate,
-)
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
+from validation.gallery.few import Ball, Material, curve_distance, end_of_contact, hertz, record, simulate
 from validation.gallery.points import points
 
 if TYPE_CHECKING:
@@ -44,16 +36,14 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             force = np.array([one.force[0, 2] for one in motions])
             axes.plot(1e6 * time, 1e-3 * force, label=f"{name} alloy")
             findings += [
-                Finding(f"{name}: largest overlap [m]", float(overlap.max()), theory.depth, 1e-3),
-                Finding(f"{name}: largest force [N]", float(force.max()), theory.force, 1e-3),
-                Finding(f"{name}: duration [s]", end_of_contact(time, overlap), theory.time, 1e-3),
-                Finding(f"{name}: rebound over impact speed", motions[-1].velocity[0, 2] / SPEED, 1.0, 1e-4),
+                StudyFinding(f"{name}: largest overlap [m]", float(overlap.max()), theory.depth, 1e-3),
+                StudyFinding(f"{name}: largest force [N]", float(force.max()), theory.force, 1e-3),
+                StudyFinding(f"{name}: duration [s]", end_of_contact(time, overlap), theory.time, 1e-3),
+                StudyFinding(f"{name}: rebound over impact speed", motions[-1].velocity[0, 2] / SPEED, 1.0, 1e-4),
             ]  # fmt: skip
             if name == "aluminium":
                 off = curve_distance(points("aluminium_force_time"), 1e6 * time, 1e-3 * force)
-                findings.append(
-                    at_most("aluminium: mean distance from the paper's force, over the largest", off, 0.01)
-                )
+                findings.append(at_most("aluminium: mean distance from the paper's force, over the largest", off, 0.01))
         axes.plot(*points("aluminium_force_time"), "k+", label="aluminium alloy, Chung and Ooi")
         axes.set(xlabel="time [us]", ylabel="force [kN]")
         axes.legend()

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study, at_most
-from validation.gallery.few import (
-    Ball,
-    Material,
-    curve_distance,
-    end_of_contact,
-    hertz,
-    record,
-    simulate,
-)
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
+from validation.gallery.few import Ball, Material, curve_distance, end_of_contact, hertz, record, simulate
 from validation.gallery.points import points
 
 if TYPE_CHECKING:
@@ -46,7 +38,7 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
     yield FindingTable("Two equal spheres, elastic", "Hertz", findings)
 
 
-def _collide(name: str, material: Material, left: Any, right: Any) -> list[Finding]:
+def _collide(name: str, material: Material, left: Any, right: Any) -> list[StudyFinding]:
     theory = hertz(material, RADIUS, SPEED, pair=True)
     half = 0.5 * SPEED
     balls = [Ball(name, RADIUS, (side * RADIUS, 0.0, 0.0), (-side * half, 0.0, 0.0)) for side in (-1.0, 1.0)]
@@ -58,18 +50,16 @@ def _collide(name: str, material: Material, left: Any, right: Any) -> list[Findi
     right.plot(1e6 * np.maximum(overlap, 0.0), 1e-3 * force, label=name)
     rebound = float(motions[-1].velocity[1, 0] - motions[-1].velocity[0, 0]) / SPEED
     findings = [
-        Finding(f"{name}: largest overlap [m]", float(overlap.max()), theory.depth, 1e-3),
-        Finding(f"{name}: largest force [N]", float(force.max()), theory.force, 1e-3),
-        Finding(f"{name}: duration [s]", end_of_contact(time, overlap), theory.time, 1e-3),
-        Finding(f"{name}: rebound over impact speed", rebound, 1.0, 1e-4),
+        StudyFinding(f"{name}: largest overlap [m]", float(overlap.max()), theory.depth, 1e-3),
+        StudyFinding(f"{name}: largest force [N]", float(force.max()), theory.force, 1e-3),
+        StudyFinding(f"{name}: duration [s]", end_of_contact(time, overlap), theory.time, 1e-3),
+        StudyFinding(f"{name}: rebound over impact speed", rebound, 1.0, 1e-4),
     ]
     if name == "glass":
         rising = overlap[: overlap.argmax() + 1]
         off = {
             "time": curve_distance(points("glass_force_time"), 1e6 * time, 1e-3 * force),
-            "overlap": curve_distance(
-                points("glass_force_overlap"), 1e6 * rising, 1e-3 * force[: len(rising)]
-            ),
+            "overlap": curve_distance(points("glass_force_overlap"), 1e6 * rising, 1e-3 * force[: len(rising)]),
         }
         findings += [at_most(f"glass: mean distance from the paper's force by {key}, over the largest", one, 0.01)
                      for key, one in off.items()]  # fmt: skip

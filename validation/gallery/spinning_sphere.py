@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.few import Ball, Material, after, curve_distance, hertz, simulate
 from validation.gallery.points import points
 
@@ -48,13 +48,12 @@ def run_on_plane(notebook: Notebook) -> Iterator[FindingTable]:
             off = curve_distance(given[:, given[0] <= 1.0], *rising, 1.0)
             distances.append(at_most(f"{name}: from the paper, sliding", off, 0.02))
             off = curve_distance(given[:, given[0] > 1.0], *rising, 1.0)
-            distances.append(Finding(f"{name}: from the paper, sticking", off))
+            distances.append(StudyFinding(f"{name}: from the paper, sticking", off))
         for name, mark in (("aluminium", "k+"), ("nylon", "kx")):
             left.semilogx(*points(f"spinning_{name}"), mark, label=f"{name}, Chung and Ooi")
         right.plot(*points("recoil_aluminium"), "k+", label="aluminium, Chung and Ooi")
         left.set(
-            xlabel="what sliding would take, over velocity of the contact",
-            ylabel="turned back, over velocity before",
+            xlabel="what sliding would take, over velocity of the contact", ylabel="turned back, over velocity before"
         )
         right.set(xlabel="tangent of the angle of impact", ylabel="tangent of the angle of recoil")
         left.legend()
@@ -71,19 +70,16 @@ def run_on_sphere(notebook: Notebook) -> Iterator[FindingTable]:
         axes.semilogx(SHARE, plane, ":", label="on a plane")
         axes.semilogx(*points("two_sizes"), "k+", label="Chung and Ooi")
         axes.set(
-            xlabel="what sliding would take, over velocity of the contact",
-            ylabel="turned back, over velocity before",
+            xlabel="what sliding would take, over velocity of the contact", ylabel="turned back, over velocity before"
         )
         axes.legend()
     yield FindingTable("Gross sliding", "rigid body", sliding_findings("aluminium", ratio))
     given = points("two_sizes")
     rising = SHARE[::-1], ratio[::-1]
-    sliding, sticking = (
-        curve_distance(given[:, choice], *rising, 1.0) for choice in (given[0] <= 1.0, given[0] > 1.0)
-    )
+    sliding, sticking = (curve_distance(given[:, choice], *rising, 1.0) for choice in (given[0] <= 1.0, given[0] > 1.0))
     found = [
         at_most("from the paper, sliding", sliding, 0.02),
-        Finding("from the paper, sticking", sticking),
+        StudyFinding("from the paper, sticking", sticking),
         at_most("largest distance from impacts on a plane", float(np.abs(ratio - plane).max()), 0.05),
     ]
     yield FindingTable("Distances", "at most", found, _REMARK)
@@ -116,10 +112,10 @@ def rebounds(material: Material, *, large: bool) -> Floats:
     return -slip / (SPEED * TANGENTS)
 
 
-def sliding_findings(name: str, ratio: Floats) -> list[Finding]:
+def sliding_findings(name: str, ratio: Floats) -> list[StudyFinding]:
     """Compare velocities after impacts that slide all the time with those of a rigid sphere."""
     return [
-        Finding(f"{name}, {SHARE[k]:.3f}: turned back", float(ratio[k]), SHARE[k] - 1.0, 0.01, margin=1e-3)
+        StudyFinding(f"{name}, {SHARE[k]:.3f}: turned back", float(ratio[k]), SHARE[k] - 1.0, 0.01, margin=1e-3)
         for k in np.flatnonzero(SHARE < 0.9)
     ]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.few import Ball, Material, after, curve_distance, hertz, simulate
 from validation.gallery.points import points
 
@@ -44,12 +44,8 @@ def run(notebook: Notebook) -> Iterator[FindingTable]:
             law.append(at_most(f"{name}: largest distance", float(np.abs(slip - mindlin).max()), 0.02))
             given = points(f"{name}_slip")
             paper += [
-                Finding(f"{name}: the paper's points from pdem", curve_distance(given, IMPACT, slip, 1.0)),
-                at_most(
-                    f"{name}: from half the tangential stiffness",
-                    curve_distance(given, IMPACT, half, 1.0),
-                    0.06,
-                ),
+                StudyFinding(f"{name}: the paper's points from pdem", curve_distance(given, IMPACT, slip, 1.0)),
+                at_most(f"{name}: from half the tangential stiffness", curve_distance(given, IMPACT, half, 1.0), 0.06),
             ]
         left.plot(*points("fem_slip"), "k.", label="finite elements, in Chung and Ooi")
         left.set(xlabel=_IMPACT, ylabel=r"velocity of the contact afterwards / $\mu v_n$")
@@ -99,14 +95,14 @@ def slip_by_law(impact: Floats, stiffness: float, *, weakens: bool) -> Floats:
     return slip / FRICTION
 
 
-def sliding_findings(name: str, slip: Floats, spin: Floats) -> list[Finding]:
+def sliding_findings(name: str, slip: Floats, spin: Floats) -> list[StudyFinding]:
     """Compare impacts that slide all the time with those of a rigid sphere."""
     findings = []
     for k in np.flatnonzero(IMPACT >= SLIDING_FROM)[::4]:
         at = f"{name}, impact {IMPACT[k]:g}"
         findings += [
-            Finding(f"{at}: velocity of the contact", float(slip[k]), IMPACT[k] - 7.0, 0.0, margin=0.01),
-            Finding(f"{at}: spin", float(spin[k]), -5.0, 1e-3),
+            StudyFinding(f"{at}: velocity of the contact", float(slip[k]), IMPACT[k] - 7.0, 0.0, margin=0.01),
+            StudyFinding(f"{at}: spin", float(spin[k]), -5.0, 1e-3),
         ]
     return findings
 
@@ -115,8 +111,7 @@ def rebounds(material: Material) -> tuple[Floats, Floats]:
     """Return velocity of the contact and spin times radius after the impact, over friction times normal velocity."""
     unit = FRICTION * SPEED
     balls = [
-        Ball("ball", RADIUS, (0.0, 4.0 * RADIUS * k, RADIUS), (unit * one, 0.0, -SPEED))
-        for k, one in enumerate(IMPACT)
+        Ball("ball", RADIUS, (0.0, 4.0 * RADIUS * k, RADIUS), (unit * one, 0.0, -SPEED)) for k, one in enumerate(IMPACT)
     ]
     time = hertz(material, RADIUS, SPEED, pair=False).time
     law = {"friction": FRICTION, "restitution": 1.0}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 from validation.gallery.few import Ball, Material, after, curve_distance, hertz, mass_of, simulate
 from validation.gallery.points import points
 
@@ -67,23 +67,20 @@ _MAW = (
 )
 
 
-def _onsets() -> Iterator[Finding]:
+def _onsets() -> Iterator[StudyFinding]:
     for poisson in (0.0, 0.3, 0.45):
         material = MATERIAL._replace(poisson=poisson)
         scale = 2.0 * (1.0 - poisson) / (2.0 - poisson)
         slip = rebounds(material, 1.0, {}, fine := np.linspace(4.5, 7.0, 101))
         lost = np.flatnonzero(np.abs(slip - (fine - 7.0)) < 7e-3)
-        yield Finding(f"Poisson's ratio {poisson:g}", float(scale * fine[lost[0]]), 7.0 * scale - 1.0, 0.07)
+        yield StudyFinding(f"Poisson's ratio {poisson:g}", float(scale * fine[lost[0]]), 7.0 * scale - 1.0, 0.07)
 
 
-def rebounds(
-    material: Material, restitution: float, law: Mapping[str, Any], impact: Floats = IMPACT
-) -> Floats:
+def rebounds(material: Material, restitution: float, law: Mapping[str, Any], impact: Floats = IMPACT) -> Floats:
     """Return the velocities of the contact after impacts on a rigid plane, in the units of `IMPACT`."""
     unit = 0.5 * FRICTION * (1.0 + restitution) * SPEED
     balls = [
-        Ball("ball", RADIUS, (0.0, 4.0 * RADIUS * k, RADIUS), (unit * one, 0.0, -SPEED))
-        for k, one in enumerate(impact)
+        Ball("ball", RADIUS, (0.0, 4.0 * RADIUS * k, RADIUS), (unit * one, 0.0, -SPEED)) for k, one in enumerate(impact)
     ]
     time = hertz(material, RADIUS, SPEED, pair=False).time
     laws = {"default": {"friction": FRICTION, "restitution": restitution, **law}}

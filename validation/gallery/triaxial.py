@@ -10,7 +10,7 @@ import numpy as np
 from pdem.case.model import Case
 from pdem.features.deforming_box.report import box_values
 from pdem.run.simulation import Simulation
-from pdem.verification.study import Finding, FindingTable, Study, at_most
+from pdem.verification.study import FindingTable, Study, StudyFinding, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -102,22 +102,22 @@ _REMARK = (
 )
 
 
-def _findings(paths: Mapping[str, Path]) -> list[Finding]:
+def _findings(paths: Mapping[str, Path]) -> list[StudyFinding]:
     """Return the critical state of both, how they get there, and the pressure at their sides."""
     loose, dense = paths["loose"], paths["dense"]
     sine, void_ratio = dense.critical(dense.sine), dense.critical(dense.void_ratio)
     apart = loose.void_ratio[0] - dense.void_ratio[0]
     return [
-        Finding("loose: void ratio at first", float(loose.void_ratio[0])),
-        Finding("dense: void ratio at first", float(dense.void_ratio[0])),
-        Finding("loose: critical sine, beside that of the dense one", loose.critical(loose.sine), sine, 0.05),
-        Finding("loose: critical void ratio, beside that of the dense one",
+        StudyFinding("loose: void ratio at first", float(loose.void_ratio[0])),
+        StudyFinding("dense: void ratio at first", float(dense.void_ratio[0])),
+        StudyFinding("loose: critical sine, beside that of the dense one", loose.critical(loose.sine), sine, 0.05),
+        StudyFinding("loose: critical void ratio, beside that of the dense one",
                 loose.critical(loose.void_ratio), void_ratio, 0.015),
         at_most("difference of void ratios at the end over that at first",
                 abs(loose.critical(loose.void_ratio) - void_ratio) / apart, 0.1),
         at_most("dense: critical sine over the largest", sine / float(dense.sine.max()), 0.8),
         at_most("dense: void ratio at first over the critical one", float(dense.void_ratio[0]) / void_ratio, 0.9),
-        *(Finding(f"{name}: critical pressure at the sides [Pa]", path.critical(path.side), PRESSURE, 0.05)
+        *(StudyFinding(f"{name}: critical pressure at the sides [Pa]", path.critical(path.side), PRESSURE, 0.05)
           for name, path in paths.items()),
     ]  # fmt: skip
 

@@ -63,9 +63,7 @@ def corner_block() -> Mesh:
 
 
 def _block(lower: tuple[float, float, float], upper: tuple[float, float, float]) -> Mesh:
-    corners = [
-        (x, y, z) for x in (lower[0], upper[0]) for y in (lower[1], upper[1]) for z in (lower[2], upper[2])
-    ]
+    corners = [(x, y, z) for x in (lower[0], upper[0]) for y in (lower[1], upper[1]) for z in (lower[2], upper[2])]
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     return Mesh(corners, [[quad[a] for a in part] for quad in quads for part in ((0, 1, 2), (0, 2, 3))])
 
@@ -87,10 +85,7 @@ def holes() -> Mesh:
         vertices.append(np.column_stack([ring, np.zeros(2 * count)]))
         for a in range(count):
             b, first = (a + 1) % count, 2 * count * number
-            facets += [
-                [first + a, first + a + count, first + b + count],
-                [first + a, first + b + count, first + b],
-            ]
+            facets += [[first + a, first + a + count, first + b + count], [first + a, first + b + count, first + b]]
     # rounding to a picometre makes shared vertices of tiles equal, which the mesh joins
     return Mesh(np.round(np.concatenate(vertices), 12) + 0.0, facets)
 

@@ -145,8 +145,5 @@ def _arm(share: float, angle: float) -> Floats:
     """Return a flat arm from inside the shaft to the inner edge of the outer ribbon, parallel to the axis."""
     reach = np.linspace(_ARM_ROOT, OUTER_RIBBON[0], _ARM_PARTS + 1)
     middle, half = float(_ribbon_x(share)), 0.5 * _ARM_WIDTH
-    sides = [
-        _with_x(middle + side, np.stack([_circle(radius, angle) for radius in reach]))
-        for side in (-half, half)
-    ]
+    sides = [_with_x(middle + side, np.stack([_circle(radius, angle) for radius in reach])) for side in (-half, half)]
     return _quads_of_grid(np.stack(sides, axis=1))

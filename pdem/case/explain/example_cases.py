@@ -44,9 +44,7 @@ _SIEVE = ((-0.1555, 22), (-0.0505, 7))
 """First bar [m] and holes of the sieve along x and y."""
 
 
-def write_example(
-    name: str, folder: str | Path, before: Mapping[str, bytes] | None = None
-) -> dict[Path, bool]:
+def write_example(name: str, folder: str | Path, before: Mapping[str, bytes] | None = None) -> dict[Path, bool]:
     """Write an example case and its meshes.
 
     Examples share meshes: an existing file of the same bytes is left unchanged.
@@ -171,8 +169,7 @@ def _box() -> Mesh:
 def _piston() -> Mesh:
     side, height = 0.0395, 0.085
     return Mesh(
-        [(x, y, height) for x, y in ((-side, -side), (-side, side), (side, side), (side, -side))],
-        [[0, 1, 2, 3]],
+        [(x, y, height) for x, y in ((-side, -side), (-side, side), (side, side), (side, -side))], [[0, 1, 2, 3]]
     )
 
 
@@ -185,8 +182,7 @@ def _blade() -> Mesh:
 def _sieve() -> Mesh:
     """Return a sheet with square holes, inclined along x."""
     x, y = (
-        [first + _HOLE_PERIOD * k + edge for k in range(holes + 1) for edge in (0.0, _BAR)]
-        for first, holes in _SIEVE
+        [first + _HOLE_PERIOD * k + edge for k in range(holes + 1) for edge in (0.0, _BAR)] for first, holes in _SIEVE
     )
     vertices = [(a, b, -_INCLINATION * a) for a in x for b in y]
     facets = [

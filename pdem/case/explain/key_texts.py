@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-_WORDS = {
-    Any: "any value",
-    float: "number",
-    int: "whole number",
-    str: "text",
-    bool: "true or false",
-    dict: "table",
-}
+_WORDS = {Any: "any value", float: "number", int: "whole number", str: "text", bool: "true or false", dict: "table"}
 LIMITS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
 """Words for limits of numbers."""
 

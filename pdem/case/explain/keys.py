@@ -128,9 +128,7 @@ def _place_of(parts: Sequence[str], top: type[BaseModel], skip: bool) -> tuple[l
 def _mistake(parts: Sequence[str], number: int, models: Models) -> str:
     """Return what is wrong with a part of a key, and what is allowed there."""
     where = ".".join(parts[:number])
-    allowed = list(dict.fromkeys(name for model in models for name in model.model_fields)) or model_keys(
-        parts[:number]
-    )
+    allowed = list(dict.fromkeys(name for model in models for name in model.model_fields)) or model_keys(parts[:number])
     hint = nearest_key_hint(parts[number], allowed) if allowed else f"{where} is a value without keys"
     return f"{'.'.join(parts)} is no key{f' of {where}' if where else ''}; {hint}"
 
@@ -184,9 +182,7 @@ def _section_text(model: type[BaseModel], without: Sequence[str] = ()) -> str:
 
 def _listed(models: Models, without: Sequence[str] = (), *, briefly: bool = False) -> str:
     """Return the keys of sections except some, with all that is said of them, or the first sentence."""
-    names = list(
-        dict.fromkeys((name, model) for model in models for name in model.model_fields if name not in without)
-    )
+    names = list(dict.fromkeys((name, model) for model in models for name in model.model_fields if name not in without))
     width = max((len(name) for name, _ in names), default=0)
     say = first_sentence if briefly else text_of
     return "".join(f"\n{listed(name, plain(say(model, name)), width)}" for name, model in names)
@@ -247,9 +243,7 @@ def _kind(key: Key) -> str:
     if key.choices:
         return " or ".join(map(written, key.choices))
     limits = {"gt": key.above, "ge": key.at_least, "lt": key.below, "le": key.at_most}
-    return " ".join(
-        ["number", *(f"{LIMITS[one]} {limit:g}" for one, limit in limits.items() if limit is not None)]
-    )
+    return " ".join(["number", *(f"{LIMITS[one]} {limit:g}" for one, limit in limits.items() if limit is not None)])
 
 
 def _default(key: Key) -> str:

@@ -27,7 +27,7 @@ _OTHERS = 3
 _NEAR = 0.8
 
 
-class Entry(NamedTuple):
+class SearchEntry(NamedTuple):
     """Something that can be found.
 
     Attributes
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-def search(words: Sequence[str], roots: Mapping[str, type[BaseModel]]) -> list[Entry]:
+def search(words: Sequence[str], roots: Mapping[str, type[BaseModel]]) -> list[SearchEntry]:
     """Return all that has all of some words, best first: in its name, then in values, then in its text.
 
     Parameters
@@ -68,11 +68,9 @@ def search(words: Sequence[str], roots: Mapping[str, type[BaseModel]]) -> list[E
 _NOT_FOUND = 4
 
 
-def _rank(entry: Entry, wanted: Sequence[str]) -> int:
+def _rank(entry: SearchEntry, wanted: Sequence[str]) -> int:
     """Return 0 for words that are the last part of a name, 1 for parts of it, 2 for the sentence, 3 for the text."""
-    name, line, text = (
-        _plain_word(part) for part in (entry.name, entry.line, f"{entry.text} {entry.others}")
-    )
+    name, line, text = (_plain_word(part) for part in (entry.name, entry.line, f"{entry.text} {entry.others}"))
     last = re.split(r"[.=]", name)[-1].strip(' "')
     if all(word == last for word in wanted):
         return 0
@@ -86,7 +84,7 @@ def _plain_word(text: str) -> str:
     return re.sub(r"[-_\s]+", " ", text.lower()).strip()
 
 
-def _entries(roots: Mapping[str, type[BaseModel]]) -> Iterator[Entry]:
+def _entries(roots: Mapping[str, type[BaseModel]]) -> Iterator[SearchEntry]:
     """Yield all that can be found."""
     for name, root in roots.items():
         yield from _keys(f"{name}." if name else "", root)
@@ -94,12 +92,12 @@ def _entries(roots: Mapping[str, type[BaseModel]]) -> Iterator[Entry]:
         if not name:
             yield from _models()
     for example in example_names():
-        yield Entry(f"pdem new {example}", example_title(example))
+        yield SearchEntry(f"pdem new {example}", example_title(example))
 
 
-def _merged(entries: Iterable[Entry]) -> list[Entry]:
+def _merged(entries: Iterable[SearchEntry]) -> list[SearchEntry]:
     """Return entries in which those of one last key and one text stand once."""
-    found: dict[tuple[str, str], Entry] = {}
+    found: dict[tuple[str, str], SearchEntry] = {}
     for one in entries:
         key = re.split(r"\.(?=[^.]*$)", one.name)[-1], one.line
         first = found.get(key)
@@ -108,16 +106,16 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
     return list(found.values())
 
 
-def _keys(before: str, root: type[BaseModel]) -> Iterator[Entry]:
+def _keys(before: str, root: type[BaseModel]) -> Iterator[SearchEntry]:
     """Yield the keys of a kind of file."""
     for key, fields in all_keys(root).items():
         owner, name = fields[0]
         field = owner.model_fields[name]
         text = f"{plain(meaning_of(owner, name))} {kind_of(field.annotation, field.metadata)}"
-        yield Entry(before + key, plain(first_sentence(owner, name)), text)
+        yield SearchEntry(before + key, plain(first_sentence(owner, name)), text)
 
 
-def _kinds(before: str, root: type[BaseModel]) -> Iterator[Entry]:
+def _kinds(before: str, root: type[BaseModel]) -> Iterator[SearchEntry]:
     """Yield the kinds of a table that a key tells apart, such as shapes of walls, distributions, measures."""
     seen = set()
     for key, fields in all_keys(root).items():
@@ -125,21 +123,21 @@ def _kinds(before: str, root: type[BaseModel]) -> Iterator[Entry]:
             tag = str(getattr(owner, "branch", "")).removeprefix(BRANCH)
             if name in ("shape", "distribution", "kind") and tag and (owner, name) not in seen:
                 seen.add((owner, name))
-                yield Entry(f'{before}{key} = "{tag}"', plain(summary_of(owner)))
+                yield SearchEntry(f'{before}{key} = "{tag}"', plain(summary_of(owner)))
 
 
-def _models() -> Iterator[Entry]:
+def _models() -> Iterator[SearchEntry]:
     """Yield contact laws, models of their parts, and the keys of these."""
     pair = f"interactions.{CHOSEN}"
     for name, law in LAWS.items():
-        yield Entry(f'{pair}.law = "{name}"', law.normal.text)
+        yield SearchEntry(f'{pair}.law = "{name}"', law.normal.text)
         for key in law.keys.values():
-            yield Entry(f"{pair}.{key.name}", key.text, key.unit, (f'law = "{name}"',))
+            yield SearchEntry(f"{pair}.{key.name}", key.text, key.unit, (f'law = "{name}"',))
     for role, models in PARTS.items():
         for model in models.values():
-            yield Entry(f'{pair}.{role}.model = "{model.model}"', model.text)
+            yield SearchEntry(f'{pair}.{role}.model = "{model.model}"', model.text)
             for key in model.keys:
-                yield Entry(f"{pair}.{role}.{key.name}", key.text, key.unit, (f'model = "{model.model}"',))
+                yield SearchEntry(f"{pair}.{role}.{key.name}", key.text, key.unit, (f'model = "{model.model}"',))
 
 
 def found_text(words: Sequence[str], roots: Mapping[str, type[BaseModel]]) -> str:
@@ -157,14 +155,10 @@ def found_text(words: Sequence[str], roots: Mapping[str, type[BaseModel]]) -> st
 
 def _meant_word(word: str, roots: Mapping[str, type[BaseModel]]) -> str:
     """Return the key within a section that a word of another program means, or one that is spelt like it."""
-    names = sorted(
-        {key.rpartition(".")[2] for root in roots.values() for key in all_keys(root) if "." in key}
-    )
+    names = sorted({key.rpartition(".")[2] for root in roots.values() for key in all_keys(root) if "." in key})
     foreign = foreign_key(word, names)
     near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=_NEAR)
-    top = difflib.get_close_matches(
-        word.lower(), list(next(iter(roots.values())).model_fields), n=1, cutoff=_NEAR
-    )
+    top = difflib.get_close_matches(word.lower(), list(next(iter(roots.values())).model_fields), n=1, cutoff=_NEAR)
     return foreign.key if foreign is not None else "" if top else next(iter(near), "")
 
 

@@ -57,9 +57,7 @@ def fixed_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of fixed groups, and of names of groups."""
     taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
     taken |= {one.name: f"insertions[{index}]" for index, one in enumerate(case.insertions)}
-    taken |= {one.name: f"sensors[{index}]" for index, one in enumerate(case.sensors)} | {
-        LEFT: "other columns"
-    }
+    taken |= {one.name: f"sensors[{index}]" for index, one in enumerate(case.sensors)} | {LEFT: "other columns"}
     for index, group in enumerate(case.particles):
         where = ("particles", index)
         if not group.fixed:
@@ -74,7 +72,5 @@ def fixed_problems(case: CaseData) -> Iterator[Problem]:
                 text = "moves particles, and fixed = true lets them rest; keep one of them"
                 yield Problem((*where, key), text)
         if deforms(case):
-            text = (
-                "keeps particles in their places, and those of a box that deforms move with it; leave one out"
-            )
+            text = "keeps particles in their places, and those of a box that deforms move with it; leave one out"
             yield Problem((*where, "fixed"), text)

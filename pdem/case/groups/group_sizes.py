@@ -65,9 +65,7 @@ def largest_cluster_reach(case: CaseData) -> float:
     """Return how far the largest clusters of a case reach from their centres [m], 0 without any."""
     groups: list[Group] = [*case.particles, *case.insertions]
     sizes = [(group, group_sizes(case, group)) for group in groups if group.shape is not None]
-    return max(
-        (reach_of(case, group) * size.largest for group, size in sizes if size is not None), default=0.0
-    )
+    return max((reach_of(case, group) * size.largest for group, size in sizes if size is not None), default=0.0)
 
 
 def sphere_limits(case: CaseData, group: Group) -> tuple[float, float] | None:
@@ -79,9 +77,7 @@ def sphere_limits(case: CaseData, group: Group) -> tuple[float, float] | None:
         return sizes.smallest, sizes.largest
     shape = shape_of(case, group.shape)
     scale = 1.0 / shape.equivalent_radius
-    return sizes.smallest * scale * float(shape.radius.min()), sizes.largest * scale * float(
-        shape.radius.max()
-    )
+    return sizes.smallest * scale * float(shape.radius.min()), sizes.largest * scale * float(shape.radius.max())
 
 
 def mass_shares(case: CaseData) -> dict[str, float]:

@@ -29,15 +29,7 @@ from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.numerics.random import keyed_vectors
 from pdem.particles.clearance import coincident_pair
-from pdem.particles.filling import (
-    FillGroup,
-    FillRequest,
-    PlacedGroup,
-    Surroundings,
-    fill_count,
-    random_radii,
-    reaches,
-)
+from pdem.particles.filling import FillGroup, FillRequest, PlacedGroup, Surroundings, fill_count, random_radii, reaches
 from pdem.particles.lattice_filling import lattice_group
 from pdem.particles.packings.dense_filling import pack_together, pack_until_jammed
 from pdem.particles.perturbed_radii import radius_factors
@@ -64,11 +56,7 @@ INITIAL_COLUMNS = ("id", "material", "radius", "position", "velocity", "angular_
 
 
 def initial_particles(
-    case: Case,
-    meshes: Sequence[Mesh] | None = None,
-    *,
-    progress: bool = False,
-    over: Exchange | None = None,
+    case: Case, meshes: Sequence[Mesh] | None = None, *, progress: bool = False, over: Exchange | None = None
 ) -> ParticleTable:
     """Return the particles of a case at time 0, members of clusters among them.
 
@@ -126,15 +114,9 @@ def _surroundings(case: Case, meshes: Sequence[Mesh] | None) -> Surroundings:
     return Surroundings(domain, walls if any(walls_present(case, 0)) else None)
 
 
-def _placed_groups(
-    case: Case, surroundings: Surroundings, progress: bool, over: Exchange
-) -> list[PlacedGroup]:
+def _placed_groups(case: Case, surroundings: Surroundings, progress: bool, over: Exchange) -> list[PlacedGroup]:
     """Return this rank's parts of all groups: those of the case or a file, lattices, packed and random ones."""
-    fixed = {
-        index: _fixed_group(case, index, over)
-        for index, group in enumerate(case.particles)
-        if group.fill is None
-    }
+    fixed = {index: _fixed_group(case, index, over) for index, group in enumerate(case.particles) if group.fill is None}
     placed = list(fixed.values())
     groups: list[PlacedGroup] = []
     random: list[FillGroup] = []
@@ -142,18 +124,14 @@ def _placed_groups(
     first_id = 0
     for index, group in enumerate(case.particles):
         if group.fill is None:
-            groups.append(
-                _with_ids(case, fixed[index], group, first_id + over.before(len(fixed[index].radius)))
-            )
+            groups.append(_with_ids(case, fixed[index], group, first_id + over.before(len(fixed[index].radius))))
         elif group.fill.arrangement == "packed":
             request = _request(case, index)
             if request.counted:
                 packed.append(_unplaced_group(case, index, first_id, surroundings, over))
                 groups.append(packed[-1])
             else:
-                groups.append(
-                    pack_until_jammed(request, first_id, placed, surroundings, progress=progress, over=over)
-                )
+                groups.append(pack_until_jammed(request, first_id, placed, surroundings, progress=progress, over=over))
                 placed.append(groups[-1])
         elif group.fill.arrangement == "random":
             random.append(_unplaced_group(case, index, first_id, surroundings, over))
@@ -170,9 +148,7 @@ def _placed_groups(
     return groups
 
 
-def _unplaced_group(
-    case: Case, index: int, first_id: int, surroundings: Surroundings, over: Exchange
-) -> FillGroup:
+def _unplaced_group(case: Case, index: int, first_id: int, surroundings: Surroundings, over: Exchange) -> FillGroup:
     """Return this rank's part of a group that is to be placed at random."""
     request = _request(case, index)
     count = fill_count(request, first_id, surroundings, over) or 0
@@ -206,9 +182,7 @@ def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:
     """Return this rank's part of a group with positions from the case or a file, still without ids."""
     group = case.particles[index]
     if group.file is not None:
-        columns: dict[str, Any] = on_each_rank(
-            over, lambda: read_particle_file(case, index, over.rank, over.size)
-        )
+        columns: dict[str, Any] = on_each_rank(over, lambda: read_particle_file(case, index, over.rank, over.size))
         return PlacedGroup(0, **columns)
     sizes = group_sizes(case, group)
     assert sizes is not None

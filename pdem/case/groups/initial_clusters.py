@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.case.groups.shapes import has_clusters, member_count, shapes_of
 from pdem.case.laws import material_properties
-from pdem.case.sections.shapes import RandomTurn, Turn
+from pdem.case.sections.shapes import RandomTurn, ShapeTurn
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
 from pdem.containers.particles import Particles
 from pdem.motion.clusters.rigid_clusters import place_all_members
@@ -74,7 +74,7 @@ def orientations(
         own = wanted.random if isinstance(wanted, RandomTurn) else seed
         return random_orientations(own, keys, dimension, attempts)
     quaternion = np.array((1.0, 0.0, 0.0, 0.0))
-    if isinstance(wanted, Turn):
+    if isinstance(wanted, ShapeTurn):
         half, axis = math.radians(0.5 * wanted.angle), np.array(wanted.axis) / math.hypot(*wanted.axis)
         quaternion = np.concatenate(([math.cos(half)], math.sin(half) * axis))
     return np.tile(quaternion, (len(keys), 1))
@@ -116,9 +116,7 @@ def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
     shapes = list(shapes_of(case).values())
     density = np.array([one.density or 1.0 for one in material_properties(case)])  # fixed ones may have none
     clusters = cluster_columns(shapes, placed, density)
-    columns = member_columns(
-        shapes, clusters | {name: placed[name] for name in ("liquid",) if name in placed}
-    )
+    columns = member_columns(shapes, clusters | {name: placed[name] for name in ("liquid",) if name in placed})
     table, particles = Clusters(shape_arrays(shapes)), Particles(columns)
     table.replace(clusters["number"], clusters["image"], states_of(clusters))
     place_all_members(table, particles, density)

@@ -42,9 +42,7 @@ def face_of(case: CaseData, index: int) -> Face | None:
     return None if given is None else face_at(case, given, ["insertions", index, "face"])
 
 
-def face_at(
-    case: CaseData, given: PolygonFace | DiscFace | MeshFace | WallFace, where: list[str | int]
-) -> Face:
+def face_at(case: CaseData, given: PolygonFace | DiscFace | MeshFace | WallFace, where: list[str | int]) -> Face:
     """Return the face that a case gives at a location.
 
     Raises
@@ -81,9 +79,7 @@ def _face_of_file(case: CaseData, given: MeshFace, where: list[str | int]) -> Fa
         Mesh,  # late: most cases have no such face, and reading a case should be quick
     )
 
-    return face_of_mesh(
-        Mesh.read(path, given.scale, rotate=given.rotations(), offset=given.offset, group=given.group)
-    )
+    return face_of_mesh(Mesh.read(path, given.scale, rotate=given.rotations(), offset=given.offset, group=given.group))
 
 
 def _face_of_wall(case: CaseData, given: WallFace) -> Face:
@@ -111,9 +107,7 @@ def rate_of(case: CaseData, insertion: Insertion) -> Rate | None:
     times, rows = read_table(path, ("rate",))
     values = [row[0] for row in rows]
     if min(values) < 0.0:
-        raise CaseError(
-            f"{path}: the rate {min(values):g} is negative; remove particles with an outlet instead"
-        )
+        raise CaseError(f"{path}: the rate {min(values):g} is negative; remove particles with an outlet instead")
     return Rate(times, values)
 
 

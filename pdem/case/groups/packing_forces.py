@@ -41,9 +41,7 @@ def packing_forces(case: Case, index: int, sizes: SizeDistribution) -> ContactFo
     walls = [wall for wall, here in zip(case.walls, walls_present(case, 0), strict=True) if here]
     others = [_power_law(case, (group.material, wall.material), radius, where) for wall in walls]
     if any(other[:2] != one[:2] for other in others):
-        text = (
-            "is not known where walls have forces of another power of the overlap than particles; use one law"
-        )
+        text = "is not known where walls have forces of another power of the overlap than particles; use one law"
         raise CaseError(f"{where}: {text}")
     return ContactForces(group.fill.pressure, *one, tuple(other[2] for other in others))
 
@@ -53,9 +51,7 @@ def _power_law(case: Case, pair: Pair, radius: float, where: str) -> tuple[float
     name = "-".join(pair)
     law = case.interaction(*pair)
     if law is not None and law.adhesion:
-        raise CaseError(
-            f"{where}: is not known where contacts adhere ({name}); use volume_fraction, or leave it out"
-        )
+        raise CaseError(f"{where}: is not known where contacts adhere ({name}); use volume_fraction, or leave it out")
 
     def force(overlap: float, size: float) -> float:
         return contact_force(case, pair, size * radius, overlap * _SMALL * radius)

@@ -164,9 +164,7 @@ def _checkpoint_columns(path: Path, part: int, parts: int) -> Columns:
     if materials.size > 1:
         raise Unusable(f"holds particles of {materials.size} materials, a group has one; use 'pdem restart'")
     if particles.get("cluster", np.zeros(0)).any():
-        raise Unusable(
-            "holds rigid clusters, whose spheres would fly apart by themselves; use 'pdem restart'"
-        )
+        raise Unusable("holds rigid clusters, whose spheres would fly apart by themselves; use 'pdem restart'")
     return _checked_arrays({name: particles[name] for name in _SHAPES if name in particles})
 
 
@@ -191,6 +189,4 @@ def _checked_arrays(arrays: Mapping[str, Any], part: int = 0, parts: int = 1) ->
 
 
 def _completed(columns: Columns) -> Columns:
-    return {
-        name: columns.get(name, np.zeros((len(columns["radius"]), *shape))) for name, shape in _SHAPES.items()
-    }
+    return {name: columns.get(name, np.zeros((len(columns["radius"]), *shape))) for name, shape in _SHAPES.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from pdem.case.messages import shown_value
 from pdem.foundation.headings import comment_names, meaning_of, require_si
 from pdem.foundation.number_rows import (
-    Row,
+    NumberRow,
     divider_of,
     fields_of,
     finite_numbers,
@@ -164,11 +164,11 @@ def _lines_before(file: IO[bytes], offset: int) -> int:
 def _layout(file: IO[bytes]) -> _Layout:
     """Return how a file is laid out, by its first line of names or numbers; x, y, z and radius without any."""
     file.seek(0)
-    number, commented = 0, Row(0, "", [])
+    number, commented = 0, NumberRow(0, "", [])
     while line := file.readline(_PIECE):
         number, text = number + 1, text_of(line)
-        commented = Row(number, text, names) if (names := comment_names(text)) else commented
-        row = Row(number, without_comment(text), [])
+        commented = NumberRow(number, text, names) if (names := comment_names(text)) else commented
+        row = NumberRow(number, without_comment(text), [])
         if row.line:
             break
     else:
@@ -181,7 +181,7 @@ def _layout(file: IO[bytes]) -> _Layout:
     return _Layout(0, _ORDER[:width])
 
 
-def _named(row: Row, begin: int) -> _Layout:
+def _named(row: NumberRow, begin: int) -> _Layout:
     """Return the layout that a line of names says."""
     meanings = tuple(meaning_of(name) for name in row.fields)
     sign = divider_of(row.line)
@@ -200,7 +200,7 @@ def _named(row: Row, begin: int) -> _Layout:
     return _Layout(begin, meanings, sign)
 
 
-def _require_usual(row: Row) -> None:
+def _require_usual(row: NumberRow) -> None:
     """Refuse a comment before the numbers that names columns otherwise than they are read."""
     meanings = tuple(meaning_of(name) for name in row.fields)
     _require_radii(row, meanings)
@@ -212,7 +212,7 @@ def _require_usual(row: Row) -> None:
         )
 
 
-def _require_radii(row: Row, meanings: Sequence[str]) -> None:
+def _require_radii(row: NumberRow, meanings: Sequence[str]) -> None:
     if "diameter" in meanings:
         name = row.fields[meanings.index("diameter")]
         raise Unusable(
@@ -245,7 +245,7 @@ def _wrong_width(found: int, layout: _Layout) -> str:
     return f"{counted(found, 'column')}; allowed: 4 (x y z radius) or 7 (x y z radius vx vy vz){same}"
 
 
-def _numbers(rows: list[Row]) -> Floats:
+def _numbers(rows: list[NumberRow]) -> Floats:
     try:
         return numbers_of([field for row in rows for field in row.fields])
     except TextError:

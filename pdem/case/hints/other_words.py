@@ -146,10 +146,7 @@ REMARKS: dict[str, tuple[str, str]] = {
     "shearmodulus": ("youngs_modulus", "pdem takes Young's modulus, E = 2 (1 + nu) G: youngs_modulus = ..."),
     "bulkmodulus": ("youngs_modulus", "pdem takes Young's modulus, E = 3 (1 - 2 nu) K: youngs_modulus = ..."),
     "porosity": ("volume_fraction", "pdem takes what is filled, 1 - porosity: volume_fraction = ..."),
-    "voidfraction": (
-        "volume_fraction",
-        "pdem takes what is filled, 1 - void fraction: volume_fraction = ...",
-    ),
+    "voidfraction": ("volume_fraction", "pdem takes what is filled, 1 - void fraction: volume_fraction = ..."),
     "voidage": ("volume_fraction", "pdem takes what is filled, 1 - voidage: volume_fraction = ..."),
     "frictionangle": ("friction", "pdem takes the tangent of this angle: friction = ..."),
     "period": ("frequency", "pdem takes one over it, in Hz: frequency = ..."),
@@ -256,6 +253,4 @@ COHESION = (
 )  # fmt: skip
 """Parts of words for attraction."""
 
-COHESION_HINT = (
-    'pdem has adhesion = {model = ...} in an interaction: "jkr", "dmt", "linear", "liquid-bridge"; no bonds'
-)
+COHESION_HINT = 'pdem has adhesion = {model = ...} in an interaction: "jkr", "dmt", "linear", "liquid-bridge"; no bonds'

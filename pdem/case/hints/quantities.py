@@ -18,16 +18,7 @@ _TIMES = {
     "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9,
     "min": 60.0, "h": 3600.0, "hours": 3600.0,
 }  # fmt: skip
-_MASSES = {
-    "kg": 1.0,
-    "g": 1e-3,
-    "mg": 1e-6,
-    "t": 1e3,
-    "ton": 1e3,
-    "tons": 1e3,
-    "tonnes": 1e3,
-    "lb": 0.45359237,
-}
+_MASSES = {"kg": 1.0, "g": 1e-3, "mg": 1e-6, "t": 1e3, "ton": 1e3, "tons": 1e3, "tonnes": 1e3, "lb": 0.45359237}
 _PRESSURES = {
     "Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9, "bar": 1e5, "mbar": 100.0, "psi": 6894.757293168, "N/m2": 1.0,
     "N/mm2": 1e6, "kN/m2": 1e3, "J/m3": 1.0,
@@ -62,14 +53,12 @@ _IN_TABLES = {
     "degrees": DEGREES, "°": DEGREES,
 }  # fmt: skip
 
-_QUANTITY = re.compile(
-    r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?)\s*[\[(]?\s*([^\d\s\[(].*?)\s*[\])]?\Z"
-)
+_QUANTITY = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?)\s*[\[(]?\s*([^\d\s\[(].*?)\s*[\])]?\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eEdD][-+]?\d+)?\Z")
 _POWERS = str.maketrans({"²": "2", "³": "3", "^": None, "·": " ", "*": " "})
 
 
-class Quantity(NamedTuple):
+class UnitQuantity(NamedTuple):
     """A number with a unit.
 
     Attributes
@@ -91,12 +80,12 @@ class Quantity(NamedTuple):
         return number_text(self.value * FACTORS[unit])
 
 
-def quantity_of(text: str) -> Quantity | None:
+def quantity_of(text: str) -> UnitQuantity | None:
     """Return the number and the unit in a text such as ``5 mm`` or ``2,5 g/cm^3``, None if it is no such text."""
     found = _QUANTITY.match(text.strip())
     if found is None or not (_plain(found[2]) in FACTORS or _plain(found[2]) in _IN_TABLES):
         return None
-    return Quantity(_float(found[1]), found[2])
+    return UnitQuantity(_float(found[1]), found[2])
 
 
 def number_of(text: str) -> float | None:

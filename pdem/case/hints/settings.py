@@ -57,9 +57,7 @@ def _meant(root: type[BaseModel], document: dict[str, Any], parts: list[str]) ->
 def _keys_like(root: type[BaseModel], document: dict[str, Any], parts: list[str]) -> list[str]:
     """Return the keys of the sections that end with the parts of a setting, or that its only part means elsewhere."""
     wanted = [part for part in _plain_parts(parts) if part not in _entry_names(document)]
-    keys = [
-        key for key in all_keys(root) if wanted and _plain_parts(key.split("."))[-len(wanted) :] == wanted
-    ]
+    keys = [key for key in all_keys(root) if wanted and _plain_parts(key.split("."))[-len(wanted) :] == wanted]
     if keys or len(wanted) != 1:
         return keys
     names = list(dict.fromkeys(key.rpartition(".")[2] for key in all_keys(root)))
@@ -90,9 +88,7 @@ def _plain_parts(parts: Sequence[str]) -> list[str]:
 
 def _ways(value: Any, before: Way) -> Iterator[Way]:
     """Yield the ways to all values of a document."""
-    entries = (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    )
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, one in entries:
         yield (*before, part)
         yield from _ways(one, (*before, part))

@@ -21,12 +21,9 @@ _FALSE = {"false", "no", "off", "n", "f", ".false."}
 _NOTHING = {"none", "null", "nil", "undefined", "~"}
 _WORD = re.compile(r"[^\s,;#\]\[{}()=\"']+")
 _COMMAS = re.compile(r"[-+]?\d+(?:,\d+)+(?![\w.])")
-_BARE_TEXT = re.compile(
-    r"[^\W\d_](?:[\w./~\\:+-]|\s(?=[\w.]))*\Z|[./~][\w./~\\:+-]*\Z|\d+[^\W\d]\w*[-_.]\w+\Z"
-)
+_BARE_TEXT = re.compile(r"[^\W\d_](?:[\w./~\\:+-]|\s(?=[\w.]))*\Z|[./~][\w./~\\:+-]*\Z|\d+[^\W\d]\w*[-_.]\w+\Z")
 _FORMULA = re.compile(
-    r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|pi|[a-z]+\(.*\))\s*(?:[*/+^-]+\s*[\w.(].*)\Z|pi\Z|(?:sqrt|sin|cos|tan|exp)\(",
-    re.I,
+    r"[-+]?(?:[\d.]+(?:e[-+]?\d+)?|pi|[a-z]+\(.*\))\s*(?:[*/+^-]+\s*[\w.(].*)\Z|pi\Z|(?:sqrt|sin|cos|tan|exp)\(", re.I
 )
 _SPACED_KEY = re.compile(r"\s*([^\W\d]\w*(?:[ -]+\w+)+)\s*=")
 _SIGN = re.compile(r"(=>|:=|==|->|<-|:)")
@@ -123,9 +120,7 @@ def _backslash(place: Place) -> str:
 
 
 def _brackets(place: Place) -> str:
-    if _LISTED.match(place.value) and place.reason.startswith(
-        ("Invalid value", "Expected '='", "Invalid initial")
-    ):
+    if _LISTED.match(place.value) and place.reason.startswith(("Invalid value", "Expected '='", "Invalid initial")):
         inner = place.value.strip("({<>})[] ").rstrip(";")
         numbers = ", ".join(re.split(r"[,;\s]+", inner))
         return f"a list is written in square brackets: [{numbers}]"
@@ -191,11 +186,7 @@ def _words_around(place: Place) -> str:
 
 def _missing_value(place: Place) -> str:
     ends = place.line.split("#")[0].rstrip().endswith("=")
-    return (
-        f"{place.key} has no value: write {place.key} = VALUE, or leave the line out"
-        if ends and place.key
-        else ""
-    )
+    return f"{place.key} has no value: write {place.key} = VALUE, or leave the line out" if ends and place.key else ""
 
 
 def _missing_quotes(place: Place) -> str:

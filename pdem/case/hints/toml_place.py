@@ -6,9 +6,7 @@ import re
 from functools import cached_property
 
 _STATEMENT = re.compile(r"\s*(?P<key>[^=#\"'\[{]*?|\"[^\"]*\")\s*=(?P<value>.*)\Z", re.DOTALL)
-_STRINGS = re.compile(
-    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?!\"\")(?:[^\"\\\n]|\\.)*\"|'(?!'')[^'\n]*'|#[^\n]*", re.DOTALL
-)
+_STRINGS = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?!\"\")(?:[^\"\\\n]|\\.)*\"|'(?!'')[^'\n]*'|#[^\n]*", re.DOTALL)
 
 
 class Place:

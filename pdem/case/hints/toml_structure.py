@@ -36,9 +36,7 @@ def _repeated(place: Place, lists: Sequence[str]) -> str:
         return _repeated_key(place)
     name, many = header[2], header[1] == "[["
     first = next((one for one in _HEADER.finditer(place.text, 0, place.begin) if one[2] == name), None)
-    within = next(
-        (one for one in _HEADER.finditer(place.text, 0, place.begin) if one[2].startswith(f"{name}.")), None
-    )
+    within = next((one for one in _HEADER.finditer(place.text, 0, place.begin) if one[2].startswith(f"{name}.")), None)
     if many and first is None and within is not None:
         at = _line_of(place, within.start())
         return f"[{within[2]}] in line {at} stands before it and belongs to one: put it behind its [[{name}]]"

@@ -47,9 +47,7 @@ def problems_of(root: type[BaseModel], errors: Sequence[ErrorDetails]) -> list[P
     For a list with wrong entries pydantic also reports that it is too short, because it counts valid ones only.
     """
     relevant = [
-        error
-        for error in errors
-        if error["type"] != "too_short" or len(error["input"]) < error["ctx"]["min_length"]
+        error for error in errors if error["type"] != "too_short" or len(error["input"]) < error["ctx"]["min_length"]
     ]
     return in_order(problem_of(root, error) for error in relevant)
 
@@ -78,13 +76,7 @@ def problem_of(root: type[BaseModel], error: ErrorDetails) -> Problem:
     if kind == "missing" and isinstance(location[-1], int):
         return Problem(location[:-1], _too_few(place_of(root, error["loc"][:-1]), location[-1]))
     if kind == "union_tag_invalid":
-        key = (
-            "distribution"
-            if location[-1:] == ("radius",)
-            else "kind"
-            if location[:1] == ("measures",)
-            else "shape"
-        )
+        key = "distribution" if location[-1:] == ("radius",) else "kind" if location[:1] == ("measures",) else "shape"
         return Problem((*location, key), _wrong_branch(error, key))
     if kind == "extra_forbidden":
         return _unknown_key(root, location, error["loc"], error["input"])
@@ -101,9 +93,7 @@ def _too_few(place: KeyPlace, count: int | str) -> str:
     return f"{text}: {form}" if "[x, y, z]" in form else text
 
 
-def _unknown_key(
-    root: type[BaseModel], location: Location, with_tags: Sequence[str | int], given: Any
-) -> Problem:
+def _unknown_key(root: type[BaseModel], location: Location, with_tags: Sequence[str | int], given: Any) -> Problem:
     """Return the problem of a key that is none of its table."""
     word, table = str(location[-1]), place_of(root, with_tags[:-1])
     if table.chosen and table.chosen in table.keys:

@@ -154,9 +154,7 @@ def _is_table(annotation: Any) -> bool:
     """Return whether a type is that of a table, or of one of several kinds of tables."""
     if isinstance(annotation, type):
         return issubclass(annotation, BaseModel)
-    branches = (
-        [_plain(one) for one in get_args(annotation)] if get_origin(annotation) in (Union, UnionType) else []
-    )
+    branches = [_plain(one) for one in get_args(annotation)] if get_origin(annotation) in (Union, UnionType) else []
     return bool(branches) and all(map(_is_table, branches))
 
 
@@ -170,6 +168,4 @@ def _kind_words(entries: Any, place: KeyPlace) -> str:
         return "points, each [x, y, z]" if len(get_args(entries)) == 3 else "lists of numbers"
     if get_origin(entries) is Literal:
         return f"these words: {', '.join(map(shown_value, get_args(entries)))}"
-    return {float: "numbers", int: "whole numbers", bool: _FLAGS, str: "texts in quotes"}.get(
-        entries, "values"
-    )
+    return {float: "numbers", int: "whole numbers", bool: _FLAGS, str: "texts in quotes"}.get(entries, "values")

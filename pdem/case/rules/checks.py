@@ -85,9 +85,7 @@ def _domain(case: CaseData) -> Iterator[Problem]:
     if domain.dimension == 2 and domain.periodic[2]:
         yield Problem(("domain", "periodic", 2), "must be false in a case of dimension 2")
     if domain.dimension == 2 and domain.gravity[2] != 0.0:
-        yield Problem(
-            ("domain", "gravity", 2), "must be 0 in a case of dimension 2, which lies in the x-y plane"
-        )
+        yield Problem(("domain", "gravity", 2), "must be 0 in a case of dimension 2, which lies in the x-y plane")
 
 
 def _material_names(case: CaseData) -> Iterator[Problem]:
@@ -97,9 +95,7 @@ def _material_names(case: CaseData) -> Iterator[Problem]:
             yield Problem(where, "a name of a material holds no spaces, dots, quotes, slashes or brackets")
         if (material.youngs_modulus is None) != (material.poisson_ratio is None):
             missing = "poisson_ratio" if material.poisson_ratio is None else "youngs_modulus"
-            yield Problem(
-                (*where, missing), "is missing; an elastic material has both constants, a rigid one neither"
-            )
+            yield Problem((*where, missing), "is missing; an elastic material has both constants, a rigid one neither")
 
 
 def _interaction_keys(case: CaseData) -> Iterator[Problem]:
@@ -112,9 +108,7 @@ def _interaction_keys(case: CaseData) -> Iterator[Problem]:
             continue
         pair = pairs.pop()
         if pair in key_of_pair:
-            yield Problem(
-                where, f"names the same two materials as interactions.{key_of_pair[pair]}; keep one of them"
-            )
+            yield Problem(where, f"names the same two materials as interactions.{key_of_pair[pair]}; keep one of them")
         key_of_pair[pair] = key
         yield from interaction_problems(interaction, where)
 
@@ -137,9 +131,7 @@ def _particles(case: CaseData) -> Iterator[Problem]:
     for index, group in enumerate(case.particles):
         where = ("particles", index)
         yield from _material(case, where, group.material)
-        if group.material in case.materials and not (
-            group.fixed and getattr(group.fill, "mass", None) is None
-        ):
+        if group.material in case.materials and not (group.fixed and getattr(group.fill, "mass", None) is None):
             yield from density_problems(case, group.material)
         yield from _positions(group, where)
         yield from shape_use_problems(case, group, where)
@@ -176,9 +168,7 @@ def _sizes(group: ParticleGroup, where: Location) -> Iterator[Problem]:
 
 
 def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
-    given = [
-        key for key in ("count", "volume_fraction", "mass", "pressure") if getattr(fill, key) is not None
-    ]
+    given = [key for key in ("count", "volume_fraction", "mass", "pressure") if getattr(fill, key) is not None]
     if len(given) > 1:
         yield Problem((*where, given[1]), f"is not allowed together with {given[0]}")
     if fill.arrangement == "packed":
@@ -188,9 +178,7 @@ def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
     if fill.connected_to is not None and not fill.avoid_walls:
         yield Problem((*where, "avoid_walls"), "must be true with connected_to: walls bound what is filled")
     if not given and fill.arrangement == "random":
-        yield Problem(
-            (*where, "count"), "is missing; a random arrangement needs count, volume_fraction or mass"
-        )
+        yield Problem((*where, "count"), "is missing; a random arrangement needs count, volume_fraction or mass")
     whole = getattr(fill, "upper", None) == case.domain.upper  # then any problem is reported for the domain
     regions: list[tuple[Any, Location]] = [] if whole else [(fill, where)]
     regions += [(region, (*where, "exclude", index)) for index, region in enumerate(fill.exclude)]
@@ -242,9 +230,7 @@ def _motions(case: CaseData) -> Iterator[Problem]:
 
 def _motion(case: CaseData, moving: MovingFrame, where: Location) -> Iterator[Problem]:
     if moving.on is not None and moving.on not in case.motions:
-        yield Problem(
-            (*where, "on"), f"is no motion of this case; {name_hint(moving.on, list(case.motions))}"
-        )
+        yield Problem((*where, "on"), f"is no motion of this case; {name_hint(moving.on, list(case.motions))}")
     for key, kind in moving.kinds().items():
         if isinstance(kind, RotationKind):
             yield from direction_problems(kind.axis, (*where, key, "axis"))
@@ -268,9 +254,7 @@ def contact_pairs(case: CaseData, of_particles: Sequence[str] | None = None) -> 
         of_particles = particle_materials(case)
     fixed = [group.material for group in case.particles if group.fixed]
     of_walls = list(dict.fromkeys([*(wall.material for wall in case.walls), *fixed]))
-    pairs = [
-        (first, second, False) for index, first in enumerate(of_particles) for second in of_particles[index:]
-    ]
+    pairs = [(first, second, False) for index, first in enumerate(of_particles) for second in of_particles[index:]]
     return pairs + [(particle, wall, True) for particle in of_particles for wall in of_walls]
 
 
@@ -332,9 +316,7 @@ def _paths(case: CaseData) -> Iterator[Problem]:
     for where, text in _file_names(case, ()):
         if not text.isprintable():
             meant = json.dumps(text, ensure_ascii=False)[1:-1].replace("\\", "/")
-            yield Problem(
-                where, f"has a control letter: in quotes a backslash begins a code; write slashes: {meant!r}"
-            )
+            yield Problem(where, f"has a control letter: in quotes a backslash begins a code; write slashes: {meant!r}")
 
 
 def _file_names(section: Section, where: Location) -> Iterator[tuple[Location, str]]:
@@ -344,9 +326,7 @@ def _file_names(section: Section, where: Location) -> Iterator[tuple[Location, s
             yield (*where, key), value
         if isinstance(value, Section):
             yield from _file_names(value, (*where, key))
-        many = (
-            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
-        )
+        many = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
         for part, one in many:
             if isinstance(one, Section):
                 yield from _file_names(one, (*where, key, part))

@@ -44,8 +44,7 @@ def _open_axis(case: CaseData, name: str, where: Location, what: str) -> Iterato
         yield Problem(where, "must not be given in a case of dimension 2, which lies in the x-y plane")
     elif not case.domain.periodic[axis]:
         yield Problem(
-            where,
-            f"{what} along {name}, and the box is not periodic there; set domain.periodic, or use walls",
+            where, f"{what} along {name}, and the box is not periodic there; set domain.periodic, or use walls"
         )
 
 
@@ -57,9 +56,7 @@ def _shear(case: CaseData, shear: ShearDeformation, where: Location) -> Iterator
         yield from _open_axis(case, getattr(shear, key), (*where, key), "shears")
 
 
-def _one_of(
-    section: AxisDeformation | ShearDeformation, keys: tuple[str, str], where: Location
-) -> Iterator[Problem]:
+def _one_of(section: AxisDeformation | ShearDeformation, keys: tuple[str, str], where: Location) -> Iterator[Problem]:
     given = [key for key in keys if getattr(section, key) is not None]
     if len(given) != 1:
         found = "both" if given else "none of them"
@@ -86,9 +83,7 @@ def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iter
         text = "is missing: it follows from the largest of the wanted stresses, and all are 0; give it (1/s)"
         yield Problem((*where, "largest_rate"), text)
     if deformation.largest_rate is not None and not deformation.stresses:
-        yield Problem(
-            (*where, "largest_rate"), "limits what is driven by stress, and there is none; leave it out"
-        )
+        yield Problem((*where, "largest_rate"), "limits what is driven by stress, and there is none; leave it out")
 
 
 def _tension_of_others(case: CaseData, deformation: Deformation, where: Location) -> Iterator[Problem]:
@@ -161,9 +156,7 @@ def _others(case: CaseData) -> Iterator[Problem]:
         yield Problem(("detection", "method"), f"does not know boxes that shear; take {allowed}")
     for index, sensor in enumerate(case.sensors):
         if shear_axes(case) is not None and sensor.region is None:
-            text = (
-                "counts what passes a plane, and images of a box that shears are not behind it; give a region"
-            )
+            text = "counts what passes a plane, and images of a box that shears are not behind it; give a region"
             yield Problem(("sensors", index), text)
     for index in range(len(case.insertions)):
         text = "cannot be together with a box that deforms: regions and faces stay where they are; fill it before"

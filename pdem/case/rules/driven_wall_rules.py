@@ -74,9 +74,7 @@ def _body(case: CaseData, body: Body, where: Location) -> Iterator[Problem]:
     if body.density is not None:
         for key in ("centre", "inertia"):
             if getattr(body, key) is not None:
-                yield Problem(
-                    (*where, key), "is not allowed together with density, which takes it from the mesh"
-                )
+                yield Problem((*where, key), "is not allowed together with density, which takes it from the mesh")
     elif body.inertia is not None and body.centre is None:
         yield Problem((*where, "centre"), "is missing; inertia is about the centre of mass")
     elif body.centre is not None and body.inertia is None and body.turns:

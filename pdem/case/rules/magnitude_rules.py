@@ -65,9 +65,7 @@ def _group_magnitudes(group: ParticleGroup, where: Location) -> Iterator[tuple[L
     velocity = group.velocity
     parts = velocity if isinstance(velocity, tuple) else () if velocity is None else (velocity.random,)
     yield from (((*where, "velocity"), part) for part in parts)
-    yield from (
-        ((*where, "angular_velocity", axis), part) for axis, part in enumerate(group.angular_velocity or ())
-    )
+    yield from (((*where, "angular_velocity", axis), part) for axis, part in enumerate(group.angular_velocity or ()))
 
 
 def _numbers(section: Section, where: Location) -> Iterator[tuple[Location, float]]:

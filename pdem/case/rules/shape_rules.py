@@ -36,9 +36,7 @@ def _of_one(shape: Shape, where: Location, dimension: int) -> Iterator[Problem]:
     if not is_mesh and shape.most_spheres is not None:
         yield Problem((*where, "most_spheres"), f"fills a mesh ({', '.join(MESH_ENDINGS)}); leave it out")
     if dimension == 2 and shape.spheres is not None and any(one[2] != 0.0 for one in shape.spheres):
-        yield Problem(
-            (*where, "spheres"), "must have z = 0 in a case of dimension 2, which lies in the x-y plane"
-        )
+        yield Problem((*where, "spheres"), "must have z = 0 in a case of dimension 2, which lies in the x-y plane")
     elif shape.spheres is not None and isinstance(shape.mass_properties, GivenMass):
         yield from _of_mass(shape, where)
 
@@ -53,15 +51,11 @@ def _of_mass(shape: Shape, where: Location) -> Iterator[Problem]:
         yield Problem(where, str(error))
 
 
-def shape_use_problems(
-    case: CaseData, group: ParticleGroup | Insertion, where: Location
-) -> Iterator[Problem]:
+def shape_use_problems(case: CaseData, group: ParticleGroup | Insertion, where: Location) -> Iterator[Problem]:
     """Yield the problems of the shape of a group or an insertion."""
     if group.shape is None:
         if group.orientation != "random":
-            yield Problem(
-                (*where, "orientation"), "has no use: spheres look the same from all sides; give a shape"
-            )
+            yield Problem((*where, "orientation"), "has no use: spheres look the same from all sides; give a shape")
         return
     if group.shape not in case.shapes:
         names = list(case.shapes)

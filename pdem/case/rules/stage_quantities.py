@@ -78,8 +78,6 @@ def _driven(wall: Wall) -> Iterator[str]:
     if wall.servo is not None:
         yield from ("travel", "rate", "load")
     if wall.body is not None:
-        yield from (
-            f"{name}_{axis}" for name in ("position", "velocity", "angular_velocity") for axis in AXES
-        )
+        yield from (f"{name}_{axis}" for name in ("position", "velocity", "angular_velocity") for axis in AXES)
         if wall.body.hinge is not None:
             yield "angle"

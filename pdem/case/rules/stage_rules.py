@@ -71,9 +71,7 @@ def _until(case: CaseData, index: int, until: UntilKeys, where: Location) -> Ite
         found = "none of them" if until.above is None else "both"
         yield Problem(where, f"needs exactly one of below and above, has {found}")
     if until.latest is not None and until.latest < until.held:
-        text = (
-            f"is less than for ({until.held:g} s), so that the condition can never hold long enough; raise it"
-        )
+        text = f"is less than for ({until.held:g} s), so that the condition can never hold long enough; raise it"
         yield Problem((*where, "latest"), text)
     quantity = known.get(until.quantity)
     if quantity is None:
@@ -157,9 +155,7 @@ def _gravity(case: CaseData) -> Iterator[Problem]:
         yield Problem(("domain", "gravity_table"), "is not allowed together with gravity; keep one of them")
     for index, stage in enumerate(case.stages):
         if stage.gravity is not None and stage.gravity_table is not None:
-            yield Problem(
-                ("stages", index, "gravity_table"), "is not allowed together with gravity; keep one of them"
-            )
+            yield Problem(("stages", index, "gravity_table"), "is not allowed together with gravity; keep one of them")
     flat = case.domain.dimension == 2
     for where, table in gravity_tables(case):
         yield from table_problems(table, "values", where)
@@ -193,9 +189,7 @@ def _references(case: CaseData) -> Iterator[Problem]:
             yield from _reference(case, name, ("sensors", index), ("stages", number))
 
 
-def _reference(
-    case: CaseData, name: str | None, where: Location, key: Location = ("stage",)
-) -> Iterator[Problem]:
+def _reference(case: CaseData, name: str | None, where: Location, key: Location = ("stage",)) -> Iterator[Problem]:
     if name is None or stage_named(case.stages, name) >= 0:
         return
     names = [stage.name for stage in case.stages]
@@ -206,6 +200,4 @@ def _reference(
 def _nothing_to_begin(moving: MovingFrame, driven: bool, where: Location) -> Iterator[Problem]:
     if moving.stage is not None and not moving.kinds() and not driven:
         text = "says when motions begin, and there are none here; leave it out"
-        yield Problem(
-            (*where, "stage"), f"{text}, or put the wall in at that stage: walls = {{NAME = {{add = true}}}}"
-        )
+        yield Problem((*where, "stage"), f"{text}, or put the wall in at that stage: walls = {{NAME = {{add = true}}}}")

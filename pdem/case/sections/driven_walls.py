@@ -19,9 +19,7 @@ class LoadTable(Section):
     """``force_table`` and ``torque_table``: loads against time, linear between its times, constant before and after."""
 
     times: Values | None = entry("Times in increasing order, in s.", default=None, unit="s")
-    values: Values | None = entry(
-        "Forces or torques at these times, in N or N m.", default=None, unit="N or N m"
-    )
+    values: Values | None = entry("Forces or torques at these times, in N or N m.", default=None, unit="N or N m")
     file: Name | None = entry(
         "In place of the two lists: a text file with a column for each, relative to the folder of the case.",
         default=None,
@@ -90,11 +88,7 @@ class Servo(Section):
 
 def _matrix(value: Any) -> Any:
     """Return three moments as a matrix, any other value unchanged."""
-    if (
-        isinstance(value, (list, tuple))
-        and len(value) == 3
-        and all(isinstance(part, (int, float)) for part in value)
-    ):
+    if isinstance(value, (list, tuple)) and len(value) == 3 and all(isinstance(part, (int, float)) for part in value):
         return [[value[0], 0.0, 0.0], [0.0, value[1], 0.0], [0.0, 0.0, value[2]]]
     return value
 
@@ -113,9 +107,7 @@ class Body(Section):
     where it does not reach. See `pdem.motion.bodies`.
     """
 
-    mass: Positive | None = entry(
-        "Mass in kg; exactly one of mass and density is given.", default=None, unit="kg"
-    )
+    mass: Positive | None = entry("Mass in kg; exactly one of mass and density is given.", default=None, unit="kg")
     density: Positive | None = entry(
         "Density in kg/m^3 of the volume that the mesh encloses.", default=None, unit="kg/m^3"
     )
@@ -128,29 +120,20 @@ class Body(Section):
     )
     velocity: Vector = entry("Velocity at time 0, in m/s.", default=(0.0, 0.0, 0.0), unit="m/s")
     angular_velocity: AngularVelocity = entry(
-        "Angular velocity at time 0, in rad/s, or `{rpm = [0, 0, 20]}`.",
-        default=(0.0, 0.0, 0.0),
-        unit="rad/s",
+        "Angular velocity at time 0, in rad/s, or `{rpm = [0, 0, 20]}`.", default=(0.0, 0.0, 0.0), unit="rad/s"
     )
-    free_translation: Flags = entry(
-        "Directions of space in which the body can move.", default=(True, True, True)
-    )
+    free_translation: Flags = entry("Directions of space in which the body can move.", default=(True, True, True))
     free_rotation: Flags = entry(
         "Axes of space, through the centre of mass, about which the body can turn: all, one or none.",
         default=(True, True, True),
     )
     hinge: Axis | None = entry(
-        "In place of `free_translation` and `free_rotation`: the only axis about which the body can turn.",
-        default=None,
+        "In place of `free_translation` and `free_rotation`: the only axis about which the body can turn.", default=None
     )
     force: Vector = entry(
-        "Force that is applied at the centre of mass, constant in space, in N.",
-        default=(0.0, 0.0, 0.0),
-        unit="N",
+        "Force that is applied at the centre of mass, constant in space, in N.", default=(0.0, 0.0, 0.0), unit="N"
     )
-    torque: Vector = entry(
-        "Torque that is applied, constant in space, in N m.", default=(0.0, 0.0, 0.0), unit="N m"
-    )
+    torque: Vector = entry("Torque that is applied, constant in space, in N m.", default=(0.0, 0.0, 0.0), unit="N m")
     gravity: bool = entry("Whether the gravity of the domain acts on the body.", default=True)
 
     @property

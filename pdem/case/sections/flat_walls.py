@@ -33,9 +33,7 @@ class PlaneWall(ShapeWall):
 
     branch: ClassVar[str] = f"{BRANCH}plane"
     shape: Literal["plane"]
-    point: Vector = entry(
-        "A point of the plane, in m; its middle if it has a size.", default=(0.0, 0.0, 0.0), unit="m"
-    )
+    point: Vector = entry("A point of the plane, in m; its middle if it has a size.", default=(0.0, 0.0, 0.0), unit="m")
     normal: Vector = entry("Direction at right angles to the plane, a vector of any length.")
     size: Positive | None = entry(
         "Side length of a square, in m. Without it the plane covers the domain and extends beyond it by a quarter "
@@ -58,9 +56,7 @@ class PlaneWall(ShapeWall):
         yield from found
         is_box = all(low < high for low, high in zip(domain.lower, domain.upper, strict=True))
         if not found and is_box and not self.parts(domain):
-            text = (
-                "lies so far outside the domain that the plane does not cross it; move it, or give its size"
-            )
+            text = "lies so far outside the domain that the plane does not cross it; move it, or give its size"
             yield Problem((*where, "point"), text)
 
 
@@ -167,9 +163,7 @@ class ChuteWall(ShapeWall):
         """Yield what is wrong with its measures."""
         yield from super().problems(domain, where)
         if _sine(self.direction, self.up) < _PARALLEL:
-            yield Problem(
-                (*where, "direction"), "is along up; give the horizontal direction in which it leads"
-            )
+            yield Problem((*where, "direction"), "is along up; give the horizontal direction in which it leads")
 
 
 def _sine(one: Vector, other: Vector) -> float:

@@ -22,7 +22,7 @@ from pdem.case.sections.base import (
 from pdem.case.sections.deformation import Deformation
 from pdem.case.sections.gravity import GravityTable
 from pdem.containers.exchange import PartitionMethod
-from pdem.features.collisions.section import CollisionEnergies
+from pdem.features.collisions.section import CollisionsToCount
 
 
 class Time(Section):
@@ -63,8 +63,7 @@ class Domain(Section):
     )
     deformation: Deformation | None = entry("How a periodic box deforms.", default=None)
     dimension: Literal[2, 3] = entry(
-        "2 keeps centres in a plane of constant z and detects contacts in x and y; particles stay spheres.",
-        default=3,
+        "2 keeps centres in a plane of constant z and detects contacts in x and y; particles stay spheres.", default=3
     )
 
 
@@ -82,8 +81,7 @@ class Detection(Section):
         Literal["top-down", "bottom-up"],
         BeforeValidator(_direction, json_schema_input_type=Literal["top-down", "bottom-up", "auto"]),
     ] = entry(
-        'Order in which the levels of the hierarchical grid are searched; `"auto"` is top-down.',
-        default="top-down",
+        'Order in which the levels of the hierarchical grid are searched; `"auto"` is top-down.', default="top-down"
     )
     levels: AutoOrCount = entry("Number of levels of the hierarchical grid.", default="auto")
     cell_sizes: AutoOrSizes = entry("Cell size of each level, in m.", default="auto", unit="m")
@@ -155,9 +153,7 @@ class Output(Section):
         "Interval of snapshots, in s; by default a hundredth of the run.", unit="s", follows=True
     )
     series_every: Positive = entry(
-        "Interval of energies, loads and counters, in s; by default a two-hundredth of the run.",
-        unit="s",
-        follows=True,
+        "Interval of energies, loads and counters, in s; by default a two-hundredth of the run.", unit="s", follows=True
     )
     checkpoint_every: Positive = entry(
         "Interval of checkpoints, in s; by default a tenth of the run.", unit="s", follows=True
@@ -196,9 +192,7 @@ class Output(Section):
         "of these steps. The other columns of loads are those of the step of the line.",
         default=(),
     )
-    collision_energies: CollisionEnergies | None = entry(
-        "Count collisions by the energy that they lose.", default=None
-    )
+    collision_energies: CollisionsToCount | None = entry("Count collisions by the energy that they lose.", default=None)
 
 
 OUTPUT_SHARES = {"fields_every": 100, "series_every": 200, "checkpoint_every": 10}

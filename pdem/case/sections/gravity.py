@@ -16,16 +16,11 @@ class GravityTable(Section):
     """``gravity_table``: gravity against time, linear between its times, constant before and after."""
 
     times: Times | None = entry(
-        "Times in increasing order, in s; in a stage they are counted from its beginning.",
-        default=None,
-        unit="s",
+        "Times in increasing order, in s; in a stage they are counted from its beginning.", default=None, unit="s"
     )
-    values: Accelerations | None = entry(
-        "Acceleration at each of the times, in m/s^2.", default=None, unit="m/s^2"
-    )
+    values: Accelerations | None = entry("Acceleration at each of the times, in m/s^2.", default=None, unit="m/s^2")
     file: Name | None = entry(
-        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the "
-        "case.",
+        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the case.",
         default=None,
     )
     every: Positive | None = entry(

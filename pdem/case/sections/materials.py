@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 class Material(Section):
     """``[materials.NAME]``: a material of particles and walls."""
 
-    density: Positive | None = entry(
-        "Density in kg/m^3; needed for particles only.", default=None, unit="kg/m^3"
-    )
+    density: Positive | None = entry("Density in kg/m^3; needed for particles only.", default=None, unit="kg/m^3")
     youngs_modulus: Positive | None = entry(
         "Young's modulus in Pa; a wall without it is rigid (infinite modulus).", default=None, unit="Pa"
     )
@@ -77,9 +75,7 @@ class Interaction(Section):
         "friction = ...}`.",
         default=0.0,
     )
-    rolling: dict[str, Any] | None = entry(
-        "Resistance to rolling: a table with a `model` and its keys.", default=None
-    )
+    rolling: dict[str, Any] | None = entry("Resistance to rolling: a table with a `model` and its keys.", default=None)
     twisting: dict[str, Any] | None = entry(
         "Resistance to twisting about the normal: a table with a `model` and its keys.", default=None
     )
@@ -87,9 +83,7 @@ class Interaction(Section):
         "Attraction, dry or by liquid bridges: a table with a `model` and its keys.", default=None
     )
     normal_stiffness: Positive | None = entry(
-        "Laws with linear springs only, where it is required: stiffness of loading in N/m.",
-        default=None,
-        unit="N/m",
+        "Laws with linear springs only, where it is required: stiffness of loading in N/m.", default=None, unit="N/m"
     )
     tangential_ratio: Positive | None = entry(
         "Laws with linear springs only: tangential over normal stiffness; by default 2/7, for which the tangential "

@@ -65,9 +65,7 @@ def idle_problem(parts: list[str], document: dict[str, Any]) -> str:
     if with_all_pairs(*without) != with_all_pairs(materials, interactions):
         return ""
     pairs = ", ".join(key for key in interactions if key != DEFAULT) or "none"
-    return (
-        f"changes no pair of materials: those that are named have values of their own; change these: {pairs}"
-    )
+    return f"changes no pair of materials: those that are named have values of their own; change these: {pairs}"
 
 
 def _missing_pairs(materials: dict[str, Any], named: dict[str, Any]) -> list[tuple[str, str]]:

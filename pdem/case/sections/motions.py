@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from pdem.case.sections.base import Name, Section, Vector, entry
 from pdem.case.sections.units import Angle, Angles, AngularRate, Frequency, InRpm, Values
 from pdem.case.time_tables import read_table
-from pdem.motion.courses import Oscillating, Steady, Tabulated
+from pdem.motion.courses import Oscillating, Steady, TabulatedCourse
 
 if TYPE_CHECKING:
     from pdem.motion.courses import Course
@@ -106,9 +106,7 @@ class RotationTable(RotationKind):
 
     values_key: ClassVar[str] = "angles"
     times: Values | None = entry(
-        "Times in increasing order, in s; no rotation before the first and after the last.",
-        default=None,
-        unit="s",
+        "Times in increasing order, in s; no rotation before the first and after the last.", default=None, unit="s"
     )
     angles: Angles | None = entry(
         "Angles in rad, or `{degrees = [0, 90]}`; the mesh in the file has the angle of time 0.",
@@ -116,8 +114,7 @@ class RotationTable(RotationKind):
         unit="rad",
     )
     file: Name | None = entry(
-        "In place of the two lists: a text file with a column for each (s, rad), relative to the folder of the "
-        "case.",
+        "In place of the two lists: a text file with a column for each (s, rad), relative to the folder of the case.",
         default=None,
     )
 
@@ -127,7 +124,7 @@ class RotationTable(RotationKind):
         if self.file is not None:
             times, rows = read_table(folder / self.file, ("angle",))
             angles = tuple(row[0] for row in rows)
-        return (Tabulated(times, angles),)
+        return (TabulatedCourse(times, angles),)
 
 
 class Translation(MotionKind):
@@ -157,16 +154,13 @@ class TranslationTable(MotionKind):
 
     values_key: ClassVar[str] = "displacements"
     times: Values | None = entry(
-        "Times in increasing order, in s; no translation before the first and after the last.",
-        default=None,
-        unit="s",
+        "Times in increasing order, in s; no translation before the first and after the last.", default=None, unit="s"
     )
     displacements: Vectors | None = entry(
         "Displacements in m; the mesh in the file has the displacement of time 0.", default=None, unit="m"
     )
     file: Name | None = entry(
-        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the "
-        "case.",
+        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the case.",
         default=None,
     )
 
@@ -176,7 +170,7 @@ class TranslationTable(MotionKind):
         rows: tuple[tuple[float, ...], ...] = self.displacements or ()
         if self.file is not None:
             times, rows = read_table(folder / self.file, ("x", "y", "z"))
-        return tuple(Tabulated(times, values) for values in zip(*rows, strict=True))
+        return tuple(TabulatedCourse(times, values) for values in zip(*rows, strict=True))
 
 
 class MovingFrame(Section):
@@ -199,9 +193,7 @@ class MovingFrame(Section):
     rotation_table: RotationTable | None = entry(
         "Rotation by angles about an axis that are given at several times.", default=None
     )
-    translation: Translation | None = entry(
-        "Motion at a constant velocity. Translations add up.", default=None
-    )
+    translation: Translation | None = entry("Motion at a constant velocity. Translations add up.", default=None)
     oscillation: Oscillation | None = entry("Motion to and fro along a line.", default=None)
     translation_table: TranslationTable | None = entry(
         "Motion by displacements that are given at several times.", default=None

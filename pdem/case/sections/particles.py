@@ -68,8 +68,7 @@ class FillKeys(Section):
     )
     count: Annotated[int, Field(ge=0, lt=2**40)] | None = entry("Number of particles.", default=None)
     volume_fraction: Annotated[float, Field(gt=0.0, lt=0.92)] | None = entry(
-        "Instead of `count`: volume of the particles over the volume of the region (in 2D: areas).",
-        default=None,
+        "Instead of `count`: volume of the particles over the volume of the region (in 2D: areas).", default=None
     )
     mass: Positive | None = entry(
         "Instead of `count`: mass of all particles in kg, met as nearly as whole particles can. A lattice with none "
@@ -81,21 +80,16 @@ class FillKeys(Section):
         "Lattices: least distance between surfaces, as a fraction of the largest diameter.", default=0.05
     )
     jitter: Annotated[float, Field(ge=0.0, le=1.0)] = entry(
-        "Lattices: random displacement of each site, as a fraction of the largest one without overlap.",
-        default=0.5,
+        "Lattices: random displacement of each site, as a fraction of the largest one without overlap.", default=0.5
     )
-    seed: Seed = entry(
-        "Seed of the random sizes and positions, which depend on it and on the particle id.", default=0
-    )
+    seed: Seed = entry("Seed of the random sizes and positions, which depend on it and on the particle id.", default=0)
     attempts: Annotated[int, Field(ge=1, le=10**6)] = entry(
         "Random arrangement: number of positions that are tried for each particle, before placed particles are "
         "moved to make room.",
         default=20000,
     )
     avoid_walls: bool = entry("Whether to leave out positions that touch a wall.", default=True)
-    exclude: Annotated[tuple[Region, ...], Field(strict=False)] = entry(
-        "Regions that are kept free.", default=()
-    )
+    exclude: Annotated[tuple[Region, ...], Field(strict=False)] = entry("Regions that are kept free.", default=())
     connected_to: Vector | None = entry(
         "A point (m): of the region only the part is filled that is connected with it without crossing a wall, as "
         "the inside of a container, closed or open. `volume_fraction` is then that of this part. Gaps narrower than "

@@ -15,9 +15,7 @@ class MeshRotation(Axis):
     """A rotation of a mesh when it is read; after that it does not turn."""
 
     centre: Vector = entry(
-        "A point on the axis, in m: in the coordinates of the file after `scale`.",
-        default=(0.0, 0.0, 0.0),
-        unit="m",
+        "A point on the axis, in m: in the coordinates of the file after `scale`.", default=(0.0, 0.0, 0.0), unit="m"
     )
     angle: Angle = entry("Angle in rad, or `{degrees = 90}`. Quarter turns are exact.", unit="rad")
 
@@ -43,9 +41,7 @@ class PlacedMesh(Section):
     rotate: Rotate = entry(
         "Rotation of the mesh after `scale`, or a list of rotations, one after the other.", default=()
     )
-    offset: Vector = entry(
-        "Added to all coordinates after `rotate`, in m.", default=(0.0, 0.0, 0.0), unit="m"
-    )
+    offset: Vector = entry("Added to all coordinates after `rotate`, in m.", default=(0.0, 0.0, 0.0), unit="m")
     group: Name | None = entry(
         "Take only this part of the file: an STL solid, an OBJ group or object, a physical group of Gmsh by name or "
         "number.",

@@ -109,9 +109,7 @@ class TubeWall(RoundWall):
     def measure_problems(self, where: Location) -> Iterator[Problem]:
         """Yield what is wrong with its measures among each other."""
         if self.inner_radius >= self.outer_radius:
-            yield Problem(
-                (*where, "inner_radius"), f"must be less than outer_radius ({self.outer_radius:g} m)"
-            )
+            yield Problem((*where, "inner_radius"), f"must be less than outer_radius ({self.outer_radius:g} m)")
 
 
 class SphereWall(RoundWall):
@@ -148,12 +146,8 @@ class ScrewWall(RoundWall):
     inner_radius: Positive = entry("Where the blade begins: the radius of the shaft, in m.", unit="m")
     length: Positive = entry("Length of shaft and blade, in m.", unit="m")
     pitch: Positive = entry("Length of one turn of the blade, in m.", unit="m")
-    thickness: NotNegative = entry(
-        "Thickness of the blade along the axis, in m; 0 is a sheet.", default=0.0, unit="m"
-    )
-    hand: Literal["right", "left"] = entry(
-        'Sense of the screw; `"right"` is that of a common screw.', default="right"
-    )
+    thickness: NotNegative = entry("Thickness of the blade along the axis, in m; 0 is a sheet.", default=0.0, unit="m")
+    hand: Literal["right", "left"] = entry('Sense of the screw; `"right"` is that of a common screw.', default="right")
     shaft: bool = entry("Whether there is a shaft with closed ends.", default=True)
 
     @property
@@ -182,6 +176,4 @@ class ScrewWall(RoundWall):
         if self.thickness >= self.length:
             yield Problem((*where, "thickness"), f"must be less than length ({self.length:g} m)")
         elif self.thickness >= self.pitch and self.length - self.thickness > self.pitch:
-            yield Problem(
-                (*where, "thickness"), f"must be less than pitch ({self.pitch:g} m): turns would overlap"
-            )
+            yield Problem((*where, "thickness"), f"must be less than pitch ({self.pitch:g} m): turns would overlap")

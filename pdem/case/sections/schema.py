@@ -27,8 +27,8 @@ from pdem.case.sections.particles import ParticleGroup, with_domain
 from pdem.case.sections.round_walls import ConeWall, CylinderWall, ScrewWall, SphereWall, TubeWall
 from pdem.case.sections.shapes import Shape
 from pdem.case.sections.stages import Stage
-from pdem.features.external_forces.section import Force
 from pdem.case.sections.walls import MeshWall
+from pdem.features.external_forces.section import Force
 from pdem.features.fields.section import GridFields, with_defaults
 from pdem.features.insertions.section import Insertion
 from pdem.features.sensors.section import Sensor
@@ -79,8 +79,7 @@ class CaseData(Section):
         "Rigid clusters of spheres by name, for particles and insertions.", default_factory=dict
     )
     walls: Annotated[tuple[GivenWall, ...], Field(strict=False)] = entry(
-        "The surfaces that particles touch: meshes in files, or shapes given by their dimensions (`shape`).",
-        default=(),
+        "The surfaces that particles touch: meshes in files, or shapes given by their dimensions (`shape`).", default=()
     )
     insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = entry(
         "Particles that are inserted during the run.", default=()
@@ -101,12 +100,8 @@ class CaseData(Section):
         "Stages of the run, one after the other.", default=()
     )
     detection: Detection = entry("How contacts are found.", default=Detection())
-    decomposition: Decomposition = entry(
-        "How the domain is divided among MPI ranks.", default=Decomposition()
-    )
-    limits: Limits = entry(
-        "Limits at which a run stops, because its results would be meaningless.", default=Limits()
-    )
+    decomposition: Decomposition = entry("How the domain is divided among MPI ranks.", default=Decomposition())
+    limits: Limits = entry("Limits at which a run stops, because its results would be meaningless.", default=Limits())
     perturbation: Perturbation | None = entry(
         "Slightly smaller radii, to repeat a run with another sample.", default=None
     )

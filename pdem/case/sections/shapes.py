@@ -30,9 +30,7 @@ class GivenMass(Section):
     branch: ClassVar[str] = f"{BRANCH}table"
     volume: Positive = entry("Volume in m^3; the mass is this times the density of the material.", unit="m^3")
     centre: Vector = entry(
-        "Centre of mass in m, in the coordinates of the spheres after `scale`.",
-        default=(0.0, 0.0, 0.0),
-        unit="m",
+        "Centre of mass in m, in the coordinates of the spheres after `scale`.", default=(0.0, 0.0, 0.0), unit="m"
     )
     inertia: Annotated[tuple[float, float, float, float, float, float], Field(strict=False)] = entry(
         "Tensor of inertia about the centre of mass over the mass, in m^2: xx, yy, zz, xy, xz, yz; the last three "
@@ -68,8 +66,7 @@ class Shape(Section):
         "With a mesh: fill it with at most so many spheres.", default=None
     )
     error: Annotated[float, Field(gt=0.0, lt=1.0)] = entry(
-        "With a mesh: spheres are added until the inertia is within this fraction of the mesh's.",
-        default=0.02,
+        "With a mesh: spheres are added until the inertia is within this fraction of the mesh's.", default=0.02
     )
     mass_properties: MassProperties = entry(
         "Which volume, centre and inertia are used: those of the union of the spheres; of the sum of all spheres, "
@@ -78,14 +75,12 @@ class Shape(Section):
     )
 
 
-class Turn(Section):
+class ShapeTurn(Section):
     """All particles rotated by ``angle`` degrees about ``axis``."""
 
     branch: ClassVar[str] = f"{BRANCH}turn"
     axis: Vector = entry("Axis of the rotation, a vector of any length but 0.")
-    angle: AngleInDegrees = entry(
-        "Angle of the rotation in degrees; `{degrees = 30}` says the same.", unit="degrees"
-    )
+    angle: AngleInDegrees = entry("Angle of the rotation in degrees; `{degrees = 30}` says the same.", unit="degrees")
 
 
 class RandomTurn(Section):
@@ -99,13 +94,13 @@ def _turn_branch(value: Any) -> str:
     if isinstance(value, Section):
         return value.branch
     if isinstance(value, dict):
-        return RandomTurn.branch if "random" in value else Turn.branch
+        return RandomTurn.branch if "random" in value else ShapeTurn.branch
     return f"{BRANCH}word"
 
 
 Orientation = Annotated[
     Annotated[Literal["random", "aligned"], Tag(f"{BRANCH}word")]
-    | Annotated[Turn, Tag(Turn.branch)]
+    | Annotated[ShapeTurn, Tag(ShapeTurn.branch)]
     | Annotated[RandomTurn, Tag(RandomTurn.branch)],
     Discriminator(_turn_branch),
 ]

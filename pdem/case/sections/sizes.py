@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from pdem.case.sections.base import BRANCH, Positive, Section, entry
-from pdem.containers.size_laws import Mixture, Normal, RosinRammler, by_volume
+from pdem.containers.size_laws import Mixture, NormalRadii, RosinRammler, by_volume
 from pdem.containers.sizes import Constant, LogNormal, PowerLaw, SizeDistribution, Tabulated, Uniform
 
 Numbers = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
@@ -22,7 +22,7 @@ class CutSection(Section):
     max: Positive = entry(unit="m")
     by: Weight = "number"
 
-    def law(self) -> Uniform | PowerLaw | LogNormal | Normal | RosinRammler:
+    def law(self) -> Uniform | PowerLaw | LogNormal | NormalRadii | RosinRammler:
         """Return the distribution, if its fractions count particles."""
         raise NotImplementedError
 
@@ -75,9 +75,9 @@ class NormalSizes(CutSection):
     mean: Positive = entry(unit="m")
     sigma: Positive = entry(unit="m")
 
-    def law(self) -> Normal:
+    def law(self) -> NormalRadii:
         """Return the distribution, if its fractions count particles."""
-        return Normal(self.mean, self.sigma, self.min, self.max)
+        return NormalRadii(self.mean, self.sigma, self.min, self.max)
 
 
 class RosinRammlerSizes(CutSection):

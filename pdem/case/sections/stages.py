@@ -19,15 +19,13 @@ class UntilKeys(Section):
         'left the domain, `"left"`, `"left_mass"` (kg), `"left_-z"`, ...; or a column of the series of a wall, a '
         'fixed group, a sensor or an insertion: `"piston_load"` (N), `"gate_force_z"` (N), `"bed_mass"` (kg); with '
         'a box that deforms also `"solid_fraction"`, `"shear_strain"`, `"stress_xx"` (Pa), `"pressure"` (Pa). '
-        "Without particles the first two are no numbers, and no condition on them holds.",
+        "Without particles the first two are no numbers, and no condition on them holds."
     )
     below: float | None = entry(
         "The condition holds while the quantity is less, in its unit. Exactly one of `below` and `above` is given.",
         default=None,
     )
-    above: float | None = entry(
-        "The condition holds while the quantity is greater, in its unit.", default=None
-    )
+    above: float | None = entry("The condition holds while the quantity is greater, in its unit.", default=None)
     latest: Positive | None = entry(
         "Time at which the stage ends even if the condition is not met, in s after its beginning, with a warning. "
         "By default the stage continues until `time.end`.",
@@ -67,12 +65,8 @@ if TYPE_CHECKING:
         """``until``, with the key ``for``."""
 
 else:  # a key may be a word that Python keeps for itself
-    _HELD = entry(
-        "Time for which the condition has to be met without interruption, in s.", default=0.0, unit="s"
-    )
-    Until = create_model(
-        "Until", __base__=UntilKeys, __doc__=UntilKeys.__doc__, **{"for": (NotNegative, _HELD)}
-    )
+    _HELD = entry("Time for which the condition has to be met without interruption, in s.", default=0.0, unit="s")
+    Until = create_model("Until", __base__=UntilKeys, __doc__=UntilKeys.__doc__, **{"for": (NotNegative, _HELD)})
 
 
 class WallChange(Section):
@@ -105,12 +99,9 @@ class Stage(Section):
         "{friction = 0.5}`. Laws and models cannot change.",
         default_factory=dict,
     )
-    gravity: Vector | None = entry(
-        "Gravity from the beginning of the stage on, in m/s^2.", default=None, unit="m/s^2"
-    )
+    gravity: Vector | None = entry("Gravity from the beginning of the stage on, in m/s^2.", default=None, unit="m/s^2")
     gravity_table: GravityTable | None = entry(
-        "In place of `gravity`: acceleration as a function of the time since the beginning of the stage.",
-        default=None,
+        "In place of `gravity`: acceleration as a function of the time since the beginning of the stage.", default=None
     )
     deformation: Deformation | None = entry(
         "How the periodic box deforms from the beginning of the stage on; it replaces the deformation before; `{}` "

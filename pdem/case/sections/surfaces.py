@@ -23,8 +23,7 @@ class VelocityTable(Section):
     times: Values | None = entry("Times in increasing order, in s.", default=None, unit="s")
     velocities: Vectors | None = entry("Velocities at these times in m/s.", default=None, unit="m/s")
     file: Name | None = entry(
-        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the "
-        "case.",
+        "In place of `times` and `values`: a text file with columns time, x, y, z, relative to the folder of the case.",
         default=None,
     )
 
@@ -46,8 +45,7 @@ class SurfaceRotationTable(Axis):
         "Rates of rotation at these times in rad/s, or `{rpm = [0, 20]}`.", default=None, unit="rad/s"
     )
     file: Name | None = entry(
-        "In place of the two lists: a text file with a column for each (s, rad/s), relative to the folder of the "
-        "case.",
+        "In place of the two lists: a text file with a column for each (s, rad/s), relative to the folder of the case.",
         default=None,
     )
 
@@ -63,9 +61,7 @@ class Surface(Section):
 
     velocity: Vector | None = entry("Constant velocity, in m/s.", default=None, unit="m/s")
     velocity_table: VelocityTable | None = entry("Velocity as a function of time.", default=None)
-    rotation: SurfaceRotation | None = entry(
-        "Rotation about an axis at a constant rate, in rad/s.", default=None
-    )
+    rotation: SurfaceRotation | None = entry("Rotation about an axis at a constant rate, in rad/s.", default=None)
     rotation_table: SurfaceRotationTable | None = entry(
         "Rotation about an axis at a rate that is a function of time.", default=None
     )

@@ -92,15 +92,11 @@ class RoundWall(ShapeWall):
             return
         key, default = (*where, "deviation"), DEFAULT_SHARE * self.largest_radius
         if self.accepted_deviation >= self.largest_radius:
-            text = (
-                f"must be less than the largest radius {self.largest_radius:g} m, or nothing is left of it; "
-            )
+            text = f"must be less than the largest radius {self.largest_radius:g} m, or nothing is left of it; "
             yield Problem(key, f"{text}{default:.3g} m is the default")
         elif (number := self.facet_number()) > MOST_FACETS:
             text = f"would make about {number:.2g} facets, more than {MOST_FACETS:,}; "
-            remedy = (
-                "allow more" if self.deviation is not None else "give a larger one, or make the wall shorter"
-            )
+            remedy = "allow more" if self.deviation is not None else "give a larger one, or make the wall shorter"
             yield Problem(key, f"{text}{remedy}: {default:.3g} m is the default")
 
     def measure_problems(self, where: Location) -> Iterator[Problem]:

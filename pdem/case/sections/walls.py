@@ -29,9 +29,7 @@ class Wall(MovingFrame):
         "shape.",
         follows=True,
     )
-    shape: str = entry(
-        'Kind of the wall: `"mesh"`, or a shape that needs no file. The other keys depend on it.'
-    )
+    shape: str = entry('Kind of the wall: `"mesh"`, or a shape that needs no file. The other keys depend on it.')
     material: str = entry("Name of a material.")
     surface: Surface | None = entry(
         "Motion of the surface alone, as of a conveyor belt: the geometry stays.", default=None
@@ -40,9 +38,7 @@ class Wall(MovingFrame):
         "Makes the wall move along or about an axis until the load of the particles on it has a given value.",
         default=None,
     )
-    body: Body | None = entry(
-        "Makes the wall a rigid body that is moved by particles and gravity.", default=None
-    )
+    body: Body | None = entry("Makes the wall a rigid body that is moved by particles and gravity.", default=None)
     wear: Wear | None = entry("Measures how much material particles remove from the wall.", default=None)
 
     @property
@@ -61,8 +57,7 @@ class MeshWall(PlacedMesh, Wall):
     branch: ClassVar[str] = f"{BRANCH}mesh"
     shape: Literal["mesh"] = "mesh"
     split_facets: bool = entry(
-        "Cut facets that are not planar or not convex into triangles, instead of refusing them.",
-        default=False,
+        "Cut facets that are not planar or not convex into triangles, instead of refusing them.", default=False
     )
 
     @model_validator(mode="before")
@@ -84,6 +79,4 @@ def _surface_hint(table: dict[str, Any]) -> str:
     return SURFACE_HINT
 
 
-SURFACE_HINT = (
-    'mesh = "FILE.stl", or shape = "plane", "box", "cylinder", ... (pdem explain walls.shape has all)'
-)
+SURFACE_HINT = 'mesh = "FILE.stl", or shape = "plane", "box", "cylinder", ... (pdem explain walls.shape has all)'

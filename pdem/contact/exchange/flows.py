@@ -15,7 +15,7 @@ from pdem.numerics.user_functions import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Integers
 
 NO_ID = np.iinfo(np.int64).max
 """In place of an id, where all flows are finite."""
@@ -65,7 +65,7 @@ def is_possible(quanta: float) -> bool:
 
 
 @inlined
-def note_bad(bad: NDArray[np.int64], first: int, second: int) -> None:
+def note_bad(bad: Integers, first: int, second: int) -> None:
     """Note a contact whose flow is not possible, unless one of lower ids (or wall) is noted already."""
     if first < bad[0] or (first == bad[0] and second < bad[1]):
         bad[0], bad[1] = first, second

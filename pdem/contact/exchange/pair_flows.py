@@ -17,10 +17,9 @@ from pdem.numerics.user_functions import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pdem.contact.pairs.contacts import PairContacts
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
 class FlowingPairs(NamedTuple):
@@ -46,23 +45,21 @@ class FlowingPairs(NamedTuple):
         Columns of a history, and the one that flows read and write; the overlap where they remember nothing.
     """
 
-    indices: NDArray[np.int32]
-    candidate: NDArray[np.int32]
-    lower: NDArray[np.int32]
-    higher: NDArray[np.int32]
+    indices: Int32s
+    candidate: Int32s
+    lower: Int32s
+    higher: Int32s
     owned: int
-    id: NDArray[np.int64]
-    radius: NDArray[np.float64]
-    material: NDArray[np.int32]
+    id: Integers
+    radius: Floats
+    material: Int32s
     materials: int
-    history: NDArray[np.float64]
+    history: Floats
     width: int
     memory: int
 
 
-def flowing_pairs(
-    contacts: PairContacts, particles: Particles, materials: int, memory: int = OVERLAP
-) -> FlowingPairs:
+def flowing_pairs(contacts: PairContacts, particles: Particles, materials: int, memory: int = OVERLAP) -> FlowingPairs:
     """Return the contacts between particles of this rank; views."""
     storage, column = contacts.storage, particles.column
     return FlowingPairs(
@@ -84,8 +81,8 @@ def pair_flow_kernel(flow: Callable[..., Any], *, remembers: bool) -> Any:
 
     @versioned_kernel(version_of(flow, remembers=remembers))
     def pair_flows(
-        contacts: tuple[Any, ...], values: NDArray[np.float64], quantum: float, dt: float, parameters: Any,
-        change: NDArray[np.int64], bad: NDArray[np.int64],
+        contacts: tuple[Any, ...], values: Floats, quantum: float, dt: float, parameters: Any,
+        change: Integers, bad: Integers,
     ) -> None:  # fmt: skip
         c = FlowingPairs(*contacts)
         for index in c.indices:
@@ -119,7 +116,7 @@ def pair_parts_kernel(part: Callable[..., Any]) -> Any:
     part_of = compiled(part)
 
     @versioned_kernel(version_of(part))
-    def pair_parts(contacts: tuple[Any, ...], parameters: Any, total: NDArray[np.int64]) -> None:
+    def pair_parts(contacts: tuple[Any, ...], parameters: Any, total: Integers) -> None:
         c = FlowingPairs(*contacts)
         for index in c.indices:
             k, at = c.candidate[index], history_of(index, c.width)
@@ -144,7 +141,7 @@ def pair_choice_kernel(choice: Callable[..., Any]) -> Any:
     is_chosen = compiled(choice)
 
     @versioned_kernel(version_of(choice))
-    def pair_choice(contacts: tuple[Any, ...], parameters: Any, listed: NDArray[np.int32]) -> int:
+    def pair_choice(contacts: tuple[Any, ...], parameters: Any, listed: Int32s) -> int:
         c, number = FlowingPairs(*contacts), 0
         for index in c.indices:
             k = c.candidate[index]

@@ -18,10 +18,9 @@ from pdem.numerics.user_functions import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pdem.contact.walls.contacts import WallContacts
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
 class FlowingWalls(NamedTuple):
@@ -43,19 +42,19 @@ class FlowingWalls(NamedTuple):
         Columns of a history, and the one that flows read and write; the overlap where they remember nothing.
     """
 
-    particle: NDArray[np.int32]
-    row: NDArray[np.int32]
-    wall: NDArray[np.int32]
-    id: NDArray[np.int64]
-    radius: NDArray[np.float64]
-    material: NDArray[np.int32]
-    wall_material: NDArray[np.int32]
+    particle: Int32s
+    row: Int32s
+    wall: Int32s
+    id: Integers
+    radius: Floats
+    material: Int32s
+    wall_material: Int32s
     materials: int
-    history: NDArray[np.float64]
+    history: Floats
     width: int
     memory: int
 
-    def chosen(self, rows: NDArray[np.int32]) -> FlowingWalls:
+    def chosen(self, rows: Int32s) -> FlowingWalls:
         """Return some of the contacts."""
         return self._replace(particle=self.particle[rows], row=self.row[rows], wall=self.wall[rows])
 
@@ -66,9 +65,7 @@ class WallList:
     def __init__(self) -> None:
         self._room = np.empty((3, 0), np.int32)
 
-    def fill(
-        self, contacts: WallContacts, particles: Particles, materials: int, memory: int = OVERLAP
-    ) -> FlowingWalls:
+    def fill(self, contacts: WallContacts, particles: Particles, materials: int, memory: int = OVERLAP) -> FlowingWalls:
         """Return the contacts with walls of this rank; views."""
         count, column = contacts.count, particles.column
         if count > self._room.shape[1]:
@@ -85,8 +82,8 @@ class WallList:
 
 @geometry_kernel
 def list_walls(
-    near: NDArray[np.int32], start: NDArray[np.int64], counts: NDArray[np.int32], facet: NDArray[np.int64],
-    facet_wall: NDArray[np.int32], listed: NDArray[np.int32],
+    near: Int32s, start: Integers, counts: Int32s, facet: Integers,
+    facet_wall: Int32s, listed: Int32s,
 ) -> None:  # fmt: skip
     """Write particle, row of the history and wall of each contact, (3, n or more)."""
     number = 0
@@ -109,8 +106,8 @@ def wall_flow_kernel(flow: Callable[..., Any], *, remembers: bool) -> Any:
 
     @versioned_kernel(version_of(flow, remembers=remembers))
     def wall_flows(
-        contacts: tuple[Any, ...], values: NDArray[np.float64], wall_values: NDArray[np.float64], quantum: float,
-        dt: float, parameters: Any, change: NDArray[np.int64], bad: NDArray[np.int64], limbs: NDArray[np.int64],
+        contacts: tuple[Any, ...], values: Floats, wall_values: Floats, quantum: float,
+        dt: float, parameters: Any, change: Integers, bad: Integers, limbs: Integers,
     ) -> None:  # fmt: skip
         c = FlowingWalls(*contacts)
         for n in range(len(c.row)):
@@ -140,14 +137,12 @@ def wall_parts_kernel(part: Callable[..., Any]) -> Any:
     part_of = compiled(part)
 
     @versioned_kernel(version_of(part))
-    def wall_parts(contacts: tuple[Any, ...], parameters: Any, total: NDArray[np.int64]) -> None:
+    def wall_parts(contacts: tuple[Any, ...], parameters: Any, total: Integers) -> None:
         c = FlowingWalls(*contacts)
         for n in range(len(c.row)):
             i, at = c.particle[n], c.width * c.row[n]
             pair = c.material[i] * c.materials + c.wall_material[c.wall[n]]
-            total[i] += part_of(
-                c.radius[i], c.history[at + OVERLAP], pair, parameters, c.history[at + c.memory]
-            )
+            total[i] += part_of(c.radius[i], c.history[at + OVERLAP], pair, parameters, c.history[at + c.memory])
 
     return wall_parts
 
@@ -161,7 +156,7 @@ def wall_choice_kernel(choice: Callable[..., Any]) -> Any:
     is_chosen = compiled(choice)
 
     @versioned_kernel(version_of(choice))
-    def wall_choice(contacts: tuple[Any, ...], parameters: Any, listed: NDArray[np.int32]) -> int:
+    def wall_choice(contacts: tuple[Any, ...], parameters: Any, listed: Int32s) -> int:
         c, number = FlowingWalls(*contacts), 0
         for n in range(len(c.row)):
             pair = c.material[c.particle[n]] * c.materials + c.wall_material[c.wall[n]]

@@ -26,14 +26,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.geometry.facet_rows import (
-    loop_before,
-    move,
-    nearer,
-    row_of,
-    sort_by_distance,
-    sort_by_facet,
-)
+from pdem.contact.geometry.facet_rows import loop_before, move, nearer, row_of, sort_by_distance, sort_by_facet
 from pdem.contact.geometry.scratch_columns import (
     DISTANCE,
     FACET,
@@ -56,10 +49,8 @@ from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
+    from pdem.foundation.array_types import Floats, Integers
 
 OUTPUT_FULL = -2
 """Status of `resolve_h2`: there are more contacts than rows to write them to."""
@@ -81,13 +72,7 @@ NO_DIRECTION = 1e-12
 
 @inlined_geometry
 def resolve_h2(
-    sphere: Sphere,
-    tested: FacetRange,
-    first: int,
-    surface: SurfaceArrays,
-    scratch: Scratch,
-    found: Found,
-    room: int,
+    sphere: Sphere, tested: FacetRange, first: int, surface: SurfaceArrays, scratch: Scratch, found: Found, room: int
 ) -> int:
     """Find the contacts of one sphere with the walls; allocates nothing.
 
@@ -138,9 +123,7 @@ def resolve_h2(
 
 
 @inlined_geometry
-def write_nominated(
-    sphere: Sphere, row: int, at: int, real: NDArray[np.float64], integer: NDArray[np.int64], found: Found
-) -> None:
+def write_nominated(sphere: Sphere, row: int, at: int, real: Floats, integer: Integers, found: Found) -> None:
     """Write the contact that a row of the scratch stands for to the row `at`."""
     found.facet[at], found.kind[at], found.feature[at] = (
         integer[row, FACET],
@@ -183,11 +166,7 @@ def nominate(sphere: Sphere, tested: FacetRange, surface: SurfaceArrays, scratch
         real[row, RY] = ry
         real[row, RZ] = rz
         if kind == ON_FACET or distance <= NO_DIRECTION * radius:
-            towards = (
-                rx * surface.normals[facet, 0]
-                + ry * surface.normals[facet, 1]
-                + rz * surface.normals[facet, 2]
-            )
+            towards = rx * surface.normals[facet, 0] + ry * surface.normals[facet, 1] + rz * surface.normals[facet, 2]
             sign = -1.0 if towards < 0.0 else 1.0
             real[row, NX] = sign * surface.normals[facet, 0]
             real[row, NY] = sign * surface.normals[facet, 1]
@@ -203,12 +182,12 @@ def nominate(sphere: Sphere, tested: FacetRange, surface: SurfaceArrays, scratch
 @inlined
 def _is_minimum(
     row: int,
-    integer: NDArray[np.int64],
+    integer: Integers,
     first: int,
     count: int,
     surface: SurfaceArrays,
-    member_start: NDArray[np.int64],
-    member_facets: NDArray[np.int64],
+    member_start: Integers,
+    member_facets: Integers,
 ) -> bool:
     """Tell whether all touched facets around an edge or vertex nominate it, and `row` speaks for them."""
     kind = integer[row, KIND]
@@ -225,18 +204,14 @@ def _is_minimum(
 
 
 @inlined
-def _keep_minima(
-    real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int, surface: SurfaceArrays
-) -> int:
+def _keep_minima(real: Floats, integer: Integers, first: int, count: int, surface: SurfaceArrays) -> int:
     """Move the local minima of the distance, each feature once, to the front; return their number."""
     for row in range(first, first + count):
         kind = integer[row, KIND]
         if kind == ON_FACET:
             minimum = row == first or integer[row - 1, FACET] != integer[row, FACET]
         elif kind == ON_EDGE:
-            minimum = _is_minimum(
-                row, integer, first, count, surface, surface.edge_facet_start, surface.edge_facet_ids
-            )
+            minimum = _is_minimum(row, integer, first, count, surface, surface.edge_facet_start, surface.edge_facet_ids)
         else:
             minimum = _is_minimum(
                 row, integer, first, count, surface, surface.vertex_facet_start, surface.vertex_facet_ids
@@ -247,9 +222,7 @@ def _keep_minima(
         if integer[row, WEIGHT] == 1:
             move(real, integer, row, target)
             target += 1
-    if (
-        target == first
-    ):  # rounding can make neighbours point at each other; the nearest is a minimum for certain
+    if target == first:  # rounding can make neighbours point at each other; the nearest is a minimum for certain
         nearest = first
         for row in range(first + 1, first + count):
             if nearer(real, integer, row, nearest, surface):
@@ -261,9 +234,7 @@ def _keep_minima(
 
 
 @inlined
-def _drop_hidden(
-    radius: float, real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int
-) -> None:
+def _drop_hidden(radius: float, real: Floats, integer: Integers, first: int, count: int) -> None:
     """Mark the contacts whose point does not rise above the tangent plane at a nearer contact."""
     for row in range(first + 1, first + count):
         for other in range(first, row):

@@ -7,26 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.geometry.scratch_columns import (
-    FACET,
-    FEATURE,
-    INTEGER_COLUMNS,
-    KEY,
-    KIND,
-    ON_FACET,
-    REAL_COLUMNS,
-)
+from pdem.contact.geometry.scratch_columns import FACET, FEATURE, INTEGER_COLUMNS, KEY, KIND, ON_FACET, REAL_COLUMNS
 from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
+    from pdem.foundation.array_types import Floats, Integers
 
 
 @inlined
-def swap(real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other: int) -> None:
+def swap(real: Floats, integer: Integers, one: int, other: int) -> None:
     """Exchange two rows."""
     for column in range(REAL_COLUMNS):
         real[one, column], real[other, column] = real[other, column], real[one, column]
@@ -35,7 +25,7 @@ def swap(real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other:
 
 
 @inlined
-def move(real: NDArray[np.float64], integer: NDArray[np.int64], source: int, target: int) -> None:
+def move(real: Floats, integer: Integers, source: int, target: int) -> None:
     """Copy one row over another."""
     for column in range(REAL_COLUMNS):
         real[target, column] = real[source, column]
@@ -44,7 +34,7 @@ def move(real: NDArray[np.float64], integer: NDArray[np.int64], source: int, tar
 
 
 @inlined
-def sort_by_facet(real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int) -> None:
+def sort_by_facet(real: Floats, integer: Integers, first: int, count: int) -> None:
     """Sort rows by facet; candidates usually come sorted, and then this is one pass."""
     for row in range(first + 1, first + count):
         at = row
@@ -68,9 +58,7 @@ def loop_before(one: int, other: int, surface: SurfaceArrays) -> bool:
 
 
 @inlined
-def nearer(
-    real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other: int, surface: SurfaceArrays
-) -> bool:
+def nearer(real: Floats, integer: Integers, one: int, other: int, surface: SurfaceArrays) -> bool:
     """Tell which row comes first: the nearer, then by kind, then by the vertices of the feature."""
     if real[one, KEY] != real[other, KEY]:
         return real[one, KEY] < real[other, KEY]
@@ -82,9 +70,7 @@ def nearer(
 
 
 @inlined
-def sort_by_distance(
-    real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int, surface: SurfaceArrays
-) -> None:
+def sort_by_distance(real: Floats, integer: Integers, first: int, count: int, surface: SurfaceArrays) -> None:
     """Sort rows into the order of the distance hierarchy; local minima are few."""
     for row in range(first + 1, first + count):
         at = row
@@ -94,7 +80,7 @@ def sort_by_distance(
 
 
 @inlined
-def row_of(facet: int, integer: NDArray[np.int64], first: int, count: int) -> int:
+def row_of(facet: int, integer: Integers, first: int, count: int) -> int:
     """Return the first row of a facet in rows sorted by facet, or -1."""
     low, high = first, first + count
     while low < high:

@@ -9,10 +9,8 @@ from pdem.contact.geometry.sphere_facet import edge_side, nearest_on_outline
 from pdem.numerics.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
+    from pdem.foundation.array_types import Floats
 
 
 @geometry_kernel
@@ -22,7 +20,7 @@ def facet_weights(
     feature: int,
     facet: int,
     surface: SurfaceArrays,
-    weights_out: NDArray[np.float64],
+    weights_out: Floats,
     row: int,
 ) -> None:
     """Write the weights of a facet's nodes for a force at a point of the facet; allocates nothing.
@@ -67,7 +65,7 @@ def _outline_weights(
     feature: int,
     facet: int,
     surface: SurfaceArrays,
-    weights_out: NDArray[np.float64],
+    weights_out: Floats,
     row: int,
 ) -> None:
     """Weights on an edge (H2 eq. 30) or a vertex: linear between its ends, or 1."""
@@ -94,11 +92,7 @@ def _outline_weights(
 
 @geometry_kernel
 def _inside_weights(
-    point: tuple[float, float, float],
-    facet: int,
-    surface: SurfaceArrays,
-    weights_out: NDArray[np.float64],
-    row: int,
+    point: tuple[float, float, float], facet: int, surface: SurfaceArrays, weights_out: Floats, row: int
 ) -> float:
     """Wachspress weights of a point inside a facet; returns their sum before it was divided out."""
     x, y, z = point

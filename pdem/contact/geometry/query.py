@@ -14,11 +14,13 @@ from pdem.contact.geometry.signed_features import signed_features
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import FacetRange, Found, Scratch, Sphere, SurfaceArrays
 from pdem.containers.meshes.mesh import Mesh
-from pdem.containers.meshes.surface import Surface, surface_of
+from pdem.containers.meshes.surface import MeshSurface, surface_of
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from pdem.foundation.array_types import Floats, Integers
 
 METHODS = ("signed", "h2")
 """Resolutions of wall contacts that exist."""
@@ -94,9 +96,7 @@ def _hierarchy(centre: tuple[float, float, float], radius: float, mesh: Mesh) ->
     return {**columns, "count": np.ones(count, dtype=np.int64)}
 
 
-def _signed_features(
-    centre: tuple[float, float, float], radius: float, mesh: Mesh
-) -> dict[str, NDArray[Any]]:
+def _signed_features(centre: tuple[float, float, float], radius: float, mesh: Mesh) -> dict[str, NDArray[Any]]:
     """Return the features of the signed contact sum by the names of their fields."""
     surface = _surface(mesh)
     parts = surface.mesh
@@ -110,19 +110,17 @@ def _signed_features(
     return found
 
 
-_surfaces: WeakKeyDictionary[Mesh, Surface] = WeakKeyDictionary()
+_surfaces: WeakKeyDictionary[Mesh, MeshSurface] = WeakKeyDictionary()
 
 
-def _surface(mesh: Mesh) -> Surface:
+def _surface(mesh: Mesh) -> MeshSurface:
     """Return the surface of a mesh, made once."""
     if mesh not in _surfaces:
         _surfaces[mesh] = surface_of(mesh)
     return _surfaces[mesh]
 
 
-def _named_features(
-    surface: Surface, mesh: Mesh, kind: NDArray[Any], feature: NDArray[Any]
-) -> NDArray[np.int64]:
+def _named_features(surface: MeshSurface, mesh: Mesh, kind: NDArray[Any], feature: NDArray[Any]) -> Integers:
     """Return the numbers in the mesh of features of its surface, -1 for edges that the mesh does not have."""
     named = np.full(len(kind), -1, dtype=np.int64)
     named[kind == 0] = surface.facet_origin[feature[kind == 0]]
@@ -153,18 +151,14 @@ def contact_dtype(largest_order: int) -> np.dtype[np.void]:
 
 def _checked(centre: ArrayLike, radius: float, mesh: Mesh, method: str) -> tuple[float, float, float]:
     if method not in METHODS:
-        raise InputError(
-            f"method is {method!r}; wall contacts are resolved by {', '.join(METHODS)}: choose one"
-        )
+        raise InputError(f"method is {method!r}; wall contacts are resolved by {', '.join(METHODS)}: choose one")
     if not isinstance(mesh, Mesh):
         raise InputError(f"mesh is a {type(mesh).__name__}; a pdem.Mesh is needed: Mesh.read(path) makes one")
     try:
         place = np.asarray(centre, dtype=np.float64)
         size = float(radius)
     except (TypeError, ValueError):
-        raise InputError(
-            f"centre {centre!r} and radius {radius!r} must be numbers: x, y, z and a length"
-        ) from None
+        raise InputError(f"centre {centre!r} and radius {radius!r} must be numbers: x, y, z and a length") from None
     if place.shape != (3,) or not np.isfinite(place).all():
         raise InputError(f"centre is {centre!r}; it must be three finite numbers x, y, z in metres")
     if not (np.isfinite(size) and size > 0):
@@ -173,7 +167,7 @@ def _checked(centre: ArrayLike, radius: float, mesh: Mesh, method: str) -> tuple
     return x, y, z
 
 
-def _facets_near(centre: NDArray[np.float64], radius: float, mesh: Mesh) -> NDArray[np.int64]:
+def _facets_near(centre: Floats, radius: float, mesh: Mesh) -> Integers:
     """Return the facets whose bounding box meets that of the sphere."""
     corners = mesh.vertices[mesh.facet_vertices] - centre
     low = np.minimum.reduceat(corners, mesh.facet_start[:-1], axis=0)

@@ -35,10 +35,8 @@ from pdem.contact.geometry.sphere_facet import from_edge, from_vertex
 from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
 @inlined_geometry
@@ -49,9 +47,7 @@ def nearest_end(x: float, y: float, z: float, edge: int, surface: SurfaceArrays)
     ey = surface.vertices[high, 1] - surface.vertices[low, 1]
     ez = surface.vertices[high, 2] - surface.vertices[low, 2]
     along = (
-        (x - surface.vertices[low, 0]) * ex
-        + (y - surface.vertices[low, 1]) * ey
-        + (z - surface.vertices[low, 2]) * ez
+        (x - surface.vertices[low, 0]) * ex + (y - surface.vertices[low, 1]) * ey + (z - surface.vertices[low, 2]) * ez
     )
     return high if along > 0.5 * (ex * ex + ey * ey + ez * ez) else low
 
@@ -63,8 +59,8 @@ def count_feature(
     feature: int,
     row: int,
     surface: SurfaceArrays,
-    integer: NDArray[np.int64],
-    tally: NDArray[np.int32],
+    integer: Integers,
+    tally: Int32s,
     first: int,
     last: int,
 ) -> None:
@@ -94,12 +90,7 @@ def count_feature(
 
 @inlined_geometry
 def count_cells(
-    sphere: Sphere,
-    surface: SurfaceArrays,
-    integer: NDArray[np.int64],
-    tally: NDArray[np.int32],
-    first: int,
-    last: int,
+    sphere: Sphere, surface: SurfaceArrays, integer: Integers, tally: Int32s, first: int, last: int
 ) -> None:
     """Count all cells within reach of a sphere in `tally`.
 
@@ -117,9 +108,7 @@ def count_cells(
         if side != 0:
             seen = faces(sphere, side, facet, surface)
         if seen != 0:
-            count_feature(
-                1, integer[row, KIND], integer[row, FEATURE], row, surface, integer, tally, first, last
-            )
+            count_feature(1, integer[row, KIND], integer[row, FEATURE], row, surface, integer, tally, first, last)
         for place in range(begin, end):
             edge = surface.facet_edges[place]
             if surface.edge_facet_ids[surface.edge_facet_start[edge]] == facet:
@@ -147,14 +136,7 @@ def count_cells(
 
 @inlined_geometry
 def feature_of(
-    x: float,
-    y: float,
-    z: float,
-    row: int,
-    slot: int,
-    surface: SurfaceArrays,
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
+    x: float, y: float, z: float, row: int, slot: int, surface: SurfaceArrays, real: Floats, integer: Integers
 ) -> tuple[int, int, float, float, float, float]:
     """Return kind and number of the feature of a slot, and the vector [m] and distance from its nearest point."""
     facet = integer[row, FACET]

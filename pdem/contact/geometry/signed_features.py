@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from pdem.contact.geometry.signed_patches import Powers
     from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats, Integers
 
 ALONG = 1e-6
 """A sum of features turns no farther from the normal of its patch than this, or the patch stands for one alone."""
 
 
 def signed_features(
-    sphere: Sphere, near: NDArray[np.int64], mesh: Mesh, surface: SurfaceArrays, powers: Powers
+    sphere: Sphere, near: Integers, mesh: Mesh, surface: SurfaceArrays, powers: Powers
 ) -> dict[str, NDArray[Any]]:
     """Return the features that push one sphere, patch by patch.
 
@@ -49,9 +50,7 @@ def signed_features(
     """
     room = int((1 + 2 * np.diff(mesh.facet_start)[near]).sum())
     found, scratch = Found.rows(room), Scratch.rows(len(near), SIGNED_COLUMNS, mesh.largest_order)
-    count = resolve_signed(
-        sphere, FacetRange(near, 0, len(near)), 0, surface, powers, scratch, found, False, room
-    )
+    count = resolve_signed(sphere, FacetRange(near, 0, len(near)), 0, surface, powers, scratch, found, False, room)
     columns: dict[str, NDArray[Any]] = {
         "kind": found.kind, "feature": found.feature, "facet": found.facet, "point": found.point,
         "normal": found.normal, "overlap": found.overlap, "count": found.weight,
@@ -59,9 +58,7 @@ def signed_features(
     return {name: column[:count] for name, column in columns.items()}
 
 
-def shares_of(
-    features: dict[str, NDArray[Any]], normal: NDArray[np.float64], hertzian: bool
-) -> NDArray[np.float64] | None:
+def shares_of(features: dict[str, NDArray[Any]], normal: Floats, hertzian: bool) -> Floats | None:
     """Return the part of a patch's normal force that each of its features has (n, 3); None if one has all.
 
     Parameters
@@ -83,9 +80,7 @@ def shares_of(
 
 
 def with_features(
-    columns: dict[str, NDArray[Any]],
-    normal: NDArray[np.float64],
-    features_of: Callable[[int], tuple[dict[str, NDArray[Any]], bool]],
+    columns: dict[str, NDArray[Any]], normal: Floats, features_of: Callable[[int], tuple[dict[str, NDArray[Any]], bool]]
 ) -> dict[str, NDArray[Any]]:
     """Give the normal force of each patch to its features, each at its own place; friction stays where it is.
 
@@ -125,7 +120,7 @@ def with_features(
     return {name: np.concatenate([part[name] for part in parts]) for name in columns}
 
 
-def _first_of(ids: NDArray[np.int64], row: int) -> int:
+def _first_of(ids: Integers, row: int) -> int:
     """Return the first contact of the particle of a contact."""
     while row > 0 and ids[row - 1] == ids[row]:
         row -= 1

@@ -15,10 +15,8 @@ from pdem.contact.geometry.surface_arrays import NORMAL, PLACE_ENERGETIC, PLACE_
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 SIGNED_COLUMNS = 6
 """Columns of the integer scratch here: all that `pdem.contact.geometry.facet_rows` names."""
@@ -38,7 +36,7 @@ class Powers(NamedTuple):
         That of the sphere's material with material 0.
     """
 
-    powers: NDArray[np.float64]
+    powers: Floats
     pair: int
 
 
@@ -59,8 +57,8 @@ def _direction(
     rz: float,
     distance: float,
     surface: SurfaceArrays,
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
+    real: Floats,
+    integer: Integers,
 ) -> tuple[float, float, float]:
     """Return the unit normal of a feature towards the centre."""
     if slot <= 0:
@@ -74,14 +72,7 @@ def _direction(
 
 
 @inlined_geometry
-def _sort_once(
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
-    tally: NDArray[np.int32],
-    first: int,
-    count: int,
-    surface: SurfaceArrays,
-) -> int:
+def _sort_once(real: Floats, integer: Integers, tally: Int32s, first: int, count: int, surface: SurfaceArrays) -> int:
     """Sort rows by facet, drop repeats and clear their tallies; return the end of the rows."""
     sort_by_facet(real, integer, first, count)
     kept = first
@@ -104,14 +95,7 @@ def _slots(facet: int, surface: SurfaceArrays) -> int:
 
 @inlined_geometry
 def _tell_sides(
-    x: float,
-    y: float,
-    z: float,
-    surface: SurfaceArrays,
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
-    first: int,
-    last: int,
+    x: float, y: float, z: float, surface: SurfaceArrays, real: Floats, integer: Integers, first: int, last: int
 ) -> None:
     """Write into the rows on which side of their closed body the centre is, 0 where it makes no difference."""
     body, side = -1, 0
@@ -126,9 +110,7 @@ def _tell_sides(
 
 
 @inlined_geometry
-def _count_features(
-    integer: NDArray[np.int64], tally: NDArray[np.int32], first: int, last: int, surface: SurfaceArrays
-) -> int:
+def _count_features(integer: Integers, tally: Int32s, first: int, last: int, surface: SurfaceArrays) -> int:
     """Write into the rows how many of their features push; return how many there are."""
     total = 0
     for row in range(first, last):
@@ -197,11 +179,7 @@ def sum_patches(
                         y - ry,
                         z - rz,
                     )
-                    found.places[at, NORMAL], found.places[at, NORMAL + 1], found.places[at, NORMAL + 2] = (
-                        nx,
-                        ny,
-                        nz,
-                    )
+                    found.places[at, NORMAL], found.places[at, NORMAL + 1], found.places[at, NORMAL + 2] = (nx, ny, nz)
                     found.places[at, PLACE_OVERLAP] = found.places[at, PLACE_ENERGETIC] = overlap
                     found.weight[at] = weight
                 if not patches:

@@ -5,28 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.contact.geometry.facet_rows import row_of
-from pdem.contact.geometry.scratch_columns import (
-    DISTANCE,
-    FACET,
-    FEATURE,
-    KIND,
-    PATCH,
-    RX,
-    RY,
-    RZ,
-    SIDE,
-    WEIGHT,
-)
+from pdem.contact.geometry.scratch_columns import DISTANCE, FACET, FEATURE, KIND, PATCH, RX, RY, RZ, SIDE, WEIGHT
 from pdem.contact.geometry.signed_cells import count_feature
 from pdem.contact.geometry.sphere_facet import from_edge, from_vertex, nearest_within
 from pdem.contact.geometry.surface_arrays import Sphere
 from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 NEAREST, STATE = WEIGHT, SIDE
 """While pieces are compared, the row that speaks for a piece has other numbers in these columns: the nearest row of the
@@ -40,7 +27,7 @@ SAME_PLACE = 1e-4
 
 
 @inlined_geometry
-def _find(row: int, integer: NDArray[np.int64]) -> int:
+def _find(row: int, integer: Integers) -> int:
     """Return the row that speaks for all that hang together with this one."""
     while integer[row, PATCH] != row:
         integer[row, PATCH] = integer[integer[row, PATCH], PATCH]
@@ -49,7 +36,7 @@ def _find(row: int, integer: NDArray[np.int64]) -> int:
 
 
 @inlined_geometry
-def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: int) -> None:
+def _unite(row: int, facet: int, integer: Integers, first: int, count: int) -> None:
     """Put a row and that of a facet together; the lower row speaks."""
     other = row_of(facet, integer, first, count)
     if other >= 0:
@@ -58,9 +45,7 @@ def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: 
 
 
 @inlined_geometry
-def join_pieces(
-    sphere: Sphere, surface: SurfaceArrays, integer: NDArray[np.int64], first: int, count: int
-) -> None:
+def join_pieces(sphere: Sphere, surface: SurfaceArrays, integer: Integers, first: int, count: int) -> None:
     """Find which touched facets hang together by edges and vertices within reach."""
     x, y, z, radius = sphere
     for row in range(first, first + count):
@@ -75,13 +60,11 @@ def join_pieces(
                 _unite(row, surface.edge_facet_ids[surface.edge_facet_start[edge]], integer, first, count)
             _, _, _, squared = from_vertex(x, y, z, vertex, surface.vertices)
             if squared < reach:
-                _unite(
-                    row, surface.vertex_facet_ids[surface.vertex_facet_start[vertex]], integer, first, count
-                )
+                _unite(row, surface.vertex_facet_ids[surface.vertex_facet_start[vertex]], integer, first, count)
 
 
 @inlined_geometry
-def _is_nearer(one: int, other: int, real: NDArray[np.float64]) -> bool:
+def _is_nearer(one: int, other: int, real: Floats) -> bool:
     """Order pieces, by their nearest rows, by distance."""
     mine, others = real[one, DISTANCE], real[other, DISTANCE]
     return bool(mine < others or (mine == others and one < other))
@@ -89,13 +72,7 @@ def _is_nearer(one: int, other: int, real: NDArray[np.float64]) -> bool:
 
 @inlined_geometry
 def drop_repeated_pieces(
-    sphere: Sphere,
-    surface: SurfaceArrays,
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
-    tally: NDArray[np.int32],
-    first: int,
-    last: int,
+    sphere: Sphere, surface: SurfaceArrays, real: Floats, integer: Integers, tally: Int32s, first: int, last: int
 ) -> None:
     """Take one off the nearest feature of each piece that lies on a nearer piece: what both cover counts once.
 
@@ -119,20 +96,10 @@ def drop_repeated_pieces(
             other = integer[row, PATCH]
             if other == root or not _is_nearer(integer[other, NEAREST], near, real):
                 continue
-            kind, _, _, _, _, squared = nearest_within(
-                Sphere(px, py, pz, limit), integer[row, FACET], surface
-            )
+            kind, _, _, _, _, squared = nearest_within(Sphere(px, py, pz, limit), integer[row, FACET], surface)
             if kind >= 0 and squared <= limit * limit:
                 count_feature(
-                    -1,
-                    integer[near, KIND],
-                    integer[near, FEATURE],
-                    near,
-                    surface,
-                    integer,
-                    tally,
-                    first,
-                    last,
+                    -1, integer[near, KIND], integer[near, FEATURE], near, surface, integer, tally, first, last
                 )
                 integer[root, STATE] = REDUCED
                 break

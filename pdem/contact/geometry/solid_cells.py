@@ -17,10 +17,8 @@ from pdem.contact.geometry.sphere_facet import edge_side, from_vertex, plane_hei
 from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
+    from pdem.foundation.array_types import Floats, Integers
 
 IN_PLANE = 1e-9
 """A facet faces a centre that is behind its plane by less than this part of the radius: facets of one plane agree."""
@@ -45,11 +43,7 @@ def corner_angle(vertex: int, facet: int, surface: SurfaceArrays) -> float:
         surface.vertices[one, 0], surface.vertices[one, 1], surface.vertices[one, 2], vertex, surface.vertices
     )
     bx, by, bz, _ = from_vertex(
-        surface.vertices[other, 0],
-        surface.vertices[other, 1],
-        surface.vertices[other, 2],
-        vertex,
-        surface.vertices,
+        surface.vertices[other, 0], surface.vertices[other, 1], surface.vertices[other, 2], vertex, surface.vertices
     )
     cx, cy, cz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     return math.atan2(math.sqrt(cx * cx + cy * cy + cz * cz), ax * bx + ay * by + az * bz)
@@ -62,8 +56,8 @@ def side_of_body(
     z: float,
     body: int,
     surface: SurfaceArrays,
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
+    real: Floats,
+    integer: Integers,
     first: int,
     last: int,
 ) -> int:
@@ -206,11 +200,7 @@ def vertex_coefficient(sphere: Sphere, side: int, vertex: int, whole: int, surfa
         while surface.facet_vertices[place] != vertex:
             place += 1
         for turn in range(2):
-            at = (
-                place
-                if turn == 0
-                else edge_before(place, surface.facet_start[facet], surface.facet_start[facet + 1])
-            )
+            at = place if turn == 0 else edge_before(place, surface.facet_start[facet], surface.facet_start[facet + 1])
             edge = surface.facet_edges[at]
             if surface.edge_facet_ids[surface.edge_facet_start[edge]] == facet:
                 edges_seen += edge_seen(sphere, side, edge, surface)

@@ -15,10 +15,8 @@ from pdem.contact.geometry.surface_arrays import Sphere
 from pdem.numerics.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
+    from pdem.foundation.array_types import Floats, Integers
 
 NEAR_TIE = 1e-10
 """Squared distances of two edges that differ by less than this part are compared from their common vertex."""
@@ -37,9 +35,7 @@ def plane_height(x: float, y: float, z: float, facet: int, surface: SurfaceArray
 
 
 @inlined_geometry
-def edge_side(
-    x: float, y: float, z: float, place: int, facet: int, surface: SurfaceArrays
-) -> tuple[float, float]:
+def edge_side(x: float, y: float, z: float, place: int, facet: int, surface: SurfaceArrays) -> tuple[float, float]:
     """Tell on which side of one edge of a facet a point lies (H2 eqs. 18-19).
 
     Returns
@@ -71,9 +67,7 @@ def edge_side(
 
 
 @inlined_geometry
-def from_vertex(
-    x: float, y: float, z: float, vertex: int, vertices: NDArray[np.float64]
-) -> tuple[float, float, float, float]:
+def from_vertex(x: float, y: float, z: float, vertex: int, vertices: Floats) -> tuple[float, float, float, float]:
     """Return the vector from a vertex to a point and its squared length (H2 eq. 25)."""
     rx = x - vertices[vertex, 0]
     ry = y - vertices[vertex, 1]
@@ -83,7 +77,7 @@ def from_vertex(
 
 @inlined_geometry
 def from_edge(
-    x: float, y: float, z: float, edge: int, vertices: NDArray[np.float64], edges: NDArray[np.int64]
+    x: float, y: float, z: float, edge: int, vertices: Floats, edges: Integers
 ) -> tuple[bool, float, float, float, float]:
     """Return the vector from the nearest point of an edge's inside to a point (H2 eqs. 20-24).
 
@@ -139,9 +133,7 @@ def nearest_feature(
 
 
 @inlined_geometry
-def nearest_within(
-    sphere: Sphere, facet: int, surface: SurfaceArrays
-) -> tuple[int, int, float, float, float, float]:
+def nearest_within(sphere: Sphere, facet: int, surface: SurfaceArrays) -> tuple[int, int, float, float, float, float]:
     """Dismiss a facet that is out of reach, or find its nearest feature (H2 sect. 4 and 5.1 in one pass).
 
     Plane first, then inside or outside, then edges and vertices. A sphere whose projection lies beyond the
@@ -226,14 +218,7 @@ def nearest_on_outline(
 
 @inlined_geometry
 def edge_nearer(
-    x: float,
-    y: float,
-    z: float,
-    one: int,
-    squared_one: float,
-    other: int,
-    squared_other: float,
-    surface: SurfaceArrays,
+    x: float, y: float, z: float, one: int, squared_one: float, other: int, squared_other: float, surface: SurfaceArrays
 ) -> bool:
     """Tell which of two edges is nearer to a point, also close to a vertex that they share.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.meshes.mesh import Mesh
-
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 PLACE_NUMBERS = 8
 POINT, NORMAL, PLACE_OVERLAP, PLACE_ENERGETIC = 0, 3, 6, 7
@@ -46,29 +46,29 @@ class SurfaceArrays(NamedTuple):
         Wall of each facet, material of each wall.
     """
 
-    vertices: NDArray[np.float64]
-    normals: NDArray[np.float64]
-    facet_start: NDArray[np.int64]
-    facet_vertices: NDArray[np.int64]
-    facet_edges: NDArray[np.int64]
-    edges: NDArray[np.int64]
-    edge_facet_start: NDArray[np.int64]
-    edge_facet_ids: NDArray[np.int64]
-    vertex_facet_start: NDArray[np.int64]
-    vertex_facet_ids: NDArray[np.int64]
+    vertices: Floats
+    normals: Floats
+    facet_start: Integers
+    facet_vertices: Integers
+    facet_edges: Integers
+    edges: Integers
+    edge_facet_start: Integers
+    edge_facet_ids: Integers
+    vertex_facet_start: Integers
+    vertex_facet_ids: Integers
     facet_side: NDArray[np.int8]
-    facet_body: NDArray[np.int64]
-    vertex_euler: NDArray[np.int32]
-    facet_wall: NDArray[np.int32]
-    wall_material: NDArray[np.int32]
+    facet_body: Integers
+    vertex_euler: Int32s
+    facet_wall: Int32s
+    wall_material: Int32s
 
     @classmethod
     def of(
         cls,
         mesh: Mesh,
-        vertices: NDArray[np.float64] | None = None,
-        normals: NDArray[np.float64] | None = None,
-        wall_material: NDArray[np.int32] | None = None,
+        vertices: Floats | None = None,
+        normals: Floats | None = None,
+        wall_material: Int32s | None = None,
     ) -> SurfaceArrays:
         """Return the arrays of a mesh, with vertices and normals of its own and materials 0 unless they are given."""
         if wall_material is None:
@@ -90,7 +90,7 @@ class FacetRange(NamedTuple):
         They are ``facets[first:last]``.
     """
 
-    facets: NDArray[np.int64]
+    facets: Integers
     first: int
     last: int
 
@@ -110,10 +110,10 @@ class Scratch(NamedTuple):
         Row from which on a sphere may write, as many as it has facets to test.
     """
 
-    real: NDArray[np.float64]
-    integer: NDArray[np.int64]
+    real: Floats
+    integer: Integers
     tally: Any  # an array or None
-    bound: NDArray[np.float64]
+    bound: Floats
     first: int
 
     @classmethod
@@ -139,10 +139,10 @@ class Found(NamedTuple):
     """
 
     kind: NDArray[np.int8]
-    feature: NDArray[np.int64]
-    facet: NDArray[np.int64]
-    places: NDArray[np.float64]
-    weight: NDArray[np.int64]
+    feature: Integers
+    facet: Integers
+    places: Floats
+    weight: Integers
 
     @classmethod
     def rows(cls, count: int) -> Found:
@@ -151,16 +151,16 @@ class Found(NamedTuple):
         return cls(np.empty(count, np.int8), feature, facet, line_zeros((count, PLACE_NUMBERS)), weight)
 
     @property
-    def point(self) -> NDArray[np.float64]:
+    def point(self) -> Floats:
         """Contact points (M, 3) [m]; for kernels see `POINT`."""
         return self.places[:, POINT : POINT + 3]
 
     @property
-    def normal(self) -> NDArray[np.float64]:
+    def normal(self) -> Floats:
         """Directions of the forces on the sphere (M, 3); for kernels see `POINT`."""
         return self.places[:, NORMAL : NORMAL + 3]
 
     @property
-    def overlap(self) -> NDArray[np.float64]:
+    def overlap(self) -> Floats:
         """Overlaps (M,) [m]; for kernels see `POINT`."""
         return self.places[:, PLACE_OVERLAP]

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
 ONE = float(1 << 40)
 """Shares are whole numbers of one over this: their sums are exact."""
@@ -45,14 +45,12 @@ def largest_amount(radius: float) -> float:
     return 4.0 / 3.0 * math.pi * max(radius, 1e-30) ** 3
 
 
-def carried_by(radius: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+def carried_by(radius: Floats, share: float) -> Floats:
     """Return the liquid on spheres of some radii [m] that is a share of their own volume [m^3]."""
     return share * (4.0 / 3.0 * math.pi) * (radius * radius * radius)
 
 
-def offers(
-    owned: NDArray[np.float64], bound: NDArray[np.float64], asked: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def offers(owned: Floats, bound: Floats, asked: Integers) -> Floats:
     """Return what particles offer, of which each new bridge gets its share [m^3].
 
     Parameters
@@ -98,9 +96,7 @@ def is_new(pair: int, parameters: Any, volume: float) -> bool:
     return bool(volume == 0.0 and parameters[0][pair] > 0.0)
 
 
-def bound_in_pair(
-    radius: float, other: float, overlap: float, pair: int, parameters: Any, volume: float
-) -> int:
+def bound_in_pair(radius: float, other: float, overlap: float, pair: int, parameters: Any, volume: float) -> int:
     """Return how many quanta a particle owns in its bridge with another one: half of it."""
     return int(0.5 * max(volume, 0.0) / parameters[1])
 
@@ -110,9 +106,7 @@ def bound_at_wall(radius: float, overlap: float, pair: int, parameters: Any, vol
     return int(max(volume, 0.0) / parameters[1])
 
 
-def asked_by_pair(
-    radius: float, other: float, overlap: float, pair: int, parameters: Any, volume: float
-) -> int:
+def asked_by_pair(radius: float, other: float, overlap: float, pair: int, parameters: Any, volume: float) -> int:
     """Return the share that a new bridge asks of a particle."""
     return pair_share(radius, other)
 

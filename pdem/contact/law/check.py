@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.adhesion_part import AdhesionPart
-from pdem.contact.law.parts import (
-    Contact,
-    Load,
-    NormalPart,
-    Pair,
-    Step,
-    fields_of,
-    tuple_type,
-)
+from pdem.contact.law.parts import Contact, Load, NormalPart, Pair, Step, fields_of, tuple_type
 from pdem.numerics.function_digest import function_within
 from pdem.numerics.function_trials import check_compiles, check_values
 
@@ -24,17 +16,7 @@ if TYPE_CHECKING:
 
 STEP = Step(1e-6, 1e6)
 CONTACT = Contact(
-    1e-5,
-    0.99e-5,
-    (0.0, 0.6, 0.8),
-    (0.1, -0.08, 0.06),
-    (0.1, -0.08, 0.06),
-    (1.0, 2.0, 3.0),
-    0.5,
-    1e-3,
-    1e-5,
-    1e5,
-    4e-12,
+    1e-5, 0.99e-5, (0.0, 0.6, 0.8), (0.1, -0.08, 0.06), (0.1, -0.08, 0.06), (1.0, 2.0, 3.0), 0.5, 1e-3, 1e-5, 1e5, 4e-12
 )
 LOAD = Load(1e-3, 1e3, 1.0, 1e-6)
 """A contact as it might be, for trials."""

@@ -88,9 +88,7 @@ def _forgetful_reader(law: ContactLaw, part: Part, places: Sequence[Any]) -> Any
     return coefficients
 
 
-def _part_with_memory(
-    law: ContactLaw, part: AdhesionPart, places: Sequence[Any], memory: Mapping[str, Any]
-) -> Any:
+def _part_with_memory(law: ContactLaw, part: AdhesionPart, places: Sequence[Any], memory: Mapping[str, Any]) -> Any:
     """Make the function that returns the coefficients of a part, the last of which are in the history."""
     Coefficients, of_pair = tuple_type(fields_of(part)), law.places_of_coefficients(part)
     read = column_reader([places[column] for column in of_pair[: len(of_pair) - len(part.remembered)]])

@@ -28,13 +28,9 @@ from pdem.contact.law.parts import (
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
-BASE = (
-    HistoryColumn("overlap", "m"),
-    HistoryColumn("normal_force", "N"),
-    *vector("velocity", "m/s", -1),
-)
+BASE = (HistoryColumn("overlap", "m"), HistoryColumn("normal_force", "N"), *vector("velocity", "m/s", -1))
 """What every contact remembers. The overlap comes first and is `UNKNOWN` in the first step of a contact."""
 
 UNKNOWN = -np.inf
@@ -295,7 +291,7 @@ class ContactLaw:
         values.update({_used(use.part): 1.0 for use in recipe.resistances})
         return [float(values.get(name, 0.0)) for name in self.coefficients]
 
-    def powers(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def powers(self, table: Floats) -> Floats:
         """Return for each row of the pair table with which power of the overlap the elastic force grows."""
         powers = np.array([normal.power for normal, _ in self.elastics])
         if len(powers) == 1:
@@ -346,9 +342,7 @@ def _normal_history(normals: list[NormalPart]) -> tuple[HistoryColumn, ...]:
     for normal in normals:
         if normal.history != longest[: len(normal.history)]:
             names = ", ".join(sorted(one.model for one in normals if one.history))
-            raise InputError(
-                f"the normal forces of the case ({names}) remember different things; give one of them"
-            )
+            raise InputError(f"the normal forces of the case ({names}) remember different things; give one of them")
     return longest
 
 
@@ -364,9 +358,7 @@ def _tangential(recipes: list[Recipe]) -> TangentialPart | None:
     kinds = {part.name if part.force else "": part for part in parts}
     if len(kinds) > 1:
         names = ", ".join(sorted(part.model for part in kinds.values()))
-        raise InputError(
-            f"pairs of materials have tangential forces of different kinds ({names}); give all the same"
-        )
+        raise InputError(f"pairs of materials have tangential forces of different kinds ({names}); give all the same")
     return next(iter(kinds.values()), None)
 
 

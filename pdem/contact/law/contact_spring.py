@@ -73,9 +73,7 @@ class ContactSpring:
         """Return the coefficients of a part of the recipe; `swapped` with the materials in the other order."""
         keys = {**self._recipe.keys, **self._recipe.normal.keys, **use.keys}
         materials = self._materials[::-1] if swapped else self._materials
-        return [
-            float(value) for value in use.part.values(Pair(*materials, keys, self._normal.from_materials))
-        ]
+        return [float(value) for value in use.part.values(Pair(*materials, keys, self._normal.from_materials))]
 
     def depth(self, mass: float, radius: float, speed: float) -> float:
         """Return the largest overlap [m] of an elastic impact of effective mass [kg] at a speed [m/s]."""

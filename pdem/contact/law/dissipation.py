@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.numerics.sums import ExactSums
-
 
 ENDED = (
     "normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting", "gravity_work", "stages",
@@ -21,12 +19,12 @@ ENDED = (
 system itself, and the work of own forces [J]. Checkpoints hold them in this order; new ones come last."""
 
 
-def terms_of_accounts(law: ContactLaw) -> NDArray[np.int64]:
+def terms_of_accounts(law: ContactLaw) -> Integers:
     """Return for each account of a law the place in `ENDED` of the term that it goes to when a contact ends."""
     return np.array([ENDED.index(one.ended) for one in law.energies], np.int64)
 
 
-def add_dissipated(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:
+def add_dissipated(sums: ExactSums, law: ContactLaw, accounts: Floats) -> None:
     """Add the accounts of some contacts to the terms of the ledger that they go to when a contact ends.
 
     What was stored is lost then.

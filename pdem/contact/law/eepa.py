@@ -198,13 +198,7 @@ def _linear_values(pair: Pair) -> tuple[float, ...]:
 
 
 _KEYS = (
-    Key(
-        "plasticity",
-        "",
-        "1 - k1 / k2: 0 is elastic, near 1 hardly anything comes back.",
-        at_least=0.0,
-        at_most=0.99,
-    ),
+    Key("plasticity", "", "1 - k1 / k2: 0 is elastic, near 1 hardly anything comes back.", at_least=0.0, at_most=0.99),
     Key(
         "work_of_adhesion",
         "J/m2",

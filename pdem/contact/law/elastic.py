@@ -18,11 +18,10 @@ from pdem.numerics.vectors import dot3
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pdem.contact.law.adhesion_part import AdhesionPart
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.parts import Contact, NormalPart
+    from pdem.foundation.array_types import Booleans, Floats, Int32s
 
 
 def elastic_of(law: ContactLaw) -> Any:
@@ -77,13 +76,9 @@ def onset_of(law: ContactLaw) -> Any:
 def _elastic(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     base = compiled(normal.elastic)
     if normal.history:
-        return inlined_exactly(
-            lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c, history)
-        )
+        return inlined_exactly(lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c, history))
     if adhesion is None:
-        return inlined_exactly(
-            lambda overlap, radius, c, d, history: (*base(overlap, radius, c), 0.0, history, 0.0)
-        )
+        return inlined_exactly(lambda overlap, radius, c, d, history: (*base(overlap, radius, c), 0.0, history, 0.0))
     pull = compiled(adhesion.elastic)
 
     @inlined_exactly
@@ -97,9 +92,7 @@ def _elastic(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
 def _energy(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     base = compiled(normal.energy)
     if normal.history:
-        return inlined_exactly(
-            lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c, history)
-        )
+        return inlined_exactly(lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c, history))
     if adhesion is None:
         return inlined_exactly(lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c))
     pull = compiled(adhesion.energy)
@@ -159,18 +152,14 @@ def either_history(columns: int) -> Any:
     if columns == 0:
         return inlined_closure(lambda first, one, other: ())
     rest = either_history(columns - 1)
-    return inlined_closure(
-        lambda first, one, other: (one[0] if first else other[0], *rest(first, one[1:], other[1:]))
-    )
+    return inlined_closure(lambda first, one, other: (one[0] if first else other[0], *rest(first, one[1:], other[1:])))
 
 
 def _chosen(law: ContactLaw, functions: list[Any], either: Any = _either) -> Any:
     """Make the function that chooses one of the results of some functions by the pair."""
     choose = _choice(functions, 0, either)
     if len(functions) == 1:
-        return inlined_exactly(
-            lambda overlap, radius, k, history: choose(overlap, radius, k.parts, 0.0, history)
-        )
+        return inlined_exactly(lambda overlap, radius, k, history: choose(overlap, radius, k.parts, 0.0, history))
     return inlined_exactly(
         lambda overlap, radius, k, history: choose(overlap, radius, k.parts, k.elastic_model, history)
     )
@@ -229,9 +218,9 @@ def energy_kernel(law: ContactLaw) -> Any:
 
     @versioned_kernel(law.version)
     def elastic_energies(
-        overlap: NDArray[np.float64], radius: NDArray[np.float64], pair: NDArray[np.int32],
-        remembered: NDArray[np.float64], table: NDArray[np.float64], histories: NDArray[np.float64],
-        energies: NDArray[np.float64],
+        overlap: Floats, radius: Floats, pair: Int32s,
+        remembered: Floats, table: Floats, histories: Floats,
+        energies: Floats,
     ) -> None:  # fmt: skip
         for c in range(len(overlap)):
             k = read(table, width * pair[c], remembered, held * c)
@@ -242,9 +231,7 @@ def energy_kernel(law: ContactLaw) -> Any:
 
 def _reader_of_remembered(law: ContactLaw) -> Any:
     """Make the function that reads coefficients from the pair table and from `ContactLaw.remembered` side by side."""
-    return remembering_reader(
-        law, range(law.width), {name: place for place, name in enumerate(law.remembered)}
-    )
+    return remembering_reader(law, range(law.width), {name: place for place, name in enumerate(law.remembered)})
 
 
 class ElasticState(NamedTuple):
@@ -260,16 +247,16 @@ class ElasticState(NamedTuple):
         What the normal force remembers.
     """
 
-    overlap: NDArray[np.float64]
-    remembered: NDArray[np.float64]
-    history: NDArray[np.float64]
+    overlap: Floats
+    remembered: Floats
+    history: Floats
 
-    def of(self, chosen: NDArray[np.bool_]) -> ElasticState:
+    def of(self, chosen: Booleans) -> ElasticState:
         """Return the state of some of the contacts."""
         return ElasticState(self.overlap[chosen], self.remembered[:, chosen], self.history[:, chosen])
 
 
-def elastic_state(law: ContactLaw, histories: NDArray[np.float64]) -> ElasticState:
+def elastic_state(law: ContactLaw, histories: Floats) -> ElasticState:
     """Return the state of contacts with these histories (columns, n)."""
     places = np.array([law.place(name) for name in law.remembered], np.int64)
     return ElasticState(
@@ -277,13 +264,7 @@ def elastic_state(law: ContactLaw, histories: NDArray[np.float64]) -> ElasticSta
     )
 
 
-def elastic_energies(
-    law: ContactLaw,
-    table: NDArray[np.float64],
-    state: ElasticState,
-    radius: NDArray[np.float64],
-    pair: NDArray[np.int32],
-) -> NDArray[np.float64]:
+def elastic_energies(law: ContactLaw, table: Floats, state: ElasticState, radius: Floats, pair: Int32s) -> Floats:
     """Return the elastic energies of contacts [J].
 
     Parameters
@@ -311,9 +292,7 @@ def elastic_energies(
     return found
 
 
-def half_gaps(
-    law: ContactLaw, table: NDArray[np.float64]
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def half_gaps(law: ContactLaw, table: Floats) -> Callable[[Floats], Floats]:
     """Return half of the widest gap at which a contact of a sphere can last, as a function of radii [m].
 
     The effective radius of a pair is less than both radii, and gaps grow with it: a pair is not farther apart than both
@@ -321,7 +300,7 @@ def half_gaps(
     """
     kernel, infinite = gap_kernel(law), np.full(len(law.remembered), np.inf)
 
-    def halves(radius: NDArray[np.float64]) -> NDArray[np.float64]:
+    def halves(radius: Floats) -> Floats:
         found = np.empty(len(radius))
         kernel(np.ascontiguousarray(radius), table, infinite, found)
         return found
@@ -340,8 +319,8 @@ def gap_kernel(law: ContactLaw) -> Any:
 
     @versioned_kernel(law.version)
     def half_gap(
-        radius: NDArray[np.float64], table: NDArray[np.float64], remembered: NDArray[np.float64],
-        found: NDArray[np.float64],
+        radius: Floats, table: Floats, remembered: Floats,
+        found: Floats,
     ) -> None:  # fmt: skip
         flat = table.reshape(-1)
         for p in range(len(radius)):

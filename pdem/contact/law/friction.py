@@ -33,9 +33,7 @@ def mindlin_ratio(pair: Pair) -> float:
     """Return tangential over normal stiffness of elastic spheres, 4 G*/E*."""
     both = (pair.first, pair.second)
     normal = sum((1.0 - one.poisson_ratio**2) / one.youngs_modulus for one in both)
-    shear = sum(
-        (2.0 - one.poisson_ratio) * 2.0 * (1.0 + one.poisson_ratio) / one.youngs_modulus for one in both
-    )
+    shear = sum((2.0 - one.poisson_ratio) * 2.0 * (1.0 + one.poisson_ratio) / one.youngs_modulus for one in both)
     return 4.0 * normal / shear
 
 

@@ -108,9 +108,7 @@ LIQUID_BRIDGE = AdhesionPart(
     text="A bridge of liquid, which forms at the touch and lasts until it ruptures.",
     keys=(
         Key("surface_tension", "N/m", "Of the liquid: 0.072 of water.", above=0.0),
-        Key(
-            "contact_angle", "degrees", "Of the liquid on both materials, below 90.", at_least=0.0, below=90.0
-        ),
+        Key("contact_angle", "degrees", "Of the liquid on both materials, below 90.", at_least=0.0, below=90.0),
         Key("volume", "m3", "Of each bridge.", required=False, above=0.0),
         Key(
             "relative_volume",

@@ -17,15 +17,7 @@ from pdem.contact.law.jkr import JKR
 from pdem.contact.law.linear import LINEAR
 from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE
 from pdem.contact.law.marshall import MARSHALL
-from pdem.contact.law.parts import (
-    ROLES,
-    Energy,
-    HistoryColumn,
-    Key,
-    NormalPart,
-    ResistancePart,
-    TangentialPart,
-)
+from pdem.contact.law.parts import ROLES, Energy, HistoryColumn, Key, NormalPart, ResistancePart, TangentialPart
 from pdem.contact.law.plastic import LUDING, PLASTIC, WALTON_BRAUN
 from pdem.contact.law.restitution import damping_factor
 from pdem.contact.law.rolling_spring import ROLLING_SPRING
@@ -256,9 +248,7 @@ class _Maker:
         """Return the part that pulls."""
         if given is None:
             if gap is not None:
-                raise InputError(
-                    "gap of a contact law without adhesion; give adhesion as well, or leave gap out"
-                )
+                raise InputError("gap of a contact law without adhesion; give adhesion as well, or leave gap out")
             return None
         if normal.history:
             raise InputError(
@@ -296,9 +286,7 @@ class _Maker:
         if given is None:
             return None
         _check_function(given, role, 5)
-        return ResistancePart(
-            **self._remembering(role, given), energies=resistance_energies(role), torque=given
-        )
+        return ResistancePart(**self._remembering(role, given), energies=resistance_energies(role), torque=given)
 
     def _columns(self, role: str) -> tuple[HistoryColumn, ...]:
         return tuple(HistoryColumn(f"{role}_history_{name}", "") for name in self._history.get(role, ()))
@@ -353,9 +341,7 @@ def _known(models: Mapping[str, Any], name: str, role: str) -> Any:
 def _check_function(given: Any, role: str, arguments: int) -> None:
     code = getattr(given, "__code__", None)
     if code is None:
-        raise InputError(
-            f"{role} of a contact law is {given!r}; give a plain function of {arguments} arguments"
-        )
+        raise InputError(f"{role} of a contact law is {given!r}; give a plain function of {arguments} arguments")
     if code.co_argcount != arguments:
         raise InputError(
             f"{given.__name__}, line {code.co_firstlineno} of {code.co_filename}, takes {code.co_argcount} arguments; "

@@ -12,10 +12,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw, Recipe
     from pdem.contact.law.parts import MaterialProperties
+    from pdem.foundation.array_types import Floats
 
 NO_TENSORS = np.zeros(0)
 """In place of inverse mass tensors, where all particles are single spheres."""
@@ -44,20 +43,20 @@ class ContactParameters(NamedTuple):
         Fields of `pdem.contact.pairs.box_sums.BoxSums`, of a box that deforms.
     """
 
-    density: NDArray[np.float64]
-    table: NDArray[np.float64]
-    powers: NDArray[np.float64]
+    density: Floats
+    table: Floats
+    powers: Floats
     dt: float
     step: float
     largest_overlap: float
-    tensors: NDArray[np.float64] = NO_TENSORS
-    images: NDArray[np.float64] | None = None
+    tensors: Floats = NO_TENSORS
+    images: Floats | None = None
     sums: tuple[Any, Any] = (None, None)
 
 
 def pair_table(
     law: ContactLaw, materials: Sequence[MaterialProperties], recipes: Mapping[tuple[int, int], Recipe]
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the coefficients of all pairs of materials.
 
     Parameters

@@ -135,9 +135,7 @@ class Pair(NamedTuple):
     @property
     def effective_modulus(self) -> float:
         """One over the sum of (1 - nu^2) / E of both materials [Pa]."""
-        return 1.0 / sum(
-            (1.0 - one.poisson_ratio**2) / one.youngs_modulus for one in (self.first, self.second)
-        )
+        return 1.0 / sum((1.0 - one.poisson_ratio**2) / one.youngs_modulus for one in (self.first, self.second))
 
 
 @dataclass(frozen=True)

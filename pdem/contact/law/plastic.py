@@ -116,20 +116,8 @@ LUDING = NormalPart(
     text="Linear, plastic and adhesive: loaded, unloaded and pulled apart by three stiffnesses.",
     keys=(
         Key("normal_stiffness", "N/m", "Force over overlap on the first loading, k1.", above=0.0),
-        Key(
-            "unloading_stiffness",
-            "N/m",
-            "Largest stiffness of unloading and reloading, k2; at least k1.",
-            above=0.0,
-        ),
-        Key(
-            "adhesion_stiffness",
-            "N/m",
-            "Largest pull over overlap, kc.",
-            default=0.0,
-            required=False,
-            at_least=0.0,
-        ),
+        Key("unloading_stiffness", "N/m", "Largest stiffness of unloading and reloading, k2; at least k1.", above=0.0),
+        Key("adhesion_stiffness", "N/m", "Largest pull over overlap, kc.", default=0.0, required=False, at_least=0.0),
         Key(
             "plasticity_depth",
             "",

@@ -10,10 +10,8 @@ from pdem.contact.law.elastic import stiffness_of
 from pdem.numerics.kernel_factory import inlined_closure
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.foundation.array_types import Floats
 
 
 def resistance_of(law: ContactLaw) -> Any:
@@ -26,9 +24,7 @@ def resistance_of(law: ContactLaw) -> Any:
     has_spring, relaxes = law.is_spring, law.relaxes
 
     @inlined_closure
-    def resistance(
-        overlap: float, radius: float, mass: float, pair: int, table: NDArray[np.float64]
-    ) -> tuple[float, float, float]:
+    def resistance(overlap: float, radius: float, mass: float, pair: int, table: Floats) -> tuple[float, float, float]:
         k = coefficients_of(table, width * pair)
         stiffness = stiffness_at(overlap, radius, k, ())
         ratio = k.ratio if has_spring else 0.0

@@ -108,18 +108,10 @@ ROLLING_SDS = with_two_frictions(
         text="A spring, a dashpot and a slider of constant stiffness against rolling: a heap stays as it is.",
         keys=(
             TORQUE_FRICTION,
-            Key(
-                "stiffness",
-                "N/m",
-                "Force over rolling displacement, R times the angle.",
-                required=False,
-                above=0.0,
-            ),
+            Key("stiffness", "N/m", "Force over rolling displacement, R times the angle.", required=False, above=0.0),
             Key("torque_stiffness", "N m/rad", "Torque over angle, in its place.", required=False, above=0.0),
             Key("damping", "N s/m", "Force over rolling velocity.", required=False, at_least=0.0),
-            Key(
-                "torque_damping", "N m s/rad", "Torque over rate, in its place.", required=False, at_least=0.0
-            ),
+            Key("torque_damping", "N m s/rad", "Torque over rate, in its place.", required=False, at_least=0.0),
             DYNAMIC_FRICTION,
         ),
         coefficients=("friction", "stiffness", "torque_stiffness", "damping", "torque_damping"),

@@ -50,9 +50,7 @@ def torques_of(limited: Callable[..., Any]) -> tuple[Callable[..., Any], Callabl
         value, now, stored, _ = limited(step, contact, c, load, history, (c.friction, c.friction))
         return value, now, stored
 
-    def torque_of_two(
-        step: Any, contact: Any, c: Any, load: Any, history: tuple[float, ...]
-    ) -> tuple[Any, ...]:
+    def torque_of_two(step: Any, contact: Any, c: Any, load: Any, history: tuple[float, ...]) -> tuple[Any, ...]:
         """Return the same with two frictions; the last number of the history tells whether the contact slips."""
         frictions = (c.dynamic if history[-1] > 0.5 else c.friction), c.dynamic
         value, now, stored, sticks = limited(step, contact, c, load, history[:-1], frictions)

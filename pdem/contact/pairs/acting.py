@@ -12,13 +12,8 @@ from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import prange, uncounted_kernel
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.numerics.vectors import Vector
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 
 class PairGeometry(NamedTuple):
@@ -61,9 +56,9 @@ class PairSources(NamedTuple):
         See `pdem.numerics.box_images`; None for a box that does not deform.
     """
 
-    candidate: NDArray[np.int32]
-    lower: NDArray[np.int32]
-    higher: NDArray[np.int32]
+    candidate: Int32s
+    lower: Int32s
+    higher: Int32s
     packed: Floats
     radius: Floats
     to_centre: Floats
@@ -103,10 +98,7 @@ def write_pair(c: int, source: PairSources, to: PairGeometry) -> None:
     to.overlap[c] = overlap
     for axis in range(3):
         normal = way[axis] / distance
-        to.normal[c, axis], to.point[c, axis] = (
-            normal,
-            source.packed[PACKED * i + PLACE + axis] + arm * normal,
-        )
+        to.normal[c, axis], to.point[c, axis] = (normal, source.packed[PACKED * i + PLACE + axis] + arm * normal)
 
 
 @uncounted_kernel
@@ -124,9 +116,7 @@ def write_ways(source: PairSources, to: PairWays) -> None:
 
 
 @uncounted_kernel
-def gather_forces(
-    candidate: NDArray[np.int32], index: NDArray[np.int32], stored: Floats, forces: Floats
-) -> None:
+def gather_forces(candidate: Int32s, index: Int32s, stored: Floats, forces: Floats) -> None:
     """Write the forces (n, 3) on the higher particles of candidates, 0 where they do not touch."""
     for c in prange(len(candidate)):
         row = index[candidate[c]]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.pair_table import ContactParameters
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
     from pdem.motion.integration import FixedColumns, Motion
 
 
@@ -44,13 +45,13 @@ class Candidates(NamedTuple):
         Candidates between owned particles, which come first, and all candidates.
     """
 
-    lower: NDArray[np.int32]
-    higher: NDArray[np.int32]
+    lower: Int32s
+    higher: Int32s
     due: NDArray[np.float32]
-    listed: NDArray[np.int32]
-    path: NDArray[np.float64]
-    force_index: NDArray[np.int32]
-    ids: NDArray[np.int64]
+    listed: Int32s
+    path: Floats
+    force_index: Int32s
+    ids: Integers
     owned: int
     inner: int
     total: int
@@ -76,11 +77,11 @@ class Chunks(NamedTuple):
 
     size: int
     most: int
-    history_begin: NDArray[np.int64]
-    force_begin: NDArray[np.int64]
-    persistent: NDArray[np.bool_]
-    capacity: NDArray[np.int32]
-    contacts: NDArray[np.int32]
+    history_begin: Integers
+    force_begin: Integers
+    persistent: Booleans
+    capacity: Int32s
+    contacts: Int32s
 
 
 class Contacts(NamedTuple):
@@ -100,12 +101,12 @@ class Contacts(NamedTuple):
         Columns of a history.
     """
 
-    candidate: NDArray[np.int32]
-    lower: NDArray[np.int32]
-    higher: NDArray[np.int32]
-    history: NDArray[np.float64]
-    forces: NDArray[np.float64]
-    ended: NDArray[np.float64]
+    candidate: Int32s
+    lower: Int32s
+    higher: Int32s
+    history: Floats
+    forces: Floats
+    ended: Floats
     width: int
 
 
@@ -125,10 +126,10 @@ class Rows(NamedTuple):
         Of these entries, twice the force index of the contact, one more where p is the higher particle.
     """
 
-    start: NDArray[np.int64]
-    entry: NDArray[np.int32]
-    touching: NDArray[np.int32]
-    load: NDArray[np.int32]
+    start: Integers
+    entry: Int32s
+    touching: Int32s
+    load: Int32s
 
 
 class Schedule(NamedTuple):
@@ -145,10 +146,10 @@ class Schedule(NamedTuple):
     """
 
     sums: bool
-    complete_begin: NDArray[np.int64]
-    complete: NDArray[np.int32]
-    first_read_begin: NDArray[np.int64]
-    first_read: NDArray[np.int32]
+    complete_begin: Integers
+    complete: Int32s
+    first_read_begin: Integers
+    first_read: Int32s
 
 
 class Lists(NamedTuple):
@@ -188,18 +189,16 @@ class StepParameters(NamedTuple):
     rate: float
     largest_overlap: float
     materials: float
-    coefficients: NDArray[np.float64]
-    tensors: NDArray[np.float64]
-    period: NDArray[np.float64]
-    frequency: NDArray[np.float64]
+    coefficients: Floats
+    tensors: Floats
+    period: Floats
+    frequency: Floats
     images: Any
     ways: Any
     limbs: Any
 
 
-def parameters_of(
-    contact: ContactParameters, box: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> StepParameters:
+def parameters_of(contact: ContactParameters, box: tuple[Floats, Floats]) -> StepParameters:
     """Return the numbers of a step, of a box with period and frequency as in `StepParameters`."""
     return StepParameters(
         contact.dt, 1.0 / contact.step, contact.largest_overlap, float(len(contact.density)),
@@ -224,17 +223,17 @@ class Kick(NamedTuple):
         See `pdem.motion.integration.FixedColumns`.
     """
 
-    wall: NDArray[np.float64]
-    wall_row: NDArray[np.int32]
+    wall: Floats
+    wall_row: Int32s
     half: float
     ahead: bool
-    gravity: NDArray[np.float64]
-    free: NDArray[np.float64]
-    sides: NDArray[np.float64]
-    box: NDArray[np.float64] | None
-    reference: NDArray[np.float64]
-    skin: NDArray[np.float64]
-    inverse_inertia: NDArray[np.float64]
+    gravity: Floats
+    free: Floats
+    sides: Floats
+    box: Floats | None
+    reference: Floats
+    skin: Floats
+    inverse_inertia: Floats
 
 
 NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
@@ -242,12 +241,7 @@ NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
 
 
 def kick_of(
-    wall: tuple[NDArray[np.float64], NDArray[np.int32]],
-    half: float,
-    motion: Motion,
-    fixed: FixedColumns,
-    *,
-    ahead: bool = False,
+    wall: tuple[Floats, Int32s], half: float, motion: Motion, fixed: FixedColumns, *, ahead: bool = False
 ) -> Kick:
     """Return how forces act on particles.
 
@@ -280,14 +274,14 @@ class ParticleArrays(NamedTuple):
         The last two are written only where the next step does not begin at once.
     """
 
-    packed: NDArray[np.float64]
-    image: NDArray[np.int32]
-    box_work: NDArray[np.float64]
-    position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    angular_velocity: NDArray[np.float64]
-    force: NDArray[np.float64]
-    torque: NDArray[np.float64]
+    packed: Floats
+    image: Int32s
+    box_work: Floats
+    position: Floats
+    velocity: Floats
+    angular_velocity: Floats
+    force: Floats
+    torque: Floats
 
 
 class Views(NamedTuple):

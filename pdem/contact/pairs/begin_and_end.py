@@ -24,11 +24,9 @@ from pdem.numerics.simd.places import offset
 from pdem.numerics.simd.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates, Contacts, Lists, Rows, StepParameters
+    from pdem.foundation.array_types import Floats, Integers
 
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted; no chunk has as many."""
@@ -45,9 +43,7 @@ def note_ended(place: int, k: int, history_index: int, contacts: Contacts) -> No
 
 
 @inlined
-def begin_contact(
-    k: int, h: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
-) -> None:
+def begin_contact(k: int, h: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows) -> None:
     """Make a candidate a contact with the history index `h`."""
     candidates.force_index[k], candidates.due[k] = h - behind, NEVER
     name_contact(h, k, candidates, contacts)
@@ -56,9 +52,7 @@ def begin_contact(
 
 
 @inlined
-def end_contact(
-    k: int, h: int, last: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows
-) -> None:
+def end_contact(k: int, h: int, last: int, behind: int, candidates: Candidates, contacts: Contacts, rows: Rows) -> None:
     """End the contact with the history index `h`; the last one of the chunk fills the gap."""
     move_history(last, h, contacts.width, contacts.history)
     moved = contacts.candidate[last]
@@ -78,7 +72,7 @@ def fill_lanes(begin: int, count: int, k: int, candidates: Candidates, contacts:
 
 
 @inlined
-def make_room(chunk: int, begin: int, run: NDArray[np.int64], lists: Lists) -> bool:
+def make_room(chunk: int, begin: int, run: Integers, lists: Lists) -> bool:
     """See that a chunk has indices for `begin` contacts more; return False if the worker has none left.
 
     Where its own do not suffice, the chunk moves to free ones of the worker.
@@ -136,7 +130,7 @@ def contact_end_of(law: ContactLaw) -> Any:
     @inlined_closure
     def end_contacts(
         chunk: int, at: int, block: int, place: int, lists: Lists, parameters: StepParameters,
-        packed: NDArray[np.float64], work: NDArray[np.float64],
+        packed: Floats, work: Floats,
     ) -> tuple[int, int, int]:  # fmt: skip
         """End those of a chunk, from its contact `block` on, whose particles touch no more, unless they last.
 

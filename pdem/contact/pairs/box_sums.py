@@ -30,10 +30,9 @@ from pdem.numerics.sums import LIMBS, add_part
 from pdem.numerics.vectors import exact_dot3, get3
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates, Contacts, StepParameters
+    from pdem.foundation.array_types import Floats, Integers
 
 BOX_SUMS = 6
 """Sums: force times branch of three axes and of the shear [J]; stiffness [J] and damping [J s] against what strains."""
@@ -55,8 +54,8 @@ class BoxSums(NamedTuple):
         Exact sums of each worker, written; without workers none are taken.
     """
 
-    ways: NDArray[np.float64]
-    limbs: NDArray[np.int64]
+    ways: Floats
+    limbs: Integers
 
     @classmethod
     def none(cls) -> BoxSums:
@@ -75,7 +74,7 @@ def box_sums_of(law: ContactLaw) -> Any:
     @inlined_closure
     def add_box_sums(
         at: int, first: int, count: int, candidates: Candidates, contacts: Contacts, parameters: StepParameters,
-        work: NDArray[np.float64], worker: int,
+        work: Floats, worker: int,
     ) -> None:  # fmt: skip
         ways, limbs, history = parameters.ways, parameters.limbs, contacts.history
         for c in range(count):
@@ -94,9 +93,7 @@ def box_sums_of(law: ContactLaw) -> Any:
                 aligned = grows * exact_dot3(n, u)
                 straight += ways[way, 6] * (aligned * aligned)
             overlap = history[h] if may_pull else max(history[h], 0.0)
-            found = resistance(
-                overlap, work[w + RADIUS], work[w + MASS], int(work[w + PAIR]), parameters.coefficients
-            )
+            found = resistance(overlap, work[w + RADIUS], work[w + MASS], int(work[w + PAIR]), parameters.coefficients)
             stiffness, damping = against(found, straight, max(squared - straight, 0.0))
             work[w + CONTACT_X + np.uint64(4 * BLOCK)], work[w + CONTACT_X + np.uint64(5 * BLOCK)] = (
                 stiffness,

@@ -11,11 +11,10 @@ from pdem.foundation.id_sets import rows_among
 from pdem.numerics.arrays import lengthened, with_spare
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.pairs.arguments import Candidates
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 
 class CarriedPairs:
@@ -30,7 +29,7 @@ class CarriedPairs:
         self._candidate, self._lost = np.empty(0, np.int32), np.empty(0, np.int32)
 
     @property
-    def scratch(self) -> NDArray[np.float64]:
+    def scratch(self) -> Floats:
         """Room for a number for each contact, once their candidates have been found."""
         return self._other.view(np.float64)
 
@@ -40,8 +39,8 @@ class CarriedPairs:
         return sum(array.nbytes for array in (self._row, self._other, self._candidate, self._lost))
 
     def take(
-        self, touching: NDArray[np.int32], candidates: Candidates, radius: NDArray[np.float64],
-        leaves: NDArray[np.bool_],
+        self, touching: Int32s, candidates: Candidates, radius: Floats,
+        leaves: Booleans,
     ) -> None:  # fmt: skip
         """Note the contacts of these candidates, but for those of which no particle stays.
 
@@ -62,7 +61,7 @@ class CarriedPairs:
             leaves, self._row, self._other,
         )  # fmt: skip
 
-    def take_by_id(self, records: PairRecords, particles: Particles, table: NDArray[np.int32]) -> None:
+    def take_by_id(self, records: PairRecords, particles: Particles, table: Int32s) -> None:
         """Note contacts known by id; the table is of the ids of the owned particles."""
         self._reserve(len(records.lower))
         id_table.look_up_by_id(
@@ -70,7 +69,7 @@ class CarriedPairs:
         )  # fmt: skip
 
     def append(
-        self, records: PairRecords, ids: NDArray[np.int64], radius: NDArray[np.float64], rows: NDArray[np.int32]
+        self, records: PairRecords, ids: Integers, radius: Floats, rows: Int32s
     ) -> None:  # fmt: skip
         """Note contacts that have come with particles, of which these are the ids, radii [m] and rows."""
         before = self._count
@@ -83,16 +82,11 @@ class CarriedPairs:
         id_table.look_up_by_id(records.lower, records.higher, ids, radius, id_table.indexed(ids), row, other)
         neighbours.renumber(len(row), rows, row)
 
-    def renumber(self, row_now: NDArray[np.int32]) -> None:
+    def renumber(self, row_now: Int32s) -> None:
         """Let the contacts follow their particles: `row_now` is the present row of each."""
         neighbours.renumber(self._count, row_now, self._row)
 
-    def find(
-        self,
-        candidates: Candidates,
-        start: NDArray[np.int64],
-        entries: tuple[NDArray[np.int32], NDArray[np.int32]],
-    ) -> NDArray[np.int32]:
+    def find(self, candidates: Candidates, start: Integers, entries: tuple[Int32s, Int32s]) -> Int32s:
         """Give the contacts to candidates, whose ``force_index`` is written; return those that find none, each once.
 
         Rows of candidates as `pdem.detection.neighbours.write_rows` writes them.

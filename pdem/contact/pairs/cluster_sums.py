@@ -20,16 +20,14 @@ from pdem.numerics.kernels import inlined, prange, uncounted_kernel
 from pdem.numerics.simd.transposition import whole_rows
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.motion.clusters.cluster_blocks import Block
 
 
 @inlined
 def sum_contacts(
     block: Block, clusters: ClusterArrays, members: Members, rows: Rows, candidates: Candidates,
-    forces: NDArray[np.float64], kick: Kick,
+    forces: Floats, kick: Kick,
 ) -> None:  # fmt: skip
     """Write the forces and torques on clusters into their columns, as `member_blocks.sum_loads` does.
 
@@ -45,8 +43,8 @@ def sum_contacts(
 
 @inlined_geometry
 def _advance_block(
-    block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, image: NDArray[np.int32],
-    rows: Rows, candidates: Candidates, forces: NDArray[np.float64], kick: Kick,
+    block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, image: Int32s,
+    rows: Rows, candidates: Candidates, forces: Floats, kick: Kick,
 ) -> int:  # fmt: skip
     """Advance a block, as `advance_clusters` does; return its code."""
     present_block(block, shapes, clusters, members)
@@ -58,8 +56,8 @@ def _advance_block(
 
 @uncounted_kernel
 def advance_clusters(
-    worst: NDArray[np.int64], shapes: ShapeArrays, clusters: ClusterArrays, members: Members, image: NDArray[np.int32],
-    rows: Rows, candidates: Candidates, forces: NDArray[np.float64], kick: Kick,
+    worst: Integers, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, image: Int32s,
+    rows: Rows, candidates: Candidates, forces: Floats, kick: Kick,
 ) -> None:  # fmt: skip
     """End a step and begin the next, as `pdem.motion.clusters.rigid_clusters.begin_clusters` does with two kicks.
 

@@ -30,14 +30,13 @@ from pdem.numerics.simd.transposition import LANES
 from pdem.numerics.thread_pool import threads
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.collisions import CollisionCounts
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.pairs.arguments import Kick, StepParameters
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
     from pdem.numerics.kernel_calls import Call
     from pdem.numerics.sums import ExactSums
 
@@ -107,7 +106,7 @@ class PairContacts(PairReadings):
         """Number of contacts of the last evaluation."""
         return self.storage.count
 
-    def carry(self, particles: Particles, leaves: NDArray[np.bool_] = neighbours.ALL_STAY) -> None:
+    def carry(self, particles: Particles, leaves: Booleans = neighbours.ALL_STAY) -> None:
         """Keep the contacts of particles that stay with this rank over the making of new lists.
 
         Parameters
@@ -120,18 +119,18 @@ class PairContacts(PairReadings):
         listed = self.kernel_candidates(particles)
         self._carried.take(self.touching, listed, particles.column("radius"), leaves)
 
-    def renumber(self, row_now: NDArray[np.int32]) -> None:
+    def renumber(self, row_now: Int32s) -> None:
         """Let the contacts that are carried follow their particles: `row_now` is the present row of each."""
         self._carried.renumber(row_now)
 
     def append(
-        self, records: PairRecords, ids: NDArray[np.int64], radius: NDArray[np.float64], rows: NDArray[np.int32]
+        self, records: PairRecords, ids: Integers, radius: Floats, rows: Int32s
     ) -> None:  # fmt: skip
         """Have contacts that come with particles of these ids, radii [m] and rows, besides those that are carried."""
         self._carried.append(records, ids, radius, rows)
         self.storage.append(records.history)
 
-    def adopt(self, records: PairRecords, particles: Particles, table: NDArray[np.int32]) -> None:
+    def adopt(self, records: PairRecords, particles: Particles, table: Int32s) -> None:
         """Have these contacts, known by ids, from the making of new lists on, instead of those there are.
 
         Parameters
@@ -169,7 +168,7 @@ class PairContacts(PairReadings):
         lists = self.lower, self.higher, *self.due_values.arrays, self._force_index
         return Candidates(*lists, particles.column("id"), particles.count, self.inner, self.candidates)
 
-    def place_forces(self, particles: Particles, begins: NDArray[np.int64], window: int) -> None:
+    def place_forces(self, particles: Particles, begins: Integers, window: int) -> None:
         """Give all contacts other force indices, see `HistoryStorage.place_forces`."""
         self.storage.place_forces(begins, window, self.kernel_candidates(particles), self._touching)
 
@@ -189,7 +188,7 @@ class PairContacts(PairReadings):
         ends = self._number[: 2 * owned * parts].reshape(parts, 2, owned)[-1]  # of the last part
         self.inner, self.candidates = (int(some[-1]) if owned else 0 for some in ends)
 
-    def _schedule_sums(self, particles: Particles) -> tuple[NDArray[np.int64], int]:
+    def _schedule_sums(self, particles: Particles) -> tuple[Integers, int]:
         """Decide which chunk is the first to read each owned particle, and after which its forces are summed.
 
         Returns what `ForceStorage.assign` needs to know: the first chunks of the workers, and for how many chunks
@@ -226,19 +225,19 @@ class PairContacts(PairReadings):
             self.storage.forces.persistent(number),
         )  # fmt: skip
 
-    def packed(self, rows: int) -> NDArray[np.float64]:
+    def packed(self, rows: int) -> Floats:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
         if len(self._packed) < rows * PACKED:
             self._views = self.calls = None
             self._packed = line_zeros((room_for(rows, len(self._packed)) + 1) * PACKED)
         return self._packed
 
-    def rows_to_share(self, particles: Particles) -> NDArray[np.float64]:
+    def rows_to_share(self, particles: Particles) -> Floats:
         """Return the packed rows of owned particles and ghosts, (n, PACKED); a view."""
         rows = particles.count + particles.ghosts
         return self.packed(rows)[: rows * PACKED].reshape(rows, PACKED)
 
-    def begin(self, particles: Particles, density: NDArray[np.float64], *, packed: bool) -> None:
+    def begin(self, particles: Particles, density: Floats, *, packed: bool) -> None:
         """Have particles packed, unless they are."""
         if not packed:
             number = particles.count + particles.ghosts
@@ -248,7 +247,7 @@ class PairContacts(PairReadings):
             self.due_values.look_at_all(self.candidates, number, rows)
 
     def evaluate(
-        self, ghosts: bool, particles: Particles, box: tuple[NDArray[np.float64], NDArray[np.float64]],
+        self, ghosts: bool, particles: Particles, box: tuple[Floats, Floats],
         contact_parameters: ContactParameters, ended: ExactSums, kick: Kick,
     ) -> tuple[int, int]:  # fmt: skip
         """Find the contacts among the candidates and their forces.
@@ -276,12 +275,10 @@ class PairContacts(PairReadings):
             How forces act.
         """
         runs = self.storage.plan(ghosts, self.workers)
-        return self.evaluate_runs(
-            runs, ghosts, particles, parameters_of(contact_parameters, box), ended, kick
-        )
+        return self.evaluate_runs(runs, ghosts, particles, parameters_of(contact_parameters, box), ended, kick)
 
     def evaluate_runs(
-        self, runs: NDArray[np.int64], ghosts: bool, particles: Particles, parameters: StepParameters,
+        self, runs: Integers, ghosts: bool, particles: Particles, parameters: StepParameters,
         ended: ExactSums, kick: Kick,
     ) -> tuple[int, int]:  # fmt: skip
         """Evaluate runs of chunks, with more room for contacts where there is none; as `evaluate`."""
@@ -297,13 +294,13 @@ class PairContacts(PairReadings):
                 self.storage.resume()
         return deepest, code
 
-    def count_collisions(self, runs: NDArray[np.int64]) -> None:
+    def count_collisions(self, runs: Integers) -> None:
         """Count the contacts that have ended in runs, if anybody asks for that."""
         if self.collisions is not None:
             self.collisions.count_pairs(runs, self.storage.ended, (self.lower, self.higher), self._packed)
 
     def arguments(
-        self, runs: NDArray[np.int64], ghosts: bool, particles: Particles, parameters: StepParameters, kick: Kick
+        self, runs: Integers, ghosts: bool, particles: Particles, parameters: StepParameters, kick: Kick
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return what the kernel is given to evaluate runs."""
         views, storage = self._kernel_views(particles), self.storage
@@ -359,7 +356,7 @@ class PairContacts(PairReadings):
         return Loads(lambda: sum_carried(self.held.owned, *arguments, views.particles), arguments)
 
     @property
-    def free_rows(self) -> NDArray[np.int32]:
+    def free_rows(self) -> Int32s:
         """Rows of the owned particles that are kicked, each once; a view."""
         return self._complete[: self._complete_begin[self.storage.inner_number + 1]]
 
@@ -393,6 +390,4 @@ class PairContacts(PairReadings):
                 np.empty(len(self._touching), np.int32) for _ in range(3)
             )
         if len(self._complete_begin) < steps:
-            self._complete_begin, self._first_read_begin = (
-                np.empty(with_spare(steps), np.int64) for _ in range(2)
-            )
+            self._complete_begin, self._first_read_begin = (np.empty(with_spare(steps), np.int64) for _ in range(2))

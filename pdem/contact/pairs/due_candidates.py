@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.pairs.arguments import Candidates, StepParameters
+    from pdem.foundation.array_types import Floats, Int32s
 
 PATHS = 4
 OWNED, ALL, STEP, ROUNDING = range(PATHS)
@@ -79,7 +80,7 @@ class DueValues:
         self.path, self.has_longest = np.zeros(PATHS), False
 
     @property
-    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float64]]:
+    def arrays(self) -> tuple[NDArray[np.float32], Int32s, Floats]:
         """All of them as `pdem.contact.pairs.arguments.Candidates` has them; views."""
         return self.due, self.listed, self.path
 
@@ -98,7 +99,7 @@ class DueValues:
         if len(self.listed) < LISTED * workers:
             self.listed = np.zeros(LISTED * workers, np.int32)
 
-    def look_at_all(self, candidates: int, rows: int, packed: NDArray[np.float64]) -> None:
+    def look_at_all(self, candidates: int, rows: int, packed: Floats) -> None:
         """Have all candidates that are apart looked at in the next step: their particles may be anywhere.
 
         These are `rows` packed rows.
@@ -136,7 +137,7 @@ def list_due(first: int, end: int, at: int, path: float, candidates: Candidates)
 
 @inlined
 def gather_positions(
-    at: int, first: int, count: int, candidates: Candidates, packed: NDArray[np.float64], work: NDArray[np.float64]
+    at: int, first: int, count: int, candidates: Candidates, packed: Floats, work: Floats
 ) -> None:  # fmt: skip
     """Write positions and radii of the particles of candidates that are listed, from the place `first` on."""
     for c in range(0, count, GROUP):
@@ -146,7 +147,7 @@ def gather_positions(
 
 
 @inlined
-def find_waits(at: int, count: int, parameters: StepParameters, work: NDArray[np.float64]) -> None:
+def find_waits(at: int, count: int, parameters: StepParameters, work: Floats) -> None:
     """Write how far both particles of a candidate may move before they touch, or that they do."""
     images = images_in(parameters.images)
     for c in range(count):
@@ -162,7 +163,7 @@ def find_waits(at: int, count: int, parameters: StepParameters, work: NDArray[np
 @inlined
 def list_new(
     at: int, base: int, block: int, count: int, begin: int, path: float, candidates: Candidates,
-    work: NDArray[np.float64],
+    work: Floats,
 ) -> int:  # fmt: skip
     """List which of `count` candidates begin to touch, and write from when on the others, of this path, are due.
 
@@ -181,13 +182,13 @@ def list_new(
 
 
 @inlined
-def add_step(field: int, way: float, path: NDArray[np.float64]) -> None:
+def add_step(field: int, way: float, path: Floats) -> None:
     """Add to a path a step in which no particle has moved farther than `way` [m]."""
     path[field] += (1.0 + MARGIN) * way + path[ROUNDING]
 
 
 @inlined
-def take_longest(workers: int, work: NDArray[np.float64]) -> float:
+def take_longest(workers: int, work: Floats) -> float:
     """Return the longest displacement of the particles that workers have moved since this was asked for last [m]."""
     longest = 0.0
     for worker in range(workers):
@@ -198,7 +199,7 @@ def take_longest(workers: int, work: NDArray[np.float64]) -> float:
 
 
 @inlined
-def squared_speed(p: int, packed: NDArray[np.float64]) -> float:
+def squared_speed(p: int, packed: Floats) -> float:
     """Return the square of the speed of a particle [m^2/s^2]."""
     row = np.uint64(PACKED * (p & ROW) + SPEED)
     x, y, z = packed[row], packed[row + np.uint64(1)], packed[row + np.uint64(2)]
@@ -206,7 +207,7 @@ def squared_speed(p: int, packed: NDArray[np.float64]) -> float:
 
 
 @inlined
-def longest_way(first: int, last: int, dt: float, packed: NDArray[np.float64]) -> float:
+def longest_way(first: int, last: int, dt: float, packed: Floats) -> float:
     """Return by the packed rows from `first` to `last` - 1 how far these have moved at most in their last step [m]."""
     squared = 0.0
     for p in range(first, last):
@@ -215,21 +216,19 @@ def longest_way(first: int, last: int, dt: float, packed: NDArray[np.float64]) -
 
 
 @inlined
-def add_step_of_all(
-    dt: float, owned: int, rows: int, packed: NDArray[np.float64], path: NDArray[np.float64]
-) -> None:
+def add_step_of_all(dt: float, owned: int, rows: int, packed: Floats, path: Floats) -> None:
     """Add the last step of owned particles and ghosts, which are where they are now, to the path of all."""
     add_step(ALL, max(path[STEP], longest_way(owned, rows, dt, packed)), path)
 
 
 @kernel
-def longest_step(owned: int, dt: float, packed: NDArray[np.float64]) -> float:
+def longest_step(owned: int, dt: float, packed: Floats) -> float:
     """Return `longest_way` of the owned particles, for Python."""
     return longest_way(0, owned, dt, packed)
 
 
 @kernel
-def largest_coordinate(rows: int, packed: NDArray[np.float64]) -> float:
+def largest_coordinate(rows: int, packed: Floats) -> float:
     """Return the largest distance of particles from the origin along an axis [m]."""
     largest = 0.0
     for p in range(rows):
@@ -239,14 +238,12 @@ def largest_coordinate(rows: int, packed: NDArray[np.float64]) -> float:
 
 
 @kernel
-def count_step_of_all(
-    dt: float, owned: int, rows: int, packed: NDArray[np.float64], path: NDArray[np.float64]
-) -> None:
+def count_step_of_all(dt: float, owned: int, rows: int, packed: Floats, path: Floats) -> None:
     """Do as `add_step_of_all`, for Python."""
     add_step_of_all(dt, owned, rows, packed, path)
 
 
 @kernel
-def longest_of_workers(workers: int, work: NDArray[np.float64]) -> float:
+def longest_of_workers(workers: int, work: Floats) -> float:
     """Do as `take_longest`, for Python."""
     return take_longest(workers, work)

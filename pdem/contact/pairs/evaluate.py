@@ -31,27 +31,12 @@ from pdem.contact.pairs.arguments import (
 )
 from pdem.contact.pairs.begin_and_end import ENDS, begin_contacts, contact_end_of, make_room
 from pdem.contact.pairs.box_sums import box_sums_of
-from pdem.contact.pairs.due_candidates import (
-    find_waits,
-    gather_positions,
-    list_due,
-    list_new,
-    list_of,
-    path_of,
-)
+from pdem.contact.pairs.due_candidates import find_waits, gather_positions, list_due, list_new, list_of, path_of
 from pdem.contact.pairs.force_sums import sum_and_advance
 from pdem.contact.pairs.history_kernels import chunk_range
 from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK, WORK, history_place
-from pdem.contact.pairs.runs import (
-    BEGIN,
-    CODE,
-    DEEP,
-    END,
-    ENDED,
-    STOP,
-    WORKER,
-)
+from pdem.contact.pairs.runs import BEGIN, CODE, DEEP, END, ENDED, STOP, WORKER
 from pdem.contact.pairs.stages import (
     NO_MATERIALS,
     add_box_work,
@@ -69,15 +54,12 @@ from pdem.numerics.simd.prefetch import LINE, fetch
 from pdem.numerics.simd.transposition import whole_lanes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.foundation.array_types import Floats, Integers
 
 
 @inlined
-def prefetch_new_particles(
-    chunk: int, part: int, parts: int, schedule: Schedule, packed: NDArray[np.float64]
-) -> None:
+def prefetch_new_particles(chunk: int, part: int, parts: int, schedule: Schedule, packed: Floats) -> None:
     """Prefetch one of `parts` shares of the particles that a chunk is the first to read.
 
     Their addresses are random, so that the hardware prefetcher cannot help.
@@ -90,9 +72,7 @@ def prefetch_new_particles(
 
 
 @inlined
-def prefetch_for_next(
-    chunk: int, last_chunk: int, block: int, blocks: int, lists: Lists, packed: NDArray[np.float64]
-) -> None:
+def prefetch_for_next(chunk: int, last_chunk: int, block: int, blocks: int, lists: Lists, packed: Floats) -> None:
     """Prefetch some of what the chunk behind this one reads, with each of the `blocks` of this one.
 
     All at once would have to wait. The blocks are those of candidates that are due and of contacts.
@@ -120,13 +100,7 @@ def whole_lines(number: int) -> int:
 
 @inlined
 def find_new_contacts(
-    chunk: int,
-    last_chunk: int,
-    at: int,
-    lists: Lists,
-    parameters: StepParameters,
-    packed: NDArray[np.float64],
-    work: NDArray[np.float64],
+    chunk: int, last_chunk: int, at: int, lists: Lists, parameters: StepParameters, packed: Floats, work: Floats
 ) -> tuple[int, int]:
     """List which candidates of a chunk begin to touch, of those that have been apart.
 
@@ -162,7 +136,7 @@ def evaluation_of(law: ContactLaw) -> Any:
     @inlined_closure
     def evaluate_block(
         at: int, h: int, real: int, materials: float, lists: Lists, parameters: StepParameters,
-        work: NDArray[np.float64],
+        work: Floats,
     ) -> float:  # fmt: skip
         """Do so for `real` contacts from the history index `h` on, filled up to whole vectors.
 
@@ -192,8 +166,8 @@ def chunk_of_contacts(law: ContactLaw) -> Any:
 
     @inlined_closure
     def evaluate_contacts(
-        run: NDArray[np.int64], chunk: int, blocks: int, place: int, materials: float, lists: Lists,
-        parameters: StepParameters, packed: NDArray[np.float64], work: NDArray[np.float64],
+        run: Integers, chunk: int, blocks: int, place: int, materials: float, lists: Lists,
+        parameters: StepParameters, packed: Floats, work: Floats,
     ) -> tuple[float, int]:  # fmt: skip
         """Do so, and end contacts that do not last, whose accounts are written from `place` on.
 
@@ -215,9 +189,7 @@ def chunk_of_contacts(law: ContactLaw) -> Any:
                 scatter_forces(at, h - BLOCK - behind, BLOCK, work, contacts.forces)
                 scattered = block
             if contact_geometry(at, whole_lanes(real), real, parameters, work) > 0:
-                fewer, accounts, deep = end_contacts(
-                    chunk, at, block, place + ended, lists, parameters, packed, work
-                )
+                fewer, accounts, deep = end_contacts(chunk, at, block, place + ended, lists, parameters, packed, work)
                 ended, run[DEEP] = ended + accounts, max(run[DEEP], deep)
                 if fewer > 0:  # others have taken the places of those
                     continue
@@ -238,8 +210,8 @@ def chunks_of(law: ContactLaw) -> Any:
 
     @inlined_closure
     def evaluate_chunks(
-        run: NDArray[np.int64], lists: Lists, parameters: StepParameters, kick: Kick, particles: ParticleArrays,
-        work: NDArray[np.float64],
+        run: Integers, lists: Lists, parameters: StepParameters, kick: Kick, particles: ParticleArrays,
+        work: Floats,
     ) -> None:  # fmt: skip
         """Do so until the worker has no room for the contacts of the next one."""
         chunk, at, materials = run[BEGIN], run[WORKER] * WORK, NO_MATERIALS
@@ -288,9 +260,9 @@ def pair_kernel(law: ContactLaw) -> Any:
 
     @versioned_kernel(law.version, threaded=True)
     def evaluate_pairs(
-        runs: NDArray[np.int64], candidates: Candidates, chunks: Chunks, contacts: Contacts, rows: Rows,
+        runs: Integers, candidates: Candidates, chunks: Chunks, contacts: Contacts, rows: Rows,
         schedule: Schedule, parameters: StepParameters, kick: Kick, particles: ParticleArrays,
-        work: NDArray[np.float64],
+        work: Floats,
     ) -> None:  # fmt: skip
         for worker in prange(runs.shape[0]):
             lists = Lists(
@@ -298,12 +270,7 @@ def pair_kernel(law: ContactLaw) -> Any:
                 Contacts(*contacts[:-1], width), Rows(*rows), Schedule(*schedule),
             )  # fmt: skip
             evaluate_chunks(
-                runs[worker],
-                lists,
-                StepParameters(*parameters),
-                Kick(*kick),
-                ParticleArrays(*particles),
-                work,
+                runs[worker], lists, StepParameters(*parameters), Kick(*kick), ParticleArrays(*particles), work
             )
 
     return evaluate_pairs

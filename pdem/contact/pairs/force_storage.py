@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pdem.contact.pairs.layout import BLOCK
+from pdem.foundation.array_types import Booleans, Int32s, Integers
 from pdem.numerics.arrays import lengthened, line_zeros, with_spare
 
 
@@ -37,7 +37,7 @@ class ForceStorage:
         self._persistent, self._marks = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         self._next = BLOCK
 
-    def persistent(self, chunks: int) -> NDArray[np.bool_]:
+    def persistent(self, chunks: int) -> Booleans:
         """Return a writable flag for each chunk, uninitialised: True if it keeps its forces to the end of the step."""
         if len(self._persistent) < chunks:
             room = with_spare(chunks)
@@ -48,7 +48,7 @@ class ForceStorage:
         """Let the same chunks keep their forces as before all of them did."""
         self._persistent[: len(self._marks)] = self._marks
 
-    def assign(self, begins: NDArray[np.int64], window: int, most: int, capacity: NDArray[np.int32]) -> None:
+    def assign(self, begins: Integers, window: int, most: int, capacity: Int32s) -> None:
         """Give force indices to the chunks.
 
         Parameters

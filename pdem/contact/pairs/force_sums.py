@@ -20,15 +20,14 @@ from pdem.numerics.vectors import put3
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.numerics.vectors import Vector
 
 _STRIDE = np.uint64(BLOCK)
 
 
 @inlined
-def touching_first(begin: int, end: int, entry: NDArray[np.int32], candidates: Candidates) -> int:
+def touching_first(begin: int, end: int, entry: Int32s, candidates: Candidates) -> int:
     """Put the candidates of a row that touch before the others; return where the others begin."""
     behind = begin
     for place in range(begin, end):
@@ -40,7 +39,7 @@ def touching_first(begin: int, end: int, entry: NDArray[np.int32], candidates: C
 
 
 @inlined
-def order_row(begin: int, end: int, entry: NDArray[np.int32], candidates: Candidates) -> int:
+def order_row(begin: int, end: int, entry: Int32s, candidates: Candidates) -> int:
     """Put the candidates of a row that touch before the others, by the ids of partners; return how many touch."""
     if end - begin <= MOST:
         behind = begin + marked_first(entry, begin, end - begin, candidates.force_index)
@@ -61,9 +60,7 @@ def order_loads(p: int, rows: Rows, candidates: Candidates) -> None:
 
 
 @inlined
-def total_force(
-    p: int, rows: Rows, candidates: Candidates, forces: NDArray[np.float64], kick: Kick
-) -> tuple[Vector, Vector]:
+def total_force(p: int, rows: Rows, candidates: Candidates, forces: Floats, kick: Kick) -> tuple[Vector, Vector]:
     """Return force and torque on an owned particle: in the order of its partners' ids, then its walls'."""
     begin = rows.start[p]
     if rows.touching[p] == UNORDERED:
@@ -101,13 +98,13 @@ def sum_and_advance(
     at: int,
     first: int,
     last: int,
-    order: NDArray[np.int32],
+    order: Int32s,
     rows: Rows,
     candidates: Candidates,
-    forces: NDArray[np.float64],
+    forces: Floats,
     kick: Kick,
     particles: ParticleArrays,
-    work: NDArray[np.float64],
+    work: Floats,
 ) -> int:
     """Sum the forces on the owned particles ``order[first:last]``, and let them act.
 
@@ -139,14 +136,14 @@ def sum_and_advance(
 
 @uncounted_kernel
 def sum_forces(
-    worst: NDArray[np.int64],
-    order: NDArray[np.int32],
+    worst: Integers,
+    order: Int32s,
     rows: Rows,
     candidates: Candidates,
-    forces: NDArray[np.float64],
+    forces: Floats,
     kick: Kick,
     particles: ParticleArrays,
-    work: NDArray[np.float64],
+    work: Floats,
 ) -> None:
     """Sum the forces on some owned particles, and let them act, as `evaluate_pairs` does.
 
@@ -163,12 +160,7 @@ def sum_forces(
 
 @inlined
 def sum_particle(
-    p: int,
-    rows: Rows,
-    candidates: Candidates,
-    forces: NDArray[np.float64],
-    kick: Kick,
-    particles: ParticleArrays,
+    p: int, rows: Rows, candidates: Candidates, forces: Floats, kick: Kick, particles: ParticleArrays
 ) -> None:
     """Write the sum of the forces on an owned particle to its columns."""
     force, torque = total_force(p, rows, candidates, forces, kick)
@@ -177,12 +169,7 @@ def sum_particle(
 
 @uncounted_kernel
 def sum_carried(
-    order: NDArray[np.int32],
-    rows: Rows,
-    candidates: Candidates,
-    forces: NDArray[np.float64],
-    kick: Kick,
-    particles: ParticleArrays,
+    order: Int32s, rows: Rows, candidates: Candidates, forces: Floats, kick: Kick, particles: ParticleArrays
 ) -> None:
     """Write the sums of the forces on the owned particles `order` to their columns; no particle is kicked.
 
@@ -190,6 +177,4 @@ def sum_carried(
     `pdem.motion.clusters.carriers`).
     """
     for k in prange(len(order)):
-        sum_particle(
-            order[k], Rows(*rows), Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles)
-        )
+        sum_particle(order[k], Rows(*rows), Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles))

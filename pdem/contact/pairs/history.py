@@ -12,7 +12,7 @@ from pdem.numerics.kernels import inlined
 from pdem.numerics.simd.prefetch import LINE, fetch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 
 @inlined
@@ -22,7 +22,7 @@ def history_of(index: int, width: int) -> int:
 
 
 @inlined
-def begin_history(index: int, width: int, history: NDArray[np.float64]) -> None:
+def begin_history(index: int, width: int, history: Floats) -> None:
     """Write the history of a contact that begins."""
     at = history_of(index, width)
     for column in range(width):
@@ -31,7 +31,7 @@ def begin_history(index: int, width: int, history: NDArray[np.float64]) -> None:
 
 
 @inlined
-def move_history(source: int, target: int, width: int, history: NDArray[np.float64]) -> None:
+def move_history(source: int, target: int, width: int, history: Floats) -> None:
     """Copy a history from one index to another."""
     there, here = history_of(source, width), history_of(target, width)
     for column in range(width):
@@ -39,7 +39,7 @@ def move_history(source: int, target: int, width: int, history: NDArray[np.float
 
 
 @inlined
-def prefetch_history(first: int, count: int, width: int, history: NDArray[np.float64]) -> None:
+def prefetch_history(first: int, count: int, width: int, history: Floats) -> None:
     """Prefetch as many numbers as `count` histories have, from the block of the index `first` on."""
     for line in range((count * width + LINE - 1) // LINE):
         fetch(history, np.uint64(width * first + LINE * line))

@@ -18,9 +18,8 @@ from pdem.numerics.simd.places import offset
 from pdem.numerics.simd.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.pairs.arguments import Candidates, Chunks, Contacts
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 CHUNKS = (256, 512, 1024, 2048)
 """Candidates that may be tested, evaluated and summed at a time: what they read shall stay in the nearest caches, and
@@ -79,8 +78,8 @@ def count_contacts(number: int, spare: int, candidates: Candidates, chunks: Chun
 
 @threaded_kernel
 def list_contacts(
-    number: int, begin: NDArray[np.int64], contacts: NDArray[np.int32], ends: NDArray[np.int64],
-    listed: NDArray[np.int32],
+    number: int, begin: Integers, contacts: Int32s, ends: Integers,
+    listed: Int32s,
 ) -> None:  # fmt: skip
     """List the history indices of all contacts, chunk by chunk; `ends` are the sums of `contacts` up to each chunk."""
     for chunk in prange(number):
@@ -90,7 +89,7 @@ def list_contacts(
 
 
 @inlined
-def mark_unordered(k: int, candidates: Candidates, touching: NDArray[np.int32]) -> None:
+def mark_unordered(k: int, candidates: Candidates, touching: Int32s) -> None:
     """Have the contacts of both particles of a candidate put in order before they are summed."""
     touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
 
@@ -104,7 +103,7 @@ def name_contact(h: int, k: int, candidates: Candidates, contacts: Contacts) -> 
 
 @inlined
 def write_in_chunk(
-    chunk: int, candidate: NDArray[np.int32], candidates: Candidates, chunks: Chunks, touching: NDArray[np.int32]
+    chunk: int, candidate: Int32s, candidates: Candidates, chunks: Chunks, touching: Int32s
 ) -> None:  # fmt: skip
     """Write the force indices of the contacts of one chunk, see `write_force_indices`."""
     for c in range(chunks.contacts[chunk]):
@@ -115,7 +114,7 @@ def write_in_chunk(
 
 @threaded_kernel
 def write_force_indices(
-    number: int, candidate: NDArray[np.int32], candidates: Candidates, chunks: Chunks, touching: NDArray[np.int32]
+    number: int, candidate: Int32s, candidates: Candidates, chunks: Chunks, touching: Int32s
 ) -> None:  # fmt: skip
     """Write the force indices of all contacts by candidate, chunk by chunk, for `candidate` by history index.
 
@@ -128,12 +127,12 @@ def write_force_indices(
 @inlined
 def _assign_in_chunk(
     chunk: int,
-    listed: NDArray[np.int32],
+    listed: Int32s,
     candidates: Candidates,
     chunks: Chunks,
     contacts: Contacts,
-    touching: NDArray[np.int32],
-    source: NDArray[np.int32],
+    touching: Int32s,
+    source: Int32s,
 ) -> None:
     first, last = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
     h = begin = chunks.history_begin[chunk]
@@ -154,12 +153,12 @@ def _assign_in_chunk(
 @threaded_kernel
 def assign_indices(
     number: int,
-    listed: NDArray[np.int32],
+    listed: Int32s,
     candidates: Candidates,
     chunks: Chunks,
     contacts: Contacts,
-    touching: NDArray[np.int32],
-    source: NDArray[np.int32],
+    touching: Int32s,
+    source: Int32s,
 ) -> None:
     """Give each candidate that has been a contact a history index of its chunk, and a force index.
 
@@ -188,12 +187,12 @@ def assign_indices(
 def move_histories(
     number: int,
     width: int,
-    begin: NDArray[np.int64],
-    contacts: NDArray[np.int32],
-    ends: NDArray[np.int64],
-    source: NDArray[np.int32],
-    history: NDArray[np.float64],
-    scratch: NDArray[np.float64],
+    begin: Integers,
+    contacts: Int32s,
+    ends: Integers,
+    source: Int32s,
+    history: Floats,
+    scratch: Floats,
 ) -> None:
     """Move the histories of so many chunks, of `width` columns, from where they have been, column by column.
 

@@ -17,16 +17,13 @@ from pdem.numerics.arrays import lengthened, line_zeros, with_spare
 from pdem.numerics.simd.transposition import LANES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 _MARGIN = 1.05  # less than for other arrays: histories take most of the memory
 
-_MOVES = (
-    8  # chunks of a worker that can move in a step before it has to stop and wait for more room; at least 2
-)
+_MOVES = 8  # chunks of a worker that can move in a step before it has to stop and wait for more room; at least 2
 
 
 class HistoryStorage:
@@ -98,9 +95,7 @@ class HistoryStorage:
         if self._chunks is None:
             persistent = self.forces.persistent(self.number)  # which may also renew what is next
             begin = self.forces.begin
-            self._chunks = Chunks(
-                self.size, self.most, self._begin, begin, persistent, self._capacity, self._contacts
-            )
+            self._chunks = Chunks(self.size, self.most, self._begin, begin, persistent, self._capacity, self._contacts)
         return self._chunks
 
     @property
@@ -115,7 +110,7 @@ class HistoryStorage:
         return int(self._contacts[: self.number].sum()) if self._count is None else self._count
 
     @property
-    def indices(self) -> NDArray[np.int32]:
+    def indices(self) -> Int32s:
         """History indices of all contacts; a view."""
         count = self.count
         if self._count is None:
@@ -126,13 +121,13 @@ class HistoryStorage:
         return self._listed[:count]
 
     @property
-    def histories(self) -> NDArray[np.float64]:
+    def histories(self) -> Floats:
         """Histories of all contacts, (width, count), in the order of `indices`; a copy."""
         return self.at(self.indices)
 
-    def at(self, indices: NDArray[np.int32]) -> NDArray[np.float64]:
+    def at(self, indices: Int32s) -> Floats:
         """Return the histories with some indices, (width, n); a copy."""
-        histories: NDArray[np.float64] = self.history[indices // BLOCK, :, indices % BLOCK].T
+        histories: Floats = self.history[indices // BLOCK, :, indices % BLOCK].T
         return histories
 
     @property
@@ -141,7 +136,7 @@ class HistoryStorage:
         arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
         return self.forces.memory + sum(arrays)
 
-    def load(self, histories: NDArray[np.float64]) -> None:
+    def load(self, histories: Floats) -> None:
         """Have contacts with these histories, (width, count), instead of those there are, until lists are made."""
         count = histories.shape[1]
         self._reserve(BLOCK + count)
@@ -151,7 +146,7 @@ class HistoryStorage:
         self.history[indices // BLOCK, :, indices % BLOCK] = histories.T
         self._count = count
 
-    def append(self, histories: NDArray[np.float64]) -> None:
+    def append(self, histories: Floats) -> None:
         """Have further contacts with these histories, (width, n), until lists are made."""
         before, count = self.count, self.count + histories.shape[1]
         known = self.indices
@@ -165,13 +160,7 @@ class HistoryStorage:
         self._count = count
 
     def assign(
-        self,
-        size: int,
-        candidates: Candidates,
-        touching: NDArray[np.int32],
-        begins: NDArray[np.int64],
-        window: int,
-        scratch: NDArray[np.float64],
+        self, size: int, candidates: Candidates, touching: Int32s, begins: Integers, window: int, scratch: Floats
     ) -> None:
         """Divide history and force indices among new candidates, and move the histories of contacts that go on.
 
@@ -214,9 +203,7 @@ class HistoryStorage:
         )
         self._count = None
 
-    def place_forces(
-        self, begins: NDArray[np.int64], window: int, candidates: Candidates, touching: NDArray[np.int32]
-    ) -> None:
+    def place_forces(self, begins: Integers, window: int, candidates: Candidates, touching: Int32s) -> None:
         """Give all chunks other force indices, between two evaluations; histories stay where they are.
 
         Parameters
@@ -234,7 +221,7 @@ class HistoryStorage:
         self._runs[:, FREE_FORCE:] = 0
         kernels.write_force_indices(number, self.candidate, candidates, self.chunks, touching)
 
-    def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64]:
+    def plan(self, ghosts: bool, workers: int) -> Integers:
         """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; there may be none."""
         first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
         if len(self._runs) != workers:
@@ -278,9 +265,9 @@ def chunks_in(candidates: int, size: int) -> int:
     return -(-candidates // size)
 
 
-def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
+def worker_begins(first: int, last: int, workers: int) -> Integers:
     """Return the first of the chunks `first` to `last` - 1 that each worker takes, and `last`."""
-    begins: NDArray[np.int64] = first + np.arange(workers + 1) * (last - first) // workers
+    begins: Integers = first + np.arange(workers + 1) * (last - first) // workers
     return begins
 
 

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.pairs.arguments import Kick
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Int32s
 
 
 def keep_forces(pairs: PairContacts, particles: Particles, kept: bool) -> None:
@@ -52,7 +51,7 @@ def keep_forces(pairs: PairContacts, particles: Particles, kept: bool) -> None:
     pairs.keeps_forces = kept
 
 
-def kept_forces(pairs: PairContacts, particles: Particles, candidates: NDArray[np.int32]) -> Floats:
+def kept_forces(pairs: PairContacts, particles: Particles, candidates: Int32s) -> Floats:
     """Return the forces (n, 3) [N] on the higher particles of some candidates, 0 where they do not touch.
 
     They are those of the last evaluation, for which `keep_forces` was called before.
@@ -98,7 +97,7 @@ def present_forces(
     return forces
 
 
-def _by_rows(pairs: PairContacts, candidates: NDArray[np.int32]) -> NDArray[np.intp]:
+def _by_rows(pairs: PairContacts, candidates: Int32s) -> NDArray[np.intp]:
     """Return the order of candidates by the rows of their particles: lists may have them in any."""
     return np.lexsort((pairs.higher[candidates], pairs.lower[candidates]))
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pdem.contact.law.coefficients import part_reader, remembering_reader
 from pdem.contact.law.contact_law import AGE, OVERLAP, UNKNOWN
 from pdem.contact.law.elastic import account_of, either_history
@@ -55,17 +53,16 @@ from pdem.numerics.user_functions import compiled
 from pdem.numerics.vectors import cross3, dot3, get3, put3, scale3
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.parts import ResistancePart, TangentialPart
+    from pdem.foundation.array_types import Floats
     from pdem.numerics.vectors import Vector
 
 H_OVERLAP, H_NORMAL, H_VELOCITY_X = history_place(OVERLAP), history_place(1), history_place(2)
 
 
 @inlined
-def contact_at(work: NDArray[np.float64], w: int, velocity: Vector) -> Contact:
+def contact_at(work: Floats, w: int, velocity: Vector) -> Contact:
     """Return geometry and motion of a contact from its columns; what a stage does not use is not read."""
     return Contact(
         work[w + OVERLAP_END], work[w + OVERLAP_BEGIN], get3(work, w + NORMAL_X, STRIDE), velocity,
@@ -84,9 +81,7 @@ def stages_of(law: ContactLaw) -> Any:
     )  # fmt: skip
 
     @inlined_closure
-    def stages(
-        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
-    ) -> None:
+    def stages(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
         normal(at, first, count, step, work, history)
         resistances(at, first, count, step, work, history)
         tangential(at, first, count, step, work, history)
@@ -97,9 +92,7 @@ def stages_of(law: ContactLaw) -> Any:
 
 def _nothing() -> Any:
     @inlined_closure
-    def nothing(
-        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
-    ) -> None:
+    def nothing(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
         """Do nothing: no pair of the case has this part."""
 
     return nothing
@@ -118,9 +111,7 @@ def _normal_stage(law: ContactLaw) -> Any:
     has_age, age = law.has(AGE.name), history_place(law.place(AGE.name))
 
     @inlined_closure
-    def normal_stage(
-        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
-    ) -> None:
+    def normal_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE))
@@ -162,7 +153,7 @@ def _load_of(law: ContactLaw, stiffness: Any) -> Any:
     pulls = law.may_pull
 
     @inlined_closure
-    def load_of(work: NDArray[np.float64], w: int, history: NDArray[np.float64], h: int) -> Load:
+    def load_of(work: Floats, w: int, history: Floats, h: int) -> Load:
         force = work[w + LOAD] if pulls else history[h + H_NORMAL]
         return Load(force, work[w + stiffness], work[w + SHRINK], work[w + SLIP_TIME])
 
@@ -182,9 +173,7 @@ def _tangential_stage(law: ContactLaw) -> Any:
     has_two = law.has("slips")
 
     @inlined_closure
-    def tangential_stage(
-        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
-    ) -> None:
+    def tangential_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
@@ -217,9 +206,7 @@ def _own_tangential_stage(law: ContactLaw) -> Any:
     slid = history_place(law.place("sliding"))
 
     @inlined_closure
-    def tangential_stage(
-        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
-    ) -> None:
+    def tangential_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
@@ -246,9 +233,7 @@ def _evaluation_of(law: ContactLaw, part: TangentialPart | ResistancePart, funct
     either = either_history(len(memory))
 
     @inlined_closure
-    def evaluate(
-        step: Step, contact: Contact, work: NDArray[np.float64], w: int, history: NDArray[np.float64], h: int
-    ) -> tuple[Vector, float]:
+    def evaluate(step: Step, contact: Contact, work: Floats, w: int, history: Floats, h: int) -> tuple[Vector, float]:
         before = remembered(history, h)
         value, memory_now, energy = compute(
             step, contact, coefficients_of(work, w), load_of(work, w, history, h), before
@@ -281,9 +266,7 @@ def _resistance_stages(law: ContactLaw) -> Any:
 
 def _both(one: Any, other: Any) -> Any:
     @inlined_closure
-    def both(
-        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
-    ) -> None:
+    def both(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
         one(at, first, count, step, work, history)
         other(at, first, count, step, work, history)
 
@@ -295,9 +278,7 @@ def _resistance_stage(law: ContactLaw, part: ResistancePart, is_first: bool) -> 
     lost = history_place(law.place(part.energies[1].name))
 
     @inlined_closure
-    def resistance_stage(
-        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
-    ) -> None:
+    def resistance_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
@@ -314,21 +295,14 @@ def _resistance_stage(law: ContactLaw, part: ResistancePart, is_first: bool) -> 
 
 def _resultant_stage(law: ContactLaw) -> Any:
     """Make the stage of Coulomb's limit, constant rolling resistance, and what contacts do to their particles."""
-    width, has_ledger, pulls, has_force = (
-        law.columns,
-        law.has_ledger,
-        law.may_pull,
-        law.tangential is not None,
-    )
+    width, has_ledger, pulls, has_force = (law.columns, law.has_ledger, law.may_pull, law.tangential is not None)
     has_spring, part = law.is_spring, law.constant_torque
     has_constant, has_memory, resists = part is not None, bool(law.remembering), law.has_resistance
     friction = COEFFICIENTS[0 if part is None else law.places_of_coefficients(part)[0]]
     slid, rolled = (history_place(law.place(name)) for name in ("sliding", "rolling"))
 
     @inlined_closure
-    def resultant_stage(
-        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
-    ) -> None:
+    def resultant_stage(at: int, first: int, count: int, step: Step, work: Floats, history: Floats) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             n, r = get3(work, w + NORMAL_X, STRIDE), get3(work, w + ROLLING_X, STRIDE)

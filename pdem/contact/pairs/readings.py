@@ -12,10 +12,9 @@ from pdem.detection.neighbours import ALL_STAY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.contact.pairs.history_storage import HistoryStorage
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 _PIECE = 1 << 16  # contacts
 
@@ -23,12 +22,12 @@ _PIECE = 1 << 16  # contacts
 class PairReadings:
     """The part of `pdem.contact.pairs.contacts.PairContacts` that leaves it as it is."""
 
-    lower: NDArray[np.int32]
-    higher: NDArray[np.int32]
+    lower: Int32s
+    higher: Int32s
     storage: HistoryStorage
-    _start: NDArray[np.int64]
+    _start: Integers
 
-    def records(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> PairRecords:
+    def records(self, particles: Particles, leaves: Booleans = ALL_STAY) -> PairRecords:
         """Return contacts of the last evaluation by the ids of their particles (copies).
 
         Those of the owned particles that leave, or all if `leaves` is empty.
@@ -40,7 +39,7 @@ class PairReadings:
             rows, indices = rows[some], indices[some]
         return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.storage.at(indices))
 
-    def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+    def pieces(self) -> Iterator[tuple[Int32s, Floats]]:
         """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""
         known = self.storage.indices
         for first in range(0, len(known), _PIECE):
@@ -48,10 +47,10 @@ class PairReadings:
             yield self.storage.candidate[indices], self.storage.at(indices)
 
     @property
-    def touching(self) -> NDArray[np.int32]:
+    def touching(self) -> Int32s:
         """Candidate of each contact; a copy."""
         return self.storage.candidate[self.storage.indices]
 
-    def rows(self, owned: int) -> NDArray[np.int64]:
+    def rows(self, owned: int) -> Integers:
         """Return the number of candidate pairs of each owned particle."""
         return np.diff(self._start[: owned + 1])

@@ -1,4 +1,4 @@
-"""Runs: which chunks a worker evaluates, what it has in reserve for them, and what it has found.
+"""Integers: which chunks a worker evaluates, what it has in reserve for them, and what it has found.
 
 What happens between two kernels of a step is compiled as well: small arrays cost NumPy as much time as some hundred
 contacts take.
@@ -13,15 +13,10 @@ from pdem.numerics.sums import PART, add_part
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Runs = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 RUN = 11
-WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = (
-    range(RUN)
-)
+WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = range(RUN)
 """Fields of ``runs[worker, field]``, which says what a worker does and what it has found:
 
 =================================  ===============================================================================
@@ -38,7 +33,7 @@ WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FRE
 
 
 @inlined
-def _restock(runs: Runs, begin: int, end: int, most: int, following: int) -> int:
+def _restock(runs: Integers, begin: int, end: int, most: int, following: int) -> int:
     """Give workers with less than half of the most indices in reserve new ones; return the one behind the last."""
     for worker in range(len(runs)):
         if runs[worker, end] - runs[worker, begin] < most // 2:
@@ -48,19 +43,19 @@ def _restock(runs: Runs, begin: int, end: int, most: int, following: int) -> int
 
 
 @inlined
-def _restock_both(runs: Runs, most: int, history: int, force: int) -> tuple[int, int]:
+def _restock_both(runs: Integers, most: int, history: int, force: int) -> tuple[int, int]:
     history = _restock(runs, FREE_HISTORY, FREE_HISTORY_END, most, history)
     return history, (_restock(runs, FREE_FORCE, FREE_FORCE_END, most, force) if force > 0 else force)
 
 
 @inlined
-def divide_runs(runs: Runs, first: int, last: int) -> None:
+def divide_runs(runs: Integers, first: int, last: int) -> None:
     """Divide the chunks from `first` to `last` - 1 among the workers, who keep what they have in reserve."""
     take_part(runs, (first, last), 0, 1)
 
 
 @inlined
-def take_part(runs: Runs, chunks: tuple[int, int], part: int, parts: int) -> None:
+def take_part(runs: Integers, chunks: tuple[int, int], part: int, parts: int) -> None:
     """Divide chunks, of which there are the first and the one behind the last, and let workers take a part of theirs.
 
     Whatever the number of parts, each worker takes the same chunks in all of them together, in the same order.
@@ -74,7 +69,7 @@ def take_part(runs: Runs, chunks: tuple[int, int], part: int, parts: int) -> Non
 
 
 @kernel
-def plan_runs(runs: Runs, first: int, last: int, most: int, history: int, force: int) -> tuple[int, int]:
+def plan_runs(runs: Integers, first: int, last: int, most: int, history: int, force: int) -> tuple[int, int]:
     """Divide the chunks from `first` to `last` - 1 among the workers.
 
     Parameters
@@ -98,7 +93,7 @@ def plan_runs(runs: Runs, first: int, last: int, most: int, history: int, force:
 
 
 @inlined
-def has_reserve(runs: Runs, least: int, needs_forces: bool) -> bool:
+def has_reserve(runs: Integers, least: int, needs_forces: bool) -> bool:
     """Tell whether every worker has so many history indices in reserve, and force indices if these are needed."""
     enough = True
     for worker in range(len(runs)):
@@ -108,7 +103,7 @@ def has_reserve(runs: Runs, least: int, needs_forces: bool) -> bool:
 
 
 @kernel
-def resume_runs(runs: Runs, most: int, history: int, force: int) -> tuple[int, int]:
+def resume_runs(runs: Integers, most: int, history: int, force: int) -> tuple[int, int]:
     """Let workers go on where they have stopped; arguments and return value as for `plan_runs`."""
     for worker in range(len(runs)):
         runs[worker, BEGIN] = runs[worker, STOP]
@@ -116,9 +111,7 @@ def resume_runs(runs: Runs, most: int, history: int, force: int) -> tuple[int, i
 
 
 @kernel
-def add_ended(
-    limbs: NDArray[np.int64], terms: NDArray[np.int64], accounts: NDArray[np.float64], runs: Runs
-) -> int:
+def add_ended(limbs: Integers, terms: Integers, accounts: Floats, runs: Integers) -> int:
     """Add the accounts of contacts that have ended to their terms of the ledger; return how many numbers were added.
 
     Parameters
@@ -143,7 +136,7 @@ def add_ended(
 
 
 @kernel
-def outcome_of(runs: Runs) -> tuple[bool, bool, int, int]:
+def outcome_of(runs: Integers) -> tuple[bool, bool, int, int]:
     """Return whether all chunks are done, whether contacts have ended, and the largest `DEEP` and `CODE`."""
     done, ended, deep, code = True, False, 0, 0
     for worker in range(len(runs)):

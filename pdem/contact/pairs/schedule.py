@@ -19,9 +19,8 @@ from pdem.contact.pairs.history_kernels import chunk_of, chunk_range
 from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.pairs.arguments import Candidates
+    from pdem.foundation.array_types import Booleans, Int32s, Integers
 
 _FEW = 20  # one particle in so many may be deferred, so that the others need less room
 _PART = 4  # of the chunks of a worker: if forces were kept for more of them there would be little gained
@@ -32,11 +31,11 @@ def find_first_and_last_chunks(
     owned: int,
     size: int,
     inner: int,
-    begins: NDArray[np.int64],
-    start: NDArray[np.int64],
-    entry: NDArray[np.int32],
-    first_chunk: NDArray[np.int32],
-    last_chunk: NDArray[np.int32],
+    begins: Integers,
+    start: Integers,
+    entry: Int32s,
+    first_chunk: Int32s,
+    last_chunk: Int32s,
 ) -> None:
     """For each particle write the first chunk that reads it and the last chunk that contributes a force.
 
@@ -59,22 +58,14 @@ def find_first_and_last_chunks(
 
 
 @kernel
-def _count_spans(
-    owned: int,
-    deferred: int,
-    first_chunk: NDArray[np.int32],
-    last_chunk: NDArray[np.int32],
-    counts: NDArray[np.int64],
-) -> None:
+def _count_spans(owned: int, deferred: int, first_chunk: Int32s, last_chunk: Int32s, counts: Integers) -> None:
     """Count particles that are not deferred by the chunks between first and last; longer ones by the last number."""
     for p in range(owned):
         if last_chunk[p] != deferred:
             counts[min(last_chunk[p] - first_chunk[p], len(counts) - 1)] += 1
 
 
-def reuse_window(
-    owned: int, begins: NDArray[np.int64], first_chunk: NDArray[np.int32], last_chunk: NDArray[np.int32]
-) -> int:
+def reuse_window(owned: int, begins: Integers, first_chunk: Int32s, last_chunk: Int32s) -> int:
     """Return the number of chunks for which forces are kept; 0 if all are, to the end of the step.
 
     It is enough for all particles that are not deferred, or, if the rest would need more than twice as many, for nearly
@@ -84,18 +75,14 @@ def reuse_window(
     counts = np.zeros(most + 1, np.int64)
     _count_spans(owned, int(begins[-1]), first_chunk, last_chunk, counts)
     reached, total = np.cumsum(counts[:most]), int(counts.sum())
-    for_nearly_all, for_all = (
-        1 + int(np.searchsorted(reached, number)) for number in (total - total // _FEW, total)
-    )
+    for_nearly_all, for_all = (1 + int(np.searchsorted(reached, number)) for number in (total - total // _FEW, total))
     if total == 0 or for_nearly_all > most:
         return 0
     return min(for_all if for_all <= 2 * for_nearly_all else for_nearly_all + for_nearly_all // 4 + 1, most)
 
 
 @threaded_kernel
-def defer(
-    owned: int, window: int, deferred: int, first_chunk: NDArray[np.int32], last_chunk: NDArray[np.int32]
-) -> None:
+def defer(owned: int, window: int, deferred: int, first_chunk: Int32s, last_chunk: Int32s) -> None:
     """Defer particles whose candidates lie in more chunks than forces are kept for."""
     for p in prange(owned):
         if last_chunk[p] - first_chunk[p] >= window:
@@ -103,13 +90,7 @@ def defer(
 
 
 @threaded_kernel
-def mark_persistent(
-    size: int,
-    deferred: int,
-    candidates: Candidates,
-    last_chunk: NDArray[np.int32],
-    persistent: NDArray[np.bool_],
-) -> None:
+def mark_persistent(size: int, deferred: int, candidates: Candidates, last_chunk: Int32s, persistent: Booleans) -> None:
     """Mark the chunks whose forces are needed until the end of the step.
 
     These have a candidate of a particle that is deferred or carried: its `last_chunk` is `deferred` or greater.
@@ -125,9 +106,7 @@ def mark_persistent(
 
 
 @kernel
-def list_by_chunk(
-    owned: int, chunk: NDArray[np.int32], first: NDArray[np.int64], order: NDArray[np.int32]
-) -> None:
+def list_by_chunk(owned: int, chunk: Int32s, first: Integers, order: Int32s) -> None:
     """List particles by chunk: those of chunk t, in their order, are ``order[first[t]:first[t + 1]]``."""
     first[:] = 0
     for p in range(owned):

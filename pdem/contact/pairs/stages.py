@@ -65,10 +65,9 @@ from pdem.numerics.simd.places import ROW, offset
 from pdem.numerics.vectors import cross3, dot3, get3, minus3, put3, square_root
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates, Contacts, StepParameters
+    from pdem.foundation.array_types import Floats
     from pdem.numerics.vectors import Vector
 
 APART, TOO_DEEP = 1.0, 2.0
@@ -78,9 +77,7 @@ _gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED)
 
 
 @inlined
-def shortest_way(
-    d: Vector, period: NDArray[np.float64], frequency: NDArray[np.float64], images: Any
-) -> Vector:
+def shortest_way(d: Vector, period: Floats, frequency: Floats, images: Any) -> Vector:
     """Return the way from a centre to the nearest image of another, for that to any [m].
 
     `images` are those of `pdem.numerics.box_images.images_in`.
@@ -95,9 +92,7 @@ def shortest_way(
 
 
 @inlined
-def relative_motion(
-    d: Vector, v: Vector, period: NDArray[np.float64], frequency: NDArray[np.float64], images: Any
-) -> tuple[Vector, Vector]:
+def relative_motion(d: Vector, v: Vector, period: Floats, frequency: Floats, images: Any) -> tuple[Vector, Vector]:
     """Return way [m] and relative velocity [m/s] to the nearest image of another centre, for those to any."""
     if images is not None:
         return nearest_motion(d, v, images)
@@ -105,13 +100,10 @@ def relative_motion(
 
 
 @inlined
-def distance_vector(work: NDArray[np.float64], w: int, parameters: StepParameters, images: Any) -> Vector:
+def distance_vector(work: Floats, w: int, parameters: StepParameters, images: Any) -> Vector:
     """Return the vector from the lower to the nearest image of the higher centre [m]; in the frame of `images`."""
     if images is not None:
-        there, here = (
-            frame3(work, w + X_J, STRIDE, images.frame),
-            frame3(work, w + X_I, STRIDE, images.frame),
-        )
+        there, here = (frame3(work, w + X_J, STRIDE, images.frame), frame3(work, w + X_I, STRIDE, images.frame))
         return nearest_in_frame(minus3(there, here), images.frame)
     d = minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE))
     return shortest_way(d, parameters.period, parameters.frequency, images)
@@ -127,8 +119,8 @@ def limits_of(ri: float, rj: float, largest_overlap: float) -> tuple[float, floa
 
 @inlined
 def gather_particles(
-    at: int, first: int, count: int, following: int, contacts: Contacts, packed: NDArray[np.float64],
-    work: NDArray[np.float64],
+    at: int, first: int, count: int, following: int, contacts: Contacts, packed: Floats,
+    work: Floats,
 ) -> None:  # fmt: skip
     """Write the packed rows of the particles of contacts, from the history index `first` on, into columns.
 
@@ -143,9 +135,7 @@ def gather_particles(
 
 
 @inlined
-def contact_geometry(
-    at: int, count: int, real: int, parameters: StepParameters, work: NDArray[np.float64]
-) -> int:
+def contact_geometry(at: int, count: int, real: int, parameters: StepParameters, work: Floats) -> int:
     """First stage: normals and overlaps at the end and in the middle of the step.
 
     Writes which contacts touch no more, or overlap by more than the limit, and returns how many of the first `real`.
@@ -180,8 +170,8 @@ def contact_geometry(
 
 @inlined_geometry
 def member_masses(
-    at: int, first: int, count: int, candidates: Candidates, contacts: Contacts, tensors: NDArray[np.float64],
-    work: NDArray[np.float64],
+    at: int, first: int, count: int, candidates: Candidates, contacts: Contacts, tensors: Floats,
+    work: Floats,
 ) -> None:  # fmt: skip
     """Write the inverse masses that particles show along the normals of contacts: with clusters, after the first stage.
 
@@ -196,9 +186,7 @@ def member_masses(
 
 
 @inlined
-def contact_kinematics(
-    at: int, count: int, parameters: StepParameters, materials: float, work: NDArray[np.float64]
-) -> int:
+def contact_kinematics(at: int, count: int, parameters: StepParameters, materials: float, work: Floats) -> int:
     """Second stage: arms, motion at the contact, effective radius, mass and inertia.
 
     Returns how many contacts are of another pair of materials than `materials`.
@@ -240,9 +228,7 @@ NO_MATERIALS = -1.0
 
 
 @inlined
-def gather_coefficients(
-    at: int, count: int, width: int, coefficients: NDArray[np.float64], work: NDArray[np.float64]
-) -> float:
+def gather_coefficients(at: int, count: int, width: int, coefficients: Floats, work: Floats) -> float:
     """Write the coefficients of each contact into columns; return the pair of materials if it is the same of all.
 
     Then it is written for a whole block, and needs not be written again until another pair comes. Otherwise
@@ -261,7 +247,7 @@ def gather_coefficients(
 
 @inlined_geometry
 def add_box_work(
-    at: int, first: int, count: int, parameters: StepParameters, work: NDArray[np.float64], accounts: tuple[Any, ...]
+    at: int, first: int, count: int, parameters: StepParameters, work: Floats, accounts: tuple[Any, ...]
 ) -> None:  # fmt: skip
     """Add what the deformation of the box does to contacts in the step: by their forces along their branches.
 
@@ -282,9 +268,7 @@ def force_scatter_of(law: ContactLaw) -> Any:
     scatter_rows = columns_to_listed_rows(force_row_of(law), BLOCK, force_row_of(law))
 
     @inlined_closure
-    def scatter_forces(
-        at: int, force_index: int, count: int, work: NDArray[np.float64], forces: NDArray[np.float64]
-    ) -> None:
+    def scatter_forces(at: int, force_index: int, count: int, work: Floats, forces: Floats) -> None:
         """Do so for the contacts of a block, into the rows from `force_index` on.
 
         Call this one block late: loading with another vector width than that of the store defeats the forwarding of

@@ -15,11 +15,9 @@ from pdem.numerics.kernel_factory import inlined_exactly
 from pdem.numerics.vectors import exact_dot3, square_root
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates, StepParameters
+    from pdem.foundation.array_types import Floats
 
 
 def lasts_of(law: ContactLaw) -> Any:
@@ -36,15 +34,13 @@ def lasts_of(law: ContactLaw) -> Any:
 
     @inlined_exactly
     def lasts(
-        k: int, index: int, candidates: Candidates, history: NDArray[np.float64], parameters: StepParameters,
-        packed: NDArray[np.float64],
+        k: int, index: int, candidates: Candidates, history: Floats, parameters: StepParameters,
+        packed: Floats,
     ) -> bool:  # fmt: skip
         i, j = row_of(candidates.lower[k]), row_of(candidates.higher[k])
         ri, rj = packed[i + SIZE], packed[j + SIZE]
         pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
-        k_of_contact = coefficients_of(
-            parameters.coefficients, width * pair, history, history_of(index, columns)
-        )
+        k_of_contact = coefficients_of(parameters.coefficients, width * pair, history, history_of(index, columns))
         allowed = gap(0.0, ri * rj / (ri + rj), k_of_contact, ())
         way = (
             packed[j + PLACE] - packed[i + PLACE], packed[j + PLACE + 1] - packed[i + PLACE + 1],

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
+
 
 class NearFacets(NamedTuple):
     """The particles near a wall, and the facets that each may touch.
@@ -29,14 +31,14 @@ class NearFacets(NamedTuple):
         Rows of particles, see `pdem.foundation.packed_row`.
     """
 
-    near: NDArray[np.int32]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    candidates: NDArray[np.int64]
+    near: Int32s
+    start: Integers
+    end: Integers
+    candidates: Integers
     due: NDArray[np.float32]
-    crosses: NDArray[np.bool_]
-    path: NDArray[np.float64]
-    packed: NDArray[np.float64]
+    crosses: Booleans
+    path: Floats
+    packed: Floats
 
 
 class WallParameters(NamedTuple):
@@ -68,9 +70,9 @@ class WallParameters(NamedTuple):
     largest_overlap: float
     shortened: float
     materials: int
-    coefficients: NDArray[np.float64]
-    powers: NDArray[np.float64]
-    tensors: NDArray[np.float64]
+    coefficients: Floats
+    powers: Floats
+    tensors: Floats
     images: Any
 
 
@@ -93,17 +95,17 @@ class WallMotion(NamedTuple):
         Whether and how its surface moves by itself, see `pdem.motion.surfaces.SurfaceMotion`.
     """
 
-    material: NDArray[np.int32]
-    anchor: NDArray[np.float64]
-    angular_velocity: NDArray[np.float64]
-    anchor_velocity: NDArray[np.float64]
-    velocity_gradient: NDArray[np.float64]
-    mean_velocity: NDArray[np.float64]
-    inverse_mass: NDArray[np.float64]
-    inverse_inertia: NDArray[np.float64]
-    counted: NDArray[np.float64]
+    material: Int32s
+    anchor: Floats
+    angular_velocity: Floats
+    anchor_velocity: Floats
+    velocity_gradient: Floats
+    mean_velocity: Floats
+    inverse_mass: Floats
+    inverse_inertia: Floats
+    counted: Floats
     surface_moves: NDArray[np.int8]
-    surface_state: NDArray[np.float64]
+    surface_state: Floats
 
 
 class WallRecord(NamedTuple):
@@ -122,10 +124,10 @@ class WallRecord(NamedTuple):
     """
 
     kind: NDArray[np.int8]
-    feature: NDArray[np.int64]
-    facet: NDArray[np.int64]
-    history: NDArray[np.float64]
-    counts: NDArray[np.int32]
+    feature: Integers
+    facet: Integers
+    history: Floats
+    counts: Int32s
     width: int
     normal: int
 
@@ -158,23 +160,23 @@ class WallWork(NamedTuple):
         Rows of contacts that nothing continues; those of a worker begin with the first row of its particles.
     """
 
-    seen: NDArray[np.int64]
-    real: NDArray[np.float64]
-    integer: NDArray[np.int64]
-    bound: NDArray[np.float64]
-    listed: NDArray[np.int32]
-    tested: NDArray[np.int64]
-    active: NDArray[np.int32]
-    until: NDArray[np.int32]
-    match: NDArray[np.int64]
-    row: NDArray[np.int32]
-    particle: NDArray[np.int32]
-    owner: NDArray[np.int32]
-    force: NDArray[np.float64]
-    total: NDArray[np.float64]
-    history: NDArray[np.float64]
-    columns: NDArray[np.float64]
-    ended: NDArray[np.int32]
+    seen: Integers
+    real: Floats
+    integer: Integers
+    bound: Floats
+    listed: Int32s
+    tested: Integers
+    active: Int32s
+    until: Int32s
+    match: Integers
+    row: Int32s
+    particle: Int32s
+    owner: Int32s
+    force: Floats
+    total: Floats
+    history: Floats
+    columns: Floats
+    ended: Int32s
 
 
 class WallArguments(NamedTuple):
@@ -192,7 +194,7 @@ class WallArguments(NamedTuple):
         one before, in whose place those of the next step will be.
     """
 
-    tally: NDArray[np.int32] | None
+    tally: Int32s | None
     near: tuple[Any, ...]
     parameters: tuple[Any, ...]
     surface: tuple[Any, ...]

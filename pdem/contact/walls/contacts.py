@@ -10,22 +10,9 @@ from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
-from pdem.contact.walls.arguments import (
-    FixedArguments,
-    WallArguments,
-    WallMotion,
-    WallParameters,
-    WallWork,
-)
+from pdem.contact.walls.arguments import FixedArguments, WallArguments, WallMotion, WallParameters, WallWork
 from pdem.contact.walls.due_facets import BOTH, WALL_PATHS
-from pdem.contact.walls.facet_lists import (
-    Carried,
-    FacetLists,
-    add_ended,
-    lay_out,
-    scatter_records,
-    without_rows,
-)
+from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records, without_rows
 from pdem.contact.walls.readings import WallReadings
 from pdem.contact.walls.storage import WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
@@ -42,16 +29,15 @@ from pdem.numerics.thread_pool import threads
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.detection.walls.facet_tree import FacetTree
-    from pdem.detection.walls.facets_of_images import Images
+    from pdem.detection.walls.facets_of_images import SideImages
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
     from pdem.motion.walls import MovingWalls
     from pdem.numerics.kernel_calls import Call
 
-    Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+    Rows = tuple[Integers, Integers]
 
 
 class WallContacts(WallReadings):
@@ -117,7 +103,7 @@ class WallContacts(WallReadings):
         self._crosses = np.zeros(near, np.bool_)
 
     def take_candidates(
-        self, particles: Particles, reference: NDArray[np.float64], reaches: NDArray[np.float64], images: Images,
+        self, particles: Particles, reference: Floats, reaches: Floats, images: SideImages,
         carried: Carried, ended: ExactSums,
     ) -> None:  # fmt: skip
         """List the facets within reach of each owned particle that is not fixed; contacts go on as carried.
@@ -128,7 +114,7 @@ class WallContacts(WallReadings):
             Owned ones are counted.
         reference, reaches : (n, 3) and (n,) arrays
             Where the particles were when their skins were new, and radius plus skin [m].
-        images : Images
+        images : SideImages
             Where particles may come out across periodic sides.
         carried : Carried
             Contacts of the last evaluation.
@@ -147,9 +133,7 @@ class WallContacts(WallReadings):
         self._adopt(carried, ended)
         self.measured = False
 
-    def _facets_near_images(
-        self, reference: NDArray[np.float64], reaches: NDArray[np.float64], images: Images
-    ) -> Rows:
+    def _facets_near_images(self, reference: Floats, reaches: Floats, images: SideImages) -> Rows:
         """Return the facets near particles and their images, as those of the particles."""
         if len(images.rows) == 0:
             return self._facets_near(reference, reaches)
@@ -159,7 +143,7 @@ class WallContacts(WallReadings):
         join_lists(images.rows, start, facets, *joined)
         return joined[0], joined[1][: joined[0][-1]]
 
-    def _facets_near(self, reference: NDArray[np.float64], reaches: NDArray[np.float64]) -> Rows:
+    def _facets_near(self, reference: Floats, reaches: Floats) -> Rows:
         walls, tree = self.walls, self._search.facet_tree
         if tree is None:
             walls.place_all()
@@ -169,7 +153,7 @@ class WallContacts(WallReadings):
             walls.watch(near)
         return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 
-    def carry(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> Carried:
+    def carry(self, particles: Particles, leaves: Booleans = ALL_STAY) -> Carried:
         """Return the contacts for new lists, without those of particles that leave, marked in an array (n,) if any do.
 
         The particles are as they were when the present lists were made.
@@ -181,7 +165,7 @@ class WallContacts(WallReadings):
         return Carried(owner.astype(np.int32), self._records_of(particles, owner, rows))
 
     @staticmethod
-    def adopt(records: WallRecords, particles: Particles, table: NDArray[np.int32]) -> Carried:
+    def adopt(records: WallRecords, particles: Particles, table: Int32s) -> Carried:
         """Return contacts known by ids for the making of lists of particles in these rows.
 
         The table is one of their ids, see `pdem.detection.id_table.indexed`.
@@ -190,7 +174,7 @@ class WallContacts(WallReadings):
         id_table.find_rows(records.id, particles.id, table, rows)
         return Carried(rows, records)
 
-    def _lay_out(self, owned: int, found: Rows, owner: NDArray[np.int32]) -> None:
+    def _lay_out(self, owned: int, found: Rows, owner: Int32s) -> None:
         """Give each particle as many rows as it has facets to test, or contacts to go on with if these are more.
 
         A contact whose facet is out of reach by now may go on at another one: no history is lost for want of
@@ -212,7 +196,7 @@ class WallContacts(WallReadings):
         self._near = self._near_rows[:number]
         self._most = int((self._end[:number] - self._start[:number]).max(initial=0))
 
-    def _mark_crossing(self, rows: NDArray[np.int64]) -> None:
+    def _mark_crossing(self, rows: Integers) -> None:
         """Note which particles, given by their rows, may cross a periodic side."""
         numbers = self.total_row[rows]
         self._crosses[: len(self._near)] = False
@@ -239,14 +223,14 @@ class WallContacts(WallReadings):
         )  # fmt: skip
         self.end(records.history, lost[:missing], ended)
 
-    def end(self, history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
+    def end(self, history: Floats, rows: Int32s, ended: ExactSums) -> None:
         """Add the energies of contacts that have ended, rows of `history`, to the sums."""
         law = self.law
         add_dissipated(ended, law, history[law.first_energy : law.columns, rows])
         if len(rows) and law.has_ledger:
             ended.add("wall_work", history[law.columns + 3, rows])
 
-    def evaluate(self, packed: NDArray[np.float64], contact: ContactParameters, ended: ExactSums) -> int:
+    def evaluate(self, packed: Floats, contact: ContactParameters, ended: ExactSums) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
 
         Parameters as in `pdem.contact.pairs.contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
@@ -279,7 +263,7 @@ class WallContacts(WallReadings):
         """Let the contacts of this step be those of the step before, in whose place the next ones are going to be."""
         self._new, self._old = self._old, self._new
 
-    def arguments(self, packed: NDArray[np.float64], contact: ContactParameters) -> WallArguments:
+    def arguments(self, packed: Floats, contact: ContactParameters) -> WallArguments:
         """Return what kernels are given; parameters as for `evaluate`."""
         fixed = self._fixed_arguments()
         work = self._room.work(len(self._near), self._most, threads(), self.total)
@@ -312,19 +296,13 @@ class WallContacts(WallReadings):
             walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted, *walls.surfaces.now,
         )  # fmt: skip
 
-    def measure(
-        self,
-        particles: Particles,
-        packed: NDArray[np.float64],
-        parameters: ContactParameters,
-        ended: ExactSums,
-    ) -> None:
+    def measure(self, particles: Particles, packed: Floats, parameters: ContactParameters, ended: ExactSums) -> None:
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
         carried = self.carry(particles)
         self.evaluate(packed, parameters._replace(dt=0.0, step=1.0, largest_overlap=np.inf), ended)
         self._adopt(carried, ended)
 
-    def records(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> WallRecords:
+    def records(self, particles: Particles, leaves: Booleans = ALL_STAY) -> WallRecords:
         """Return the contacts of the last evaluation by id (copies): of particles that leave, or all if none does."""
         owner, rows = self._contact_rows()
         if len(leaves):
@@ -332,9 +310,7 @@ class WallContacts(WallReadings):
             owner, rows = owner[some], rows[some]
         return self._records_of(particles, owner, rows)
 
-    def _records_of(
-        self, particles: Particles, owner: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> WallRecords:
+    def _records_of(self, particles: Particles, owner: Integers, rows: Integers) -> WallRecords:
         return WallRecords(
             particles.column("id")[owner], self._new.kind[rows], self._new.feature[rows],
             self._new.facet[rows], np.ascontiguousarray(self._new.history[rows + 1].T),

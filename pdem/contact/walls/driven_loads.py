@@ -18,13 +18,12 @@ from pdem.numerics.kernel_factory import versioned_kernel
 from pdem.numerics.sums import LIMBS, add_exactly, normalise
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.arguments import NearFacets, WallRecord
     from pdem.contact.walls.storage import Evaluated
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.motion.walls import MovingWalls
 
 DRIVEN_LOADS = 8
@@ -45,19 +44,19 @@ class DrivenWalls(NamedTuple):
         Of all walls.
     """
 
-    row: NDArray[np.int64]
-    translation_axis: NDArray[np.float64]
-    rotation_axis: NDArray[np.float64]
-    centre: NDArray[np.float64]
-    material: NDArray[np.int32]
+    row: Integers
+    translation_axis: Floats
+    rotation_axis: Floats
+    centre: Floats
+    material: Int32s
 
 
-class Spheres(NamedTuple):
+class LoadedSpheres(NamedTuple):
     """Radius [m] and material of each particle, density of each material [kg/m^3]."""
 
-    radius: NDArray[np.float64]
-    material: NDArray[np.int32]
-    density: NDArray[np.float64]
+    radius: Floats
+    material: Int32s
+    density: Floats
 
 
 @cache
@@ -70,9 +69,9 @@ def driven_kernel(law: ContactLaw) -> Any:
 
     @versioned_kernel(law.version)
     def add_driven_loads(
-        near: NearFacets, now: WallRecord, places: NDArray[np.float64], force: NDArray[np.float64],
-        facet_wall: NDArray[np.int32], walls: DrivenWalls, spheres: Spheres, coefficients: NDArray[np.float64],
-        limbs: NDArray[np.int64],
+        near: NearFacets, now: WallRecord, places: Floats, force: Floats,
+        facet_wall: Int32s, walls: DrivenWalls, spheres: LoadedSpheres, coefficients: Floats,
+        limbs: Integers,
     ) -> None:  # fmt: skip
         materials, history = len(spheres.density), now.history
         translation_axis, rotation_axis, centre = walls.translation_axis, walls.rotation_axis, walls.centre
@@ -117,9 +116,9 @@ def driven_kernel(law: ContactLaw) -> Any:
 
 
 def sums_of_driven(
-    law: ContactLaw, walls: MovingWalls, materials: NDArray[np.int32], contacts: Evaluated, force: NDArray[np.float64],
+    law: ContactLaw, walls: MovingWalls, materials: Int32s, contacts: Evaluated, force: Floats,
     particles: Particles, parameters: ContactParameters,
-) -> NDArray[np.int64]:  # fmt: skip
+) -> Integers:  # fmt: skip
     """Return what particles of a rank do to the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
 
     `materials` are those of the walls, and `force` what contacts do to their particles, see
@@ -129,7 +128,7 @@ def sums_of_driven(
     driven_kernel(law)(
         contacts.near, contacts.now, contacts.found.places, force, walls.facet_wall,
         DrivenWalls(walls.driven_row, walls.translation_axis, walls.rotation_axis, walls.centre, materials),
-        Spheres(column("radius"), column("material"), parameters.density), parameters.table.reshape(-1), limbs,
+        LoadedSpheres(column("radius"), column("material"), parameters.density), parameters.table.reshape(-1), limbs,
     )  # fmt: skip
     normalise(limbs)
     return limbs

@@ -18,10 +18,9 @@ from pdem.numerics.simd.due_lanes import ALWAYS, DUE_LANES, ROUNDED_DOWN, ROUNDE
 from pdem.numerics.simd.places import ROW, offset
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import FacetRange
     from pdem.contact.walls.arguments import NearFacets, WallRecord, WallWork
+    from pdem.foundation.array_types import Floats
 
 WALL_PATHS = 2
 BOTH, OF_WALLS = range(WALL_PATHS)
@@ -36,7 +35,7 @@ TILE = 64
 
 
 @inlined
-def count_wall_step(path: NDArray[np.float64], of_particles: NDArray[np.float64]) -> None:
+def count_wall_step(path: Floats, of_particles: Floats) -> None:
     """Add the step that has brought particles and walls to where they are.
 
     `of_particles` is the path of particles, see `pdem.contact.pairs.due_candidates.PATHS`.

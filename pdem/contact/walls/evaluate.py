@@ -41,9 +41,8 @@ from pdem.numerics.sums import NARROW_BELOW, NARROW_LARGEST, WIDE_BELOW, add_in_
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.motion.surfaces import SurfaceMotion
 
 LOADS = 7
@@ -108,16 +107,7 @@ def particles_of(law: ContactLaw) -> Any:
                 number += now.counts[q]
             clear_totals(first, last, work)
             materials = evaluate_wall_law(
-                (worker, begin, number),
-                materials,
-                near,
-                parameters,
-                surface,
-                motion,
-                found,
-                work,
-                now,
-                before,
+                (worker, begin, number), materials, near, parameters, surface, motion, found, work, now, before
             )
 
     return evaluate_particles
@@ -158,25 +148,25 @@ class LoadedWalls(NamedTuple):
         Point that torques are about [m], angular velocity [rad/s], velocity of the centre [m/s].
     """
 
-    row: NDArray[np.int64]
-    centre: NDArray[np.float64]
-    spin: NDArray[np.float64]
-    velocity: NDArray[np.float64]
+    row: Integers
+    centre: Floats
+    spin: Floats
+    velocity: Floats
 
 
-class Window(NamedTuple):
+class LoadWindow(NamedTuple):
     """The room of exact sums: bits below 1, and the size that numbers have to stay below; others are passed over."""
 
     below: int
     largest: float
 
 
-WIDE, NARROW = Window(WIDE_BELOW, math.inf), Window(NARROW_BELOW, NARROW_LARGEST)
+WIDE, NARROW = LoadWindow(WIDE_BELOW, math.inf), LoadWindow(NARROW_BELOW, NARROW_LARGEST)
 """Those of sums of `LIMBS` and of `NARROW_LIMBS`."""
 
 
 @inlined
-def add_number(limbs: NDArray[np.int64], value: float, window: Window) -> None:
+def add_number(limbs: Integers, value: float, window: LoadWindow) -> None:
     """Add a number to an exact sum."""
     if abs(value) < window.largest:
         add_in_window(limbs, value, window.below)
@@ -184,7 +174,7 @@ def add_number(limbs: NDArray[np.int64], value: float, window: Window) -> None:
 
 @inlined
 def add_load(row: int, force: tuple[float, float, float], torque: tuple[float, float, float], power: float,
-             window: Window, limbs: NDArray[np.int64]) -> None:  # fmt: skip
+             window: LoadWindow, limbs: Integers) -> None:  # fmt: skip
     """Add force, torque and power to the exact sums of a wall, which begin at a row."""
     for axis in range(3):
         add_number(limbs[row + axis], force[axis], window)
@@ -194,9 +184,9 @@ def add_load(row: int, force: tuple[float, float, float], torque: tuple[float, f
 
 @kernel
 def add_loads(
-    near: NearFacets, counts: NDArray[np.int32], found: Found, facet_wall: NDArray[np.int32],
-    force: NDArray[np.float64], moving: LoadedWalls, surfaces: SurfaceMotion, window: Window,
-    limbs: NDArray[np.int64],
+    near: NearFacets, counts: Int32s, found: Found, facet_wall: Int32s,
+    force: Floats, moving: LoadedWalls, surfaces: SurfaceMotion, window: LoadWindow,
+    limbs: Integers,
 ) -> None:  # fmt: skip
     """Add force, torque about the centre and power of the particles on each wall to exact sums (rows * 7)."""
     centre, spin, velocity = moving.centre, moving.spin, moving.velocity

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pdem.contact.walls.arguments import NearFacets, WallWork
 from pdem.contact.walls.search import ENDED
+from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 from pdem.numerics.kernels import kernel
 from pdem.numerics.simd.due_lanes import ALWAYS, NEVER
 from pdem.numerics.sums import add_exactly
@@ -30,14 +31,14 @@ class Carried(NamedTuple):
         The contacts.
     """
 
-    owner: NDArray[np.int32]
+    owner: Int32s
     records: WallRecords
 
-    def renumbered(self, row_now: NDArray[np.int32]) -> Carried:
+    def renumbered(self, row_now: Int32s) -> Carried:
         """Return them for particles whose rows have changed: `row_now` is the present row of each."""
         return Carried(np.where(self.owner >= 0, row_now[self.owner], np.int32(-1)), self.records)
 
-    def joined(self, owner: NDArray[np.int32], records: WallRecords) -> Carried:
+    def joined(self, owner: Int32s, records: WallRecords) -> Carried:
         """Return them with others, of particles in the rows `owner`."""
         return Carried(np.concatenate((self.owner, owner)), self.records.joined(records))
 
@@ -45,15 +46,13 @@ class Carried(NamedTuple):
 class FacetLists(NamedTuple):
     """Facets to test: of the particle ``near[q]`` those in ``candidates[start[q]:end[q]]``."""
 
-    near: NDArray[np.int32]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    candidates: NDArray[np.int64]
+    near: Int32s
+    start: Integers
+    end: Integers
+    candidates: Integers
 
 
-def without_rows(
-    found: tuple[NDArray[np.int64], NDArray[np.int64]], gone: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def without_rows(found: tuple[Integers, Integers], gone: Booleans) -> tuple[Integers, Integers]:
     """Return facets near particles, as begins of rows (n + 1,) and facets, without those near some particles (n,)."""
     start, facets = found
     counts = np.diff(start)
@@ -65,15 +64,15 @@ def without_rows(
 @kernel
 def lay_out(
     owned: int,
-    found_start: NDArray[np.int64],
-    found: NDArray[np.int64],
-    owner: NDArray[np.int32],
-    near: NDArray[np.int32],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    candidates: NDArray[np.int64],
+    found_start: Integers,
+    found: Integers,
+    owner: Int32s,
+    near: Int32s,
+    start: Integers,
+    end: Integers,
+    candidates: Integers,
     due: NDArray[np.float32],
-    number_of: NDArray[np.int32],
+    number_of: Int32s,
 ) -> int:
     """Give each owned particle rows for the facets found near it, or for its contacts if these are more.
 
@@ -121,15 +120,15 @@ def lay_out(
 
 @kernel
 def scatter_records(
-    owner: NDArray[np.int32],
-    number_of: NDArray[np.int32],
-    start: NDArray[np.int64],
+    owner: Int32s,
+    number_of: Int32s,
+    start: Integers,
     kind: NDArray[np.int8],
-    feature: NDArray[np.int64],
-    facet: NDArray[np.int64],
-    history: NDArray[np.float64],
+    feature: Integers,
+    facet: Integers,
+    history: Floats,
     now: WallRecord,
-    lost: NDArray[np.int32],
+    lost: Int32s,
 ) -> int:
     """Put records into the rows of their particles; list those that find no room, return how many."""
     missing = 0
@@ -151,12 +150,7 @@ def scatter_records(
 
 @kernel
 def add_ended(
-    limbs: NDArray[np.int64],
-    terms: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    near: NearFacets,
-    work: WallWork,
-    before: WallRecord,
+    limbs: Integers, terms: Integers, columns: Integers, near: NearFacets, work: WallWork, before: WallRecord
 ) -> None:
     """Add the accounts [J] of contacts that nothing continues to exact sums.
 

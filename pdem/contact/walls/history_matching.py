@@ -21,11 +21,9 @@ from pdem.contact.law.contact_law import OVERLAP
 from pdem.numerics.kernels import inlined
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import Found
     from pdem.contact.walls.arguments import WallRecord
+    from pdem.foundation.array_types import Int32s, Integers
 
 LARGEST_MOVE = 0.2
 """Square of the displacement, over that of the radius, by which a patch may move in a step: an angle of 26 degrees."""
@@ -40,10 +38,10 @@ def match_patches(
     first: int,
     count: int,
     old_count: int,
-    facet_wall: NDArray[np.int32],
+    facet_wall: Int32s,
     found: Found,
     before: WallRecord,
-    match: NDArray[np.int64],
+    match: Integers,
 ) -> None:
     """Write for each new patch the history row (from 1) it continues, 0 for none; marks used ones."""
     facet, places, old = found.facet, found.places, before.history
@@ -76,13 +74,7 @@ def match_patches(
 
 @inlined
 def match_features(
-    first: int,
-    count: int,
-    old_count: int,
-    facet_wall: NDArray[np.int32],
-    found: Found,
-    before: WallRecord,
-    match: NDArray[np.int64],
+    first: int, count: int, old_count: int, facet_wall: Int32s, found: Found, before: WallRecord, match: Integers
 ) -> None:
     """Write for each new contact the history row (from 1) it continues, 0 for none; marks used ones."""
     for c in range(first, first + count):

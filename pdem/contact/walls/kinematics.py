@@ -26,16 +26,14 @@ from pdem.numerics.simd.places import offset
 from pdem.numerics.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import Found
     from pdem.contact.walls.arguments import WallMotion, WallParameters, WallWork
+    from pdem.foundation.array_types import Floats, Int32s
     from pdem.numerics.vectors import Vector
 
 
 @inlined_geometry
-def surface_velocity(point: Vector, normal: Vector, state: NDArray[np.float64]) -> Vector:
+def surface_velocity(point: Vector, normal: Vector, state: Floats) -> Vector:
     """Return the velocity of a surface at a point, relative to its wall: turned across the normal, as fast as before.
 
     `state` are the rows of `pdem.motion.surfaces.SurfaceMotion` of its wall.
@@ -73,18 +71,13 @@ def add_surface_motion(at: int, begin: int, end: int, wall: int, motion: WallMot
         v, s = get3(numbers, w + WALL_VELOCITY_X, STRIDE), get3(numbers, w + WALL_SPIN_X, STRIDE)
         whole = counts * v[0] + q[0], counts * v[1] + q[1], counts * v[2] + q[2]
         put3(numbers, w + WALL_VELOCITY_X, STRIDE, whole)
-        put3(
-            numbers,
-            w + WALL_SPIN_X,
-            STRIDE,
-            (counts * s[0] + o[0], counts * s[1] + o[1], counts * s[2] + o[2]),
-        )
+        put3(numbers, w + WALL_SPIN_X, STRIDE, (counts * s[0] + o[0], counts * s[1] + o[1], counts * s[2] + o[2]))
         numbers[w + COUNTED] = 1.0
 
 
 @inlined
 def walls_kinematics(
-    at: int, block: int, first: int, count: int, materials: float, facet_wall: NDArray[np.int32],
+    at: int, block: int, first: int, count: int, materials: float, facet_wall: Int32s,
     found: Found, parameters: WallParameters, motion: WallMotion, work: WallWork,
 ) -> int:  # fmt: skip
     """Find the motion at all contacts of a block, wall by wall.

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.motion.walls import MovingWalls
 
-    Columns = dict[str, NDArray[np.float64]]
+    Columns = dict[str, Floats]
 
 LOADED = {
     "id": ("i8", ()), "kind": ("i1", ()), "feature": ("i8", ()), "facet": ("i8", ()), "features": ("i8", ()),
@@ -57,16 +58,16 @@ class NodalLoads(NamedTuple):
         particles [W].
     """
 
-    force: NDArray[np.float64]
-    facet_force: NDArray[np.float64]
-    pressure: NDArray[np.float64]
-    sliding_power: NDArray[np.float64]
-    body_force: NDArray[np.float64]
-    body_torque: NDArray[np.float64]
-    body_power: NDArray[np.float64]
+    force: Floats
+    facet_force: Floats
+    pressure: Floats
+    sliding_power: Floats
+    body_force: Floats
+    body_torque: Floats
+    body_power: Floats
 
 
-class Bodies:
+class MeshComponents:
     """The connected pieces of walls.
 
     Parameters
@@ -84,7 +85,7 @@ class Bodies:
         Wall of each body.
     """
 
-    def __init__(self, mesh: Mesh, facet_wall: NDArray[np.int32]) -> None:
+    def __init__(self, mesh: Mesh, facet_wall: Int32s) -> None:
         self.of_facet = pieces_of(mesh.topology)[0].astype(np.int32)
         self.wall = np.zeros(int(self.of_facet.max()) + 1, np.int32)
         self.wall[self.of_facet] = facet_wall
@@ -93,14 +94,14 @@ class Bodies:
 @kernel
 def _share(
     kind: NDArray[np.int8],
-    feature: NDArray[np.int64],
-    facet: NDArray[np.int64],
-    features: NDArray[np.int64],
-    nearest: NDArray[np.float64],
-    force: NDArray[np.float64],
+    feature: Integers,
+    facet: Integers,
+    features: Integers,
+    nearest: Floats,
+    force: Floats,
     surface: SurfaceArrays,
-    weights: NDArray[np.float64],
-    nodal: NDArray[np.float64],
+    weights: Floats,
+    nodal: Floats,
 ) -> None:
     """Add the force of each contact, in their order, to the nodes of its facet."""
     for contact in range(len(kind)):
@@ -115,14 +116,14 @@ def _share(
                 nodal[surface.facet_vertices[place], axis] += weights[0, place - begin] * force[contact, axis]
 
 
-def nodal_loads(walls: MovingWalls, bodies: Bodies, contacts: Mapping[str, NDArray]) -> NodalLoads:
+def nodal_loads(walls: MovingWalls, bodies: MeshComponents, contacts: Mapping[str, NDArray]) -> NodalLoads:
     """Add up the contacts of all ranks.
 
     Parameters
     ----------
     walls : MovingWalls
         Where the walls are.
-    bodies : Bodies
+    bodies : MeshComponents
         Their pieces.
     contacts : mapping of ndarray
         The columns of `LOADED`; those of one particle stand together, in their order.
@@ -152,7 +153,7 @@ def nodal_loads(walls: MovingWalls, bodies: Bodies, contacts: Mapping[str, NDArr
     )
 
 
-def _sums(place: NDArray, values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+def _sums(place: NDArray, values: Floats, count: int) -> Floats:
     """Add rows up by place, in their order."""
     columns = values.reshape(len(values), math.prod(values.shape[1:])).T
     sums = [np.bincount(place, weights=column, minlength=count) for column in columns]

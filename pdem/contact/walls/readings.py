@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import WallRoom, WallRows
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
     from pdem.motion.walls import MovingWalls
 
-    Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+    Rows = tuple[Integers, Integers]
 
 _NO_ROWS = np.empty(0)
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
@@ -36,22 +37,22 @@ class WallReadings:
 
     law: ContactLaw
     walls: MovingWalls
-    total_row: NDArray[np.int32]
+    total_row: Int32s
     _signed: bool
     _shortened: float
-    _materials: NDArray[np.int32]
-    _near: NDArray[np.int32]
-    _start: NDArray[np.int64]
-    _end: NDArray[np.int64]
-    _candidates: NDArray[np.int64]
+    _materials: Int32s
+    _near: Int32s
+    _start: Integers
+    _end: Integers
+    _candidates: Integers
     _due: NDArray[np.float32]
-    _crosses: NDArray[np.bool_]
-    path: NDArray[np.float64]
+    _crosses: Booleans
+    path: Floats
     _new: WallRows
     _old: WallRows
     _room: WallRoom
 
-    def _near_facets(self, packed: NDArray[np.float64]) -> NearFacets:
+    def _near_facets(self, packed: Floats) -> NearFacets:
         return NearFacets(
             self._near, self._start, self._end, self._candidates, self._due, self._crosses, self.path, packed
         )
@@ -62,7 +63,7 @@ class WallReadings:
         return SurfaceArrays.of(walls.mesh, walls.vertices, walls.normals, self._materials)
 
     @property
-    def wall_materials(self) -> NDArray[np.int32]:
+    def wall_materials(self) -> Int32s:
         """Material of each wall (W,)."""
         return self._materials
 
@@ -73,7 +74,7 @@ class WallReadings:
         inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         return np.repeat(self._near.astype(np.int64), counts), np.repeat(self._start[:near], counts) + inside
 
-    def elastic_state(self) -> tuple[NDArray[np.int64], ElasticState, NDArray[np.int32]]:
+    def elastic_state(self) -> tuple[Integers, ElasticState, Int32s]:
         """Return particle, what the elastic energy follows from, and material of the wall of each contact."""
         owner, rows, material, histories = self.places()
         return owner, elastic_state(self.law, histories[rows].T), material
@@ -84,7 +85,7 @@ class WallReadings:
         material = self._materials[self.walls.facet_wall[self._new.facet[rows]]]
         return owner, rows + 1, material, self._new.history
 
-    def energies(self) -> NDArray[np.float64]:
+    def energies(self) -> Floats:
         """Return the accounts of all contacts and the work of the walls, (accounts + 1, n) [J]."""
         histories, law = self._new.history[self._contact_rows()[1] + 1], self.law
         return np.vstack((histories[:, law.first_energy : law.columns].T, histories[:, law.columns + 3]))
@@ -97,7 +98,7 @@ class WallReadings:
         sums.normalise()
         return sums
 
-    def add_loads(self, row: NDArray[np.int64], window: kernels.Window, limbs: NDArray[np.int64]) -> None:
+    def add_loads(self, row: Integers, window: kernels.LoadWindow, limbs: Integers) -> None:
         """Add force, torque and power of the particles on walls to exact sums, `LOADS` of `kernels` for each.
 
         `row` has the place of each wall among those of the sums, -1 of others.
@@ -118,7 +119,7 @@ class WallReadings:
             found.overlap[rows], self._room.force[rows, :3], self._new.history[rows + 1],
         )  # fmt: skip
 
-    def rows(self, owned: int) -> NDArray[np.int64]:
+    def rows(self, owned: int) -> Integers:
         """Return the number of candidate facets of each owned particle."""
         rows = np.zeros(owned, np.int64)
         rows[self._near] = np.diff(self._start[: len(self._near) + 1])
@@ -161,7 +162,7 @@ class WallReadings:
 
         return with_features(columns, normal, features_of)
 
-    def evaluated(self, packed: NDArray[np.float64], materials: int) -> Evaluated:
+    def evaluated(self, packed: Floats, materials: int) -> Evaluated:
         """Return the contacts of the last evaluation and those before it, as kernels take them; views."""
         now, before, room = self._new, self._old, self._room
         return Evaluated(
@@ -169,9 +170,7 @@ class WallReadings:
             materials,
         )  # fmt: skip
 
-    def driven_loads(self, particles: Particles, parameters: ContactParameters) -> NDArray[np.int64]:
+    def driven_loads(self, particles: Particles, parameters: ContactParameters) -> Integers:
         """Return what particles of this rank do to the driven walls, see `pdem.contact.walls.driven_loads`."""
         contacts = self.evaluated(np.empty(0), len(parameters.density))
-        return sums_of_driven(
-            self.law, self.walls, self._materials, contacts, self._room.force, particles, parameters
-        )
+        return sums_of_driven(self.law, self.walls, self._materials, contacts, self._room.force, particles, parameters)

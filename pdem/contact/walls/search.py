@@ -17,14 +17,7 @@ import numpy as np
 from pdem.contact.geometry.double_hierarchy import resolve_h2
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.signed_sum import resolve_signed
-from pdem.contact.geometry.surface_arrays import (
-    PLACE_OVERLAP,
-    FacetRange,
-    Found,
-    Scratch,
-    Sphere,
-    SurfaceArrays,
-)
+from pdem.contact.geometry.surface_arrays import PLACE_OVERLAP, FacetRange, Found, Scratch, Sphere, SurfaceArrays
 from pdem.contact.walls.arguments import NearFacets, WallParameters, WallRecord, WallWork
 from pdem.contact.walls.due_facets import TILE, list_active, list_due_facets, note_due
 from pdem.contact.walls.history_matching import match_features, match_patches
@@ -38,9 +31,8 @@ from pdem.numerics.simd.transposition import LANES, whole_lanes
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.foundation.array_types import Int32s, Integers
 
 SEEN = 2
 ENDED, DEEP = range(SEEN)
@@ -61,7 +53,7 @@ def tile_at(first: int, high: int, worker: int, near: NearFacets) -> tuple[int, 
 def find_contacts(
     q: int,
     tested: FacetRange,
-    tally: NDArray[np.int32] | None,
+    tally: Int32s | None,
     first_row: int,
     near: NearFacets,
     parameters: WallParameters,
@@ -81,9 +73,7 @@ def find_contacts(
     if tally is not None:
         powers = Powers(parameters.powers, int(packed[at + MATERIAL]) * parameters.materials)
         count = resolve_signed(sphere, tested, first, surface, powers, scratch, found, True, room)
-        match_patches(
-            sphere.radius, first, count, before.counts[q], surface.facet_wall, found, before, work.match
-        )
+        match_patches(sphere.radius, first, count, before.counts[q], surface.facet_wall, found, before, work.match)
     else:
         count = resolve_h2(sphere, tested, first, surface, scratch, found, room)
         match_features(first, count, before.counts[q], surface.facet_wall, found, before, work.match)
@@ -100,7 +90,7 @@ def listing_of(law: ContactLaw | None) -> Any:
 
     @inlined_closure
     def list_contacts(
-        worker: int, tally: NDArray[np.int32] | None, near: NearFacets, parameters: WallParameters,
+        worker: int, tally: Int32s | None, near: NearFacets, parameters: WallParameters,
         surface: SurfaceArrays, found: Found, work: WallWork, now: WallRecord, before: WallRecord,
     ) -> None:  # fmt: skip
         low, high = share_of(worker, work.seen.shape[1], len(near.near))
@@ -113,9 +103,7 @@ def listing_of(law: ContactLaw | None) -> Any:
                 place = offset(TILE * worker, a)
                 q, tested = work.active[place], FacetRange(work.tested, until, work.until[place])
                 until = tested.last
-                count = find_contacts(
-                    q, tested, tally, first_row, near, parameters, surface, found, before, work
-                )
+                count = find_contacts(q, tested, tally, first_row, near, parameters, surface, found, before, work)
                 count = keep_stretched(q, count, near, parameters, surface, found, before, work)
                 now.counts[q] = count
                 bottom, particle = near.start[q], near.near[q]
@@ -152,7 +140,7 @@ def _search_kernel(law: ContactLaw | None) -> Any:
 
     @versioned_kernel("pushing" if law is None else law.version, threaded=True)
     def find_wall_contacts(
-        tally: NDArray[np.int32] | None, near: NearFacets, parameters: WallParameters, surface: SurfaceArrays,
+        tally: Int32s | None, near: NearFacets, parameters: WallParameters, surface: SurfaceArrays,
         found: Found, work: WallWork, now: WallRecord, before: WallRecord,
     ) -> None:  # fmt: skip
         workers = WallWork(*work).seen.shape[1]
@@ -167,7 +155,7 @@ def _search_kernel(law: ContactLaw | None) -> Any:
 
 
 @kernel
-def seen_by_all(seen: NDArray[np.int64]) -> tuple[int, int]:
+def seen_by_all(seen: Integers) -> tuple[int, int]:
     """Return the number of contacts that have ended, and the largest `DEEP`."""
     ended = deep = 0
     for worker in range(seen.shape[1]):

@@ -55,11 +55,10 @@ from pdem.numerics.simd.places import ROW, offset
 from pdem.numerics.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.geometry.surface_arrays import Found
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.walls.arguments import WallMotion, WallParameters, WallRecord, WallWork
+    from pdem.foundation.array_types import Floats
     from pdem.numerics.vectors import Vector
 
 WALL_EXTRA = 4
@@ -96,13 +95,7 @@ def gather_of(law: ContactLaw) -> Any:
 
     @inlined_closure
     def gather_contacts(
-        at: int,
-        block: int,
-        first: int,
-        count: int,
-        packed: NDArray[np.float64],
-        before: WallRecord,
-        work: WallWork,
+        at: int, block: int, first: int, count: int, packed: Floats, before: WallRecord, work: WallWork
     ) -> None:
         """Do so for contacts from the place `first` on in the order of evaluation.
 
@@ -120,7 +113,7 @@ def gather_of(law: ContactLaw) -> Any:
 
 
 @inlined
-def row3(numbers: NDArray[np.float64], row: int, column: int = 0) -> Vector:
+def row3(numbers: Floats, row: int, column: int = 0) -> Vector:
     """Return a vector in a row of an array, from a column on."""
     return numbers[row, column], numbers[row, column + 1], numbers[row, column + 2]
 
@@ -141,7 +134,7 @@ def gather_geometry(at: int, first: int, count: int, found: Found, work: WallWor
 
 
 @inlined_geometry
-def wall_member_masses(at: int, first: int, count: int, tensors: NDArray[np.float64], work: WallWork) -> None:
+def wall_member_masses(at: int, first: int, count: int, tensors: Floats, work: WallWork) -> None:
     """Write the inverse masses that particles show along the normals of contacts, where there are clusters."""
     numbers = work.columns
     for c in range(count):
@@ -150,7 +143,7 @@ def wall_member_masses(at: int, first: int, count: int, tensors: NDArray[np.floa
 
 
 @inlined
-def matrix_rows(numbers: NDArray[np.float64], which: int) -> tuple[Vector, Vector, Vector]:
+def matrix_rows(numbers: Floats, which: int) -> tuple[Vector, Vector, Vector]:
     """Return the rows of one of several matrices."""
     m = numbers[which]
     return (m[0, 0], m[0, 1], m[0, 2]), (m[1, 0], m[1, 1], m[1, 2]), (m[2, 0], m[2, 1], m[2, 2])
@@ -189,11 +182,7 @@ def wall_kinematics(
         a = exact_minus3(get3(numbers, w + POINT_X, STRIDE), b)
         turned = exact_cross3(o, a)
         p = get3(numbers, w + VX_J, STRIDE)
-        v = (
-            p[0] - (g[0] + exact_dot3(t0, a)),
-            p[1] - (g[1] + exact_dot3(t1, a)),
-            p[2] - (g[2] + exact_dot3(t2, a)),
-        )
+        v = (p[0] - (g[0] + exact_dot3(t0, a)), p[1] - (g[1] + exact_dot3(t1, a)), p[2] - (g[2] + exact_dot3(t2, a)))
         s = get3(numbers, w + WX_J, STRIDE)
         swept = exact_cross3(s, m)
         u = v[0] - arm * swept[0], v[1] - arm * swept[1], v[2] - arm * swept[2]
@@ -248,7 +237,7 @@ def add_wall_work(at: int, block: int, count: int, dt: float, ledger: bool, work
 
 @inlined_geometry
 def add_box_work_at_walls(
-    at: int, account: int, first: int, count: int, parameters: WallParameters, packed: NDArray[np.float64],
+    at: int, account: int, first: int, count: int, parameters: WallParameters, packed: Floats,
     work: WallWork,
 ) -> None:  # fmt: skip
     """Add what the deformation of the box does in the step: it pushes particles along walls, which it leaves alone.

@@ -16,12 +16,8 @@ from pdem.numerics.sums import NARROW_LIMBS, narrow_values, normalise
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.contact.walls.readings import WallReadings
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 VECTORS = (slice(0, 3), slice(3, 6))
 """Force and torque among the loads of a wall."""

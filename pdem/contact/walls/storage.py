@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
 from pdem.contact.geometry.surface_arrays import PLACE_NUMBERS, Found, Scratch
@@ -15,6 +14,7 @@ from pdem.contact.walls.arguments import WallRecord, WallWork
 from pdem.contact.walls.due_facets import TILE
 from pdem.contact.walls.search import SEEN
 from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, wall_columns_of
+from pdem.foundation.array_types import Floats, Int32s, Integers
 from pdem.numerics.arrays import line_zeros, with_spare
 from pdem.numerics.simd.due_lanes import DUE_LANES
 from pdem.numerics.simd.transposition import LANES
@@ -41,13 +41,13 @@ class ActingOnWalls(NamedTuple):
         Histories, see `pdem.contact.walls.stages.wall_columns_of`.
     """
 
-    particle: NDArray[np.int64]
-    facet: NDArray[np.int64]
-    point: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    overlap: NDArray[np.float64]
-    force: NDArray[np.float64]
-    history: NDArray[np.float64]
+    particle: Integers
+    facet: Integers
+    point: Floats
+    normal: Floats
+    overlap: Floats
+    force: Floats
+    history: Floats
 
 
 class Evaluated(NamedTuple):
@@ -73,8 +73,8 @@ class Evaluated(NamedTuple):
     now: WallRecord
     before: WallRecord
     found: Found
-    match: NDArray[np.int64]
-    facet_wall: NDArray[np.int32]
+    match: Integers
+    facet_wall: Int32s
     materials: int
 
 
@@ -102,7 +102,7 @@ class WallRows:
         )  # fmt: skip
 
 
-def ended_accounts(law: ContactLaw) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def ended_accounts(law: ContactLaw) -> tuple[Integers, Integers]:
     """Return to which terms of the ledger, by place in `ENDED`, which columns of a history go when a contact ends."""
     work = law.columns + 3
     terms = np.append(terms_of_accounts(law), ENDED.index("wall_work"))
@@ -141,9 +141,9 @@ class WallRoom:
         self._history, self._columns = np.empty(0), np.empty(0)
 
     @property
-    def tally(self) -> NDArray[np.int32] | None:
+    def tally(self) -> Int32s | None:
         """How often features count, (s, 1 + 2 largest_order): see `pdem.contact.geometry.surface_arrays.Scratch`."""
-        tally: NDArray[np.int32] | None = self._scratch.tally
+        tally: Int32s | None = self._scratch.tally
         return tally
 
     @property
@@ -156,7 +156,7 @@ class WallRoom:
         """Return room for contacts, whose features are written to `rows`."""
         return Found(rows.kind, rows.feature, rows.facet, self._places, self._weight)
 
-    def work(self, near: int, most: int, workers: int, total: NDArray[np.float64]) -> WallWork:
+    def work(self, near: int, most: int, workers: int, total: Floats) -> WallWork:
         """Return what kernels write to for so many particles near a wall, divided among so many workers.
 
         None of the particles has more than `most` facets to test.

@@ -52,9 +52,7 @@ def stretched_of(law: ContactLaw | None) -> Any:
             if touches_wall(wall, first, count, surface, found):
                 continue
             pair = material * parameters.materials + surface.wall_material[wall]
-            k = coefficients_of(
-                parameters.coefficients, width * pair, before.history, before.width * (old + 1)
-            )
+            k = coefficients_of(parameters.coefficients, width * pair, before.history, before.width * (old + 1))
             allowed = gap(0.0, radius, k, ())
             if nearest_of_wall(q, wall, first + count, radius + allowed, near, surface, found):
                 work.match[first + count] = old + 1
@@ -98,8 +96,6 @@ def nearest_of_wall(
             found.places[row, NORMAL], found.places[row, NORMAL + 1], found.places[row, NORMAL + 2] = (
                 rx / distance, ry / distance, rz / distance
             )  # fmt: skip
-            found.places[row, PLACE_OVERLAP] = found.places[row, PLACE_ENERGETIC] = (
-                near.packed[at + SIZE] - distance
-            )
+            found.places[row, PLACE_OVERLAP] = found.places[row, PLACE_ENERGETIC] = near.packed[at + SIZE] - distance
             found.weight[row] = 1
     return best <= reach * reach

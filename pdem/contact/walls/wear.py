@@ -23,16 +23,13 @@ from pdem.numerics.vectors import exact_cross3, exact_dot3, exact_minus3
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.motion.surfaces import SurfaceMotion
     from pdem.motion.walls import MovingWalls
     from pdem.numerics.vectors import Vector
-
-    Floats = NDArray[np.float64]
 
 NONE, ARCHARD, FINNIE = 0, 1, 2
 """Models of wear."""
@@ -60,8 +57,8 @@ class WearOfWalls(NamedTuple):
         Columns of the pair table.
     """
 
-    model: NDArray[np.int64]
-    material: NDArray[np.int32]
+    model: Integers
+    material: Int32s
     coefficient: Floats
     sliding: int
     friction: int
@@ -139,7 +136,7 @@ def cut_volume(
 @kernel
 def add_wear(
     contacts: Evaluated, walls: WallVelocities, table: Floats, tensors: Floats, wear: WearOfWalls,
-    limbs: NDArray[np.int64],
+    limbs: Integers,
 ) -> int:  # fmt: skip
     """Add what contacts have taken off their facets in the last step to exact sums [m^3]; return how many they are."""
     near, number = contacts.near, 0
@@ -204,7 +201,7 @@ class WallWear:
         self._added = 0
 
 
-def depths(limbs: NDArray[np.int64], areas: Floats) -> Floats:
+def depths(limbs: Integers, areas: Floats) -> Floats:
     """Return by how much facets of these areas [m^2] have worn, as a mean over each [m]."""
     volumes = narrow_values(limbs)
     return np.divide(volumes, areas, out=np.zeros(len(areas)), where=areas > 0.0)

@@ -17,7 +17,7 @@ from pdem.foundation.texts import has_mark, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Integers
 
 _SURFACE = {"triangle", "quad", "polygon"}
 
@@ -40,9 +40,7 @@ def read_by_meshio(path: Path) -> RawSurface:
         reason = first_line(said.getvalue()) or first_line(str(error)) or type(error).__name__
         raise ValueError(reason.replace(str(path), path.name)) from error
     if "cannot handle" in said.getvalue():
-        raise ValueError(
-            f"{first_line(said.getvalue())}; walls are triangles, quads and polygons: export those"
-        )
+        raise ValueError(f"{first_line(said.getvalue())}; walls are triangles, quads and polygons: export those")
     if "not closed" in said.getvalue():
         raise ValueError(f"it breaks off: {first_line(said.getvalue())}")
     return _surface(mesh)
@@ -62,7 +60,7 @@ def _surface(mesh: Any) -> RawSurface:
     return RawSurface(points, start, loops, _groups(mesh, surface), passed_over=tuple(others.items()))
 
 
-def _groups(mesh: Any, surface: list[int]) -> dict[str, NDArray[np.int64]]:
+def _groups(mesh: Any, surface: list[int]) -> dict[str, Integers]:
     """Return the facets of the physical groups of formats that have some."""
     tags = mesh.cell_data.get("gmsh:physical")
     if tags is None or len(tags) != len(mesh.cells) or not surface:

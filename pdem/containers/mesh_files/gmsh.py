@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 _CELLS = {
     1: ("line", 2), 2: ("triangle", 3), 3: ("quad", 4), 4: ("tetra", 4), 5: ("hexahedron", 8), 6: ("wedge", 6),
@@ -32,11 +30,11 @@ _CELLS = {
 
 _FACETS = ("triangle", "quad")
 
-Nodes = tuple["Indices", "NDArray[np.float64]"]
+Nodes = tuple["Integers", "Floats"]
 """Numbers of the nodes, shape (n,), and their places, shape (n, 3)."""
 
 
-class Block(NamedTuple):
+class GmshBlock(NamedTuple):
     """Elements of one kind.
 
     Attributes
@@ -50,8 +48,8 @@ class Block(NamedTuple):
     """
 
     kind: str
-    nodes: Indices
-    groups: tuple[tuple[int, Indices], ...]
+    nodes: Integers
+    groups: tuple[tuple[int, Integers], ...]
 
 
 def read_gmsh(path: Path) -> RawSurface | None:
@@ -80,11 +78,11 @@ def read_gmsh(path: Path) -> RawSurface | None:
     return _surface(nodes, blocks, file.names())
 
 
-def _surface(nodes: Nodes, blocks: Sequence[Block], names: dict[int, str]) -> RawSurface:
+def _surface(nodes: Nodes, blocks: Sequence[GmshBlock], names: dict[int, str]) -> RawSurface:
     facets = [block for block in blocks if block.kind in _FACETS]
     start, loops = rows_of_tables([block.nodes for block in facets])
     loops = _places(nodes[0], loops)
-    members: dict[int, list[Indices]] = {}
+    members: dict[int, list[Integers]] = {}
     begin = 0
     for block in facets:
         for group, rows in block.groups:
@@ -105,16 +103,16 @@ def _surface(nodes: Nodes, blocks: Sequence[Block], names: dict[int, str]) -> Ra
     )  # fmt: skip
 
 
-def _named(found: dict[int, Indices], names: dict[int, str]) -> tuple[dict[str, Indices], dict[str, str]]:
+def _named(found: dict[int, Integers], names: dict[int, str]) -> tuple[dict[str, Integers], dict[str, str]]:
     """Return the facets of each physical group by its name, and the names of groups by their numbers."""
-    groups: dict[str, Indices] = {}
+    groups: dict[str, Integers] = {}
     for group, rows in found.items():
         name = names.get(group, str(group))
         groups[name] = np.unique(np.concatenate((rows, groups.get(name, rows))))
     return groups, {str(one): names[one] for one in found if one in names and str(one) not in groups}
 
 
-def _places(numbers: Indices, wanted: Indices) -> Indices:
+def _places(numbers: Integers, wanted: Integers) -> Integers:
     """Return where nodes of these numbers stand."""
     order = np.argsort(numbers, kind="stable")
     place = np.searchsorted(numbers[order], wanted).clip(max=max(len(numbers) - 1, 0))
@@ -124,9 +122,7 @@ def _places(numbers: Indices, wanted: Indices) -> Indices:
     return order[place]
 
 
-def _listed_once(
-    start: Indices, loops: Indices, groups: Sequence[Indices]
-) -> tuple[Indices, NDArray[np.bool_]]:
+def _listed_once(start: Integers, loops: Integers, groups: Sequence[Integers]) -> tuple[Integers, Booleans]:
     """Return the new number of each facet, and which are kept.
 
     Version 2 lists a facet that is in two groups twice. Facets that are repeated within one group are left as they are.
@@ -145,7 +141,7 @@ def _listed_once(
     return (np.cumsum(kept) - 1)[same], kept
 
 
-def _version_2(file: Sections) -> tuple[Nodes, list[Block]]:
+def _version_2(file: Sections) -> tuple[Nodes, list[GmshBlock]]:
     """Return numbers and places of the nodes, and the elements."""
     file.begin("Nodes")
     numbers, points = file.record([("int", 1), ("float", 3)], file.count())
@@ -158,10 +154,10 @@ def _version_2(file: Sections) -> tuple[Nodes, list[Block]]:
     return (numbers.reshape(-1), points), [_block(kind, np.array(rows)) for kind, rows in runs]
 
 
-def _block(kind: int, rows: Indices) -> Block:
+def _block(kind: int, rows: Integers) -> GmshBlock:
     """Return elements of which rows have the physical group (0 for none) and nodes."""
     groups = tuple((int(group), np.flatnonzero(rows[:, 0] == group)) for group in np.unique(rows[:, 0]))
-    return Block(_CELLS[kind][0], rows[:, 1:], groups)
+    return GmshBlock(_CELLS[kind][0], rows[:, 1:], groups)
 
 
 def _rows_in_binary(file: Sections) -> Iterator[tuple[int, list[list[int]]]]:
@@ -192,7 +188,7 @@ def _rows_in_text(file: Sections) -> Iterator[tuple[int, list[list[int]]]]:
         yield kind, [[values[first - tags] if tags > 0 else 0, *values[first:place]]]
 
 
-def _version_4(file: Sections) -> tuple[Nodes, list[Block]]:
+def _version_4(file: Sections) -> tuple[Nodes, list[GmshBlock]]:
     """Return numbers and places of the nodes, and the elements; of versions 4.0, which Gmsh calls 4, and 4.1."""
     is_first = file.version != "4.1"
     groups = _physical_groups(file, is_first)
@@ -217,7 +213,7 @@ def _version_4(file: Sections) -> tuple[Nodes, list[Block]]:
         count, nodes = int(file.take("size", 1)[0]), _nodes_of(kind)
         table = file.take("int" if is_first else "size", count * (1 + nodes)).reshape(count, 1 + nodes)
         own = tuple((group, np.arange(count)) for group in groups.get(entity, ()))
-        blocks.append(Block(_CELLS[kind][0], table[:, 1:], own))
+        blocks.append(GmshBlock(_CELLS[kind][0], table[:, 1:], own))
     return (np.concatenate(numbers), np.concatenate(points)), blocks
 
 

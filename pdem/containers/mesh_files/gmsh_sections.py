@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats
+
 _FORMAT = re.compile(
     rb"\s*(?:\$Comments\b.*?\$EndComments\s*)?\$MeshFormat[^\S\n]*\n\s*(\d+(?:\.\d+)?)\s+([01])\s+(\d+)[^\S\n]*\r?\n",
     re.DOTALL,
@@ -68,7 +70,7 @@ class Sections:
         if size not in (4, 8):
             raise ValueError(f"its numbers have {size} bytes, where Gmsh writes 4 or 8")
         self._kinds = {"int": "i4", "size": f"u{size}", "float": "f8"}
-        self._numbers: NDArray[np.float64] = np.zeros(0)
+        self._numbers: Floats = np.zeros(0)
         self._sections = self._found()
 
     def _found(self) -> dict[str, tuple[int, int]]:
@@ -128,10 +130,7 @@ class Sections:
                 for part, (kind, _) in zip(parts, fields, strict=True)
             ]
         dtype = np.dtype(
-            [
-                (f"f{place}", self._order + self._kinds[kind], (number,))
-                for place, (kind, number) in enumerate(fields)
-            ]
+            [(f"f{place}", self._order + self._kinds[kind], (number,)) for place, (kind, number) in enumerate(fields)]
         )
         missing = count * dtype.itemsize - (len(self._content) - self._place)
         if count < 0 or missing > 0:

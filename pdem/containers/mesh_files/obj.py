@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
 _NAMES = {"g", "o", "mtllib", "usemtl", "usemap", "maplib", "shadow_obj", "trace_obj", "call"}
 """Statements with names, which may have a backslash or a # in them."""
@@ -126,7 +126,7 @@ def _statements(text: str) -> Iterator[tuple[int, str, str]]:
         yield begun
 
 
-def _vertices(text: str, places: Sequence[str]) -> NDArray[np.float64]:
+def _vertices(text: str, places: Sequence[str]) -> Floats:
     """Return the first three numbers of each line of a vertex; colours and weights may follow."""
     columns = len(places[0].split()) if places else 3
     try:
@@ -154,7 +154,7 @@ def _are_even(places: Sequence[str], columns: int) -> bool:
     return all(len(place.split()) == columns for place in places)
 
 
-def _indices(text: str, corners: Sequence[str]) -> NDArray[np.int64]:
+def _indices(text: str, corners: Sequence[str]) -> Integers:
     """Return the numbers of vertices at corners, which may have those of textures and normals behind a slash."""
     try:
         index = np.array([int(corner.partition("/")[0]) for corner in corners], np.int64)
@@ -169,9 +169,7 @@ def _indices(text: str, corners: Sequence[str]) -> NDArray[np.int64]:
                 hint = ": they are whole numbers" if is_number(word) else ""
                 raise ValueError(f"line {number}: {shown_text(corner)} is no number of a vertex{hint}")
             if int(word) == 0:
-                raise ValueError(
-                    f"line {number}: vertex 0 of {shown_text('f ' + rest)}; OBJ counts vertices from 1"
-                )
+                raise ValueError(f"line {number}: vertex 0 of {shown_text('f ' + rest)}; OBJ counts vertices from 1")
     raise ValueError("a face has numbers of vertices that are too large")
 
 

@@ -15,7 +15,7 @@ from pdem.foundation.texts import has_mark, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
 _HEAD = 1 << 16
 _END = b"end_header"
@@ -45,7 +45,7 @@ def _surface(elements: dict[str, Any]) -> RawSurface:
     return RawSurface(vertices, start, loops, passed_over=passed)
 
 
-def _faces(faces: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _faces(faces: Any) -> tuple[Integers, Integers]:
     name = next((name for name in _NAMES if name in faces.dtype.names), None)
     if name is None:
         raise ValueError(f"its faces have no list {' or '.join(_NAMES)}, but {', '.join(faces.dtype.names)}")
@@ -89,9 +89,7 @@ def _plain(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def write_ply(
-    path: Path, vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
-) -> None:
+def write_ply(path: Path, vertices: Floats, start: Integers, loops: Integers) -> None:
     """Write facets in compressed rows, binary, in double precision."""
     from plyfile import PlyData, PlyElement
 

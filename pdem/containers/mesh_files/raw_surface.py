@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """Groups of a file that has none."""
@@ -38,16 +38,16 @@ class RawSurface(NamedTuple):
         What else was left out, or taken otherwise than the format has it: sentences for the user, without full stops.
     """
 
-    vertices: NDArray[np.float64]
-    start: Indices
-    loops: Indices
-    groups: Mapping[str, Indices] = NOTHING
+    vertices: Floats
+    start: Integers
+    loops: Integers
+    groups: Mapping[str, Integers] = NOTHING
     aliases: Mapping[str, str] = NOTHING
     passed_over: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def groups_of(names: Sequence[str], part: Indices) -> dict[str, Indices]:
+def groups_of(names: Sequence[str], part: Integers) -> dict[str, Integers]:
     """Return the facets of each named part; parts without a name, and those of one facet none, are left out.
 
     Parameters
@@ -63,11 +63,9 @@ def groups_of(names: Sequence[str], part: Indices) -> dict[str, Indices]:
     return {name: np.flatnonzero(lookup[part] == place) for name, place in number.items()}
 
 
-def rows_of_tables(tables: Sequence[NDArray[Any]]) -> tuple[Indices, Indices]:
+def rows_of_tables(tables: Sequence[NDArray[Any]]) -> tuple[Integers, Integers]:
     """Return the rows of several tables of vertices as compressed rows."""
     sizes = [np.full(len(table), table.shape[1], dtype=np.int64) for table in tables]
-    start = np.concatenate(
-        (np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes])))
-    )
+    start = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes]))))
     flat = [np.asarray(table).reshape(-1).astype(np.int64) for table in tables]
     return start, np.concatenate([np.zeros(0, np.int64), *flat])

@@ -116,9 +116,7 @@ def _of_group(path: Path, surface: RawSurface, group: str | None) -> RawSurface:
         raise MeshError(f"{path}: group {group!r} holds no facets; a wall needs at least one: name another")
     if used[0] < 0 or used[-1] >= len(surface.vertices):
         return surface  # the check of all indices names the facet
-    return surface._replace(
-        vertices=surface.vertices[used], start=start, loops=loops.astype(np.int64).reshape(-1)
-    )
+    return surface._replace(vertices=surface.vertices[used], start=start, loops=loops.astype(np.int64).reshape(-1))
 
 
 def _unreadable(path: Path, error: Exception) -> str:

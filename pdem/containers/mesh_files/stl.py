@@ -156,11 +156,7 @@ def _torn(lines: Sequence[tuple[int, str]]) -> ValueError:
     """Return the error about lines of which some belong to a facet, and are no whole one: the one to blame is named."""
     words = [line.lower().split() for _, line in lines]
     short = [place for place, line in enumerate(words) if line[0] == "vertex" and len(line) != 4]
-    strange = [
-        place
-        for place, line in enumerate(words)
-        if line[0] not in _WORDS and not _SOLID.match(lines[place][1])
-    ]
+    strange = [place for place, line in enumerate(words) if line[0] not in _WORDS and not _SOLID.match(lines[place][1])]
     number, line = lines[(short or strange or [0])[0]]
     return ValueError(
         f"line {number}: {shown_text(line)} is no part of a whole facet (normal, outer loop, vertices of three numbers "

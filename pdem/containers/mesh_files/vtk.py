@@ -20,20 +20,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 _TYPES = {
     "bit": "u1", "unsigned_char": "u1", "char": "i1", "unsigned_short": "u2", "short": "i2", "unsigned_int": "u4",
     "int": "i4", "vtkidtype": "i4", "unsigned_long": "u8", "long": "i8", "vtktypeint64": "i8", "vtktypeuint64": "u8",
     "float": "f4", "double": "f8",
 }  # fmt: skip
-_CELLS = {
-    "VERTICES": "vertex",
-    "LINES": "line",
-    "POLYGONS": "polygon",
-    "TRIANGLE_STRIPS": "strip",
-    "CELLS": "any",
-}
+_CELLS = {"VERTICES": "vertex", "LINES": "line", "POLYGONS": "polygon", "TRIANGLE_STRIPS": "strip", "CELLS": "any"}
 _KINDS = {
     1: ("vertex", 1), 2: ("vertex", 0), 3: ("line", 2), 4: ("line", 0), 5: ("polygon", 3), 6: ("strip", 0),
     7: ("polygon", 0), 8: ("pixel", 4), 9: ("polygon", 4), 10: ("tetra", 4), 11: ("hexahedron", 8),
@@ -47,8 +41,7 @@ _POLYGON = 7
 _NAMES = {b"POLYDATA": "PolyData", b"UNSTRUCTURED_GRID": "a grid"}
 _WORDS = {"METADATA": 1, "CELL_TYPES": 2}
 _HEAD_LINES = re.compile(
-    rb"\A#\s*vtk DataFile.*\n.*\n\s*(ASCII|BINARY)\s*\n\s*DATASET\s+(POLYDATA|UNSTRUCTURED_GRID)",
-    re.IGNORECASE,
+    rb"\A#\s*vtk DataFile.*\n.*\n\s*(ASCII|BINARY)\s*\n\s*DATASET\s+(POLYDATA|UNSTRUCTURED_GRID)", re.IGNORECASE
 )
 _RADII = ("radius", "radii", "r")
 _EMPTY_LINE = re.compile(rb"\n[ \t]*\r?\n")
@@ -83,7 +76,7 @@ def read_vtk(path: Path) -> RawSurface | None:
     return _surface(_File(content)) if _HEAD_LINES.match(content) else None
 
 
-def write_vtk(path: Path, vertices: NDArray[np.float64], start: Indices, loops: Indices) -> None:
+def write_vtk(path: Path, vertices: Floats, start: Integers, loops: Integers) -> None:
     """Write facets in compressed rows as a binary grid."""
     sides = np.diff(start)
     types = np.where(sides == 3, 5, np.where(sides == 4, 9, _POLYGON))
@@ -102,7 +95,7 @@ def write_vtk(path: Path, vertices: NDArray[np.float64], start: Indices, loops: 
 def _surface(file: _File) -> RawSurface | None:
     """Return the facets of a file, None if they are not all that it has."""
     points = np.zeros((0, 3))
-    cells: dict[str, tuple[Indices, Indices]] = {}
+    cells: dict[str, tuple[Integers, Integers]] = {}
     types = np.zeros(0, np.int64)
     while (words := file.line().split()) and words[0].upper() not in ("POINT_DATA", "CELL_DATA"):
         name = words[0].upper()
@@ -136,7 +129,7 @@ def _surface(file: _File) -> RawSurface | None:
     return RawSurface(points, start, loops, passed_over=passed)
 
 
-def _by_kind(start: Indices, loops: Indices, types: Indices) -> dict[str, tuple[Indices, Indices]]:
+def _by_kind(start: Integers, loops: Integers, types: Integers) -> dict[str, tuple[Integers, Integers]]:
     """Return the cells of a grid by what they are."""
     sides = np.diff(start)
     wanted = np.array([_KINDS.get(number, ("", 0))[1] for number in range(max(_KINDS) + 1)])[types]
@@ -151,7 +144,7 @@ def _by_kind(start: Indices, loops: Indices, types: Indices) -> dict[str, tuple[
     return found
 
 
-def read_radii(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def read_radii(path: Path) -> tuple[Floats, Floats]:
     """Read points (n, 3) and their attribute ``radius`` (n,), as programs that make shapes of spheres write them.
 
     Raises
@@ -178,9 +171,7 @@ def read_radii(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         else:
             raise ValueError(f"{' '.join(words)[:40]!r} is no part of points with radii")
     if radius is None or len(radius) != len(points):
-        raise ValueError(
-            "it has no radius for each of its points; write them as the scalars 'radius' of the points"
-        )
+        raise ValueError("it has no radius for each of its points; write them as the scalars 'radius' of the points")
     return points, radius
 
 
@@ -239,7 +230,7 @@ class _File:
         self._place = end
         return values.astype(np.float64 if dtype.kind == "f" else np.int64)
 
-    def scalars(self, words: list[str], count: int) -> NDArray[np.float64] | None:
+    def scalars(self, words: list[str], count: int) -> Floats | None:
         """Return scalars of `count` points if they are radii, None if these are others.
 
         Raises
@@ -254,7 +245,7 @@ class _File:
         values = self.numbers(count, words[2]).astype(np.float64)
         return values if words[1].lower() in _RADII else None
 
-    def skip_field(self, arrays: int, wanted: tuple[str, ...] = ()) -> NDArray[np.float64] | None:
+    def skip_field(self, arrays: int, wanted: tuple[str, ...] = ()) -> Floats | None:
         """Pass over the arrays of a field; return the last one that has one of the wanted names."""
         found = None
         for _ in range(arrays):
@@ -278,7 +269,7 @@ class _File:
         return self._content[self._place : self._place + len(word)].upper() == word
 
 
-def _cells(file: _File, count: int, size: int) -> tuple[Indices, Indices]:
+def _cells(file: _File, count: int, size: int) -> tuple[Integers, Integers]:
     """Return cells in compressed rows: since version 5 a file has them so, before each begins with its number."""
     if file.comes(b"OFFSETS"):
         start = file.numbers(count, file.line().split()[-1]).astype(np.int64)
@@ -292,7 +283,7 @@ def _cells(file: _File, count: int, size: int) -> tuple[Indices, Indices]:
     return _rows(file.numbers(size, "int").astype(np.int64), count)
 
 
-def _rows(flat: Indices, count: int) -> tuple[Indices, Indices]:
+def _rows(flat: Integers, count: int) -> tuple[Integers, Integers]:
     """Return compressed rows of cells that each begin with their number of vertices."""
     sides = int(flat[0]) if len(flat) else 0
     if count and len(flat) == count * (sides + 1) and (flat[:: sides + 1] == sides).all():
@@ -307,7 +298,7 @@ def _rows(flat: Indices, count: int) -> tuple[Indices, Indices]:
     return np.array(places) - np.arange(count + 1), np.delete(flat, places[:-1])
 
 
-def _triangles(start: Indices, loops: Indices) -> Indices:
+def _triangles(start: Integers, loops: Integers) -> Integers:
     """Return the triangles (t, 3) of strips, all one way round."""
     found = [np.zeros((0, 3), np.int64)]
     for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):

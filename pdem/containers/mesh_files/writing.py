@@ -17,16 +17,14 @@ from pdem.foundation.files import whole_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
-    Blocks = list[tuple[str, NDArray[np.int64]]]
+    Blocks = list[tuple[str, Integers]]
 
 _ANY = ".obj, .ply, .vtk or .vtu"
 
 
-def write_surface(
-    path: Path, vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
-) -> None:
+def write_surface(path: Path, vertices: Floats, start: Integers, loops: Integers) -> None:
     """Write facets to a file in the format that its extension names.
 
     Raises
@@ -48,9 +46,7 @@ def write_surface(
         raise MeshError(f"{path}: cannot be written ({reason}): write {_ANY}") from error
 
 
-def _write(
-    path: Path, vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
-) -> None:
+def _write(path: Path, vertices: Floats, start: Integers, loops: Integers) -> None:
     """Write facets to a file.
 
     Raises
@@ -75,15 +71,12 @@ def _write(
         raise ValueError("the format cannot hold these facets")
 
 
-def _tables(start: NDArray[np.int64], loops: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _tables(start: Integers, loops: Integers) -> list[Integers]:
     sizes = np.diff(start)
     breaks = np.concatenate(([0], np.flatnonzero(np.diff(sizes)) + 1, [len(sizes)]))
-    return [
-        loops[start[first] : start[last]].reshape(last - first, sizes[first])
-        for first, last in pairwise(breaks)
-    ]
+    return [loops[start[first] : start[last]].reshape(last - first, sizes[first]) for first, last in pairwise(breaks)]
 
 
-def _blocks_of(start: NDArray[np.int64], loops: NDArray[np.int64]) -> Blocks:
+def _blocks_of(start: Integers, loops: Integers) -> Blocks:
     kinds = {3: "triangle", 4: "quad"}
     return [(kinds.get(table.shape[1], "polygon"), table) for table in _tables(start, loops)]

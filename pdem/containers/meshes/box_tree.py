@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Indices = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 AT_ONCE = 1 << 19
 """Pairs of nodes that are looked at together."""
@@ -50,17 +49,17 @@ class BoxTree:
         return self.levels[min(number, len(self.levels) - 1)]
 
 
-def pairs_within(tree: BoxTree) -> Iterator[tuple[Indices, Indices]]:
+def pairs_within(tree: BoxTree) -> Iterator[tuple[Integers, Integers]]:
     """Yield, in parts, all pairs of different boxes of a tree that overlap (touch), each once, as two arrays."""
     yield from _pairs(tree, tree, True)
 
 
-def pairs_between(one: BoxTree, other: BoxTree) -> Iterator[tuple[Indices, Indices]]:
+def pairs_between(one: BoxTree, other: BoxTree) -> Iterator[tuple[Integers, Integers]]:
     """Yield, in parts, all pairs of a box of one tree and a box of another that overlap (touch), as two arrays."""
     yield from _pairs(one, other, False)
 
 
-def _pairs(one: BoxTree, other: BoxTree, same: bool) -> Iterator[tuple[Indices, Indices]]:
+def _pairs(one: BoxTree, other: BoxTree, same: bool) -> Iterator[tuple[Integers, Integers]]:
     top = max(len(one.levels), len(other.levels)) - 1
     root = np.zeros(1, np.int64)
     waiting = [(top, root, root)]
@@ -80,8 +79,8 @@ def _pairs(one: BoxTree, other: BoxTree, same: bool) -> Iterator[tuple[Indices, 
 
 
 def _children(
-    a: Indices, b: Indices, one: BoxTree, other: BoxTree, level: int, same: bool
-) -> tuple[Indices, Indices]:
+    a: Integers, b: Integers, one: BoxTree, other: BoxTree, level: int, same: bool
+) -> tuple[Integers, Integers]:
     """Return the pairs of the nodes below; of a node with itself the mirrored pair is left out."""
     mirrored = (a != b) | (not same)
     # above its root a tree has one node, whose only child is itself
@@ -94,8 +93,8 @@ def _children(
 
 
 def _overlapping(
-    one: tuple[Floats, Floats], other: tuple[Floats, Floats], a: Indices, b: Indices
-) -> tuple[Indices, Indices]:
+    one: tuple[Floats, Floats], other: tuple[Floats, Floats], a: Integers, b: Integers
+) -> tuple[Integers, Integers]:
     for axis in range(len(one[0])):
         touch = one[0][axis][a] <= other[1][axis][b]
         touch &= other[0][axis][b] <= one[1][axis][a]
@@ -110,7 +109,7 @@ def _halved(values: Floats, combine: np.ufunc, nothing: float) -> Floats:
     return halved
 
 
-def curve_order(points: Floats) -> Indices:
+def curve_order(points: Floats) -> Integers:
     """Return points, shape (n, d), in an order along a curve that fills space: neighbours are near each other."""
     return np.argsort(_curve(points), kind="stable")
 

@@ -13,15 +13,14 @@ from pdem.containers.meshes.mesh_topology import pieces_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 _ROTATION = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
 """A rotation after which rays upwards are parallel to no usual direction of machine parts."""
 
 
-def inside_closed_pieces(positions: NDArray[np.float64], mesh: Mesh) -> dict[int, NDArray[np.bool_]]:
+def inside_closed_pieces(positions: Floats, mesh: Mesh) -> dict[int, Booleans]:
     """Return which points are inside each closed piece of a mesh.
 
     Parameters
@@ -51,9 +50,7 @@ def inside_closed_pieces(positions: NDArray[np.float64], mesh: Mesh) -> dict[int
     return {int(facet): crossings[:, column] % 2 == 1 for column, facet in enumerate(first[closed])}
 
 
-def crossings_upwards(
-    vertices: NDArray[np.float64], triangles: NDArray[np.int64], points: NDArray[np.float64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def crossings_upwards(vertices: Floats, triangles: Integers, points: Floats) -> Iterator[tuple[Integers, Integers]]:
     """Yield the rows of triangles and points, part by part, where the ray along z from the point crosses the triangle.
 
     Parameters
@@ -74,9 +71,7 @@ def crossings_upwards(
         yield triangle[above], point[above]
 
 
-def _is_above(
-    vertices: NDArray[np.float64], triangles: NDArray[np.int64], points: NDArray[np.float64]
-) -> NDArray[np.bool_]:
+def _is_above(vertices: Floats, triangles: Integers, points: Floats) -> Booleans:
     """Return whether the ray upwards from each point crosses its triangle.
 
     An edge is always oriented from its lower vertex, so that a ray through it crosses one of its two facets only.

@@ -10,7 +10,7 @@ from pdem.containers.meshes.box_tree import BoxTree, pairs_between
 from pdem.containers.meshes.rounding import clearance
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 WELD = 1e-9
 """Vertices closer than this part of the bounding box's diagonal are one vertex."""
@@ -20,12 +20,8 @@ ROUNDED = 4.0
 
 
 def nodes_on_edges(
-    vertices: NDArray[np.float64],
-    wall: NDArray[np.int32],
-    edges: NDArray[np.int64],
-    nodes: NDArray[np.int64],
-    tolerance: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    vertices: Floats, wall: Int32s, edges: Integers, nodes: Integers, tolerance: Floats
+) -> tuple[Integers, Integers, Floats]:
     """Return pairs of an edge and a node that lies within it, and at which part of its length.
 
     Parameters
@@ -70,14 +66,14 @@ def nodes_on_edges(
 
 
 def hanging_nodes(
-    vertices: NDArray[np.float64],
-    wall: NDArray[np.int32],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    resolution: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    vertices: Floats,
+    wall: Int32s,
+    start: Integers,
+    loops: Integers,
+    edges: Integers,
+    facet_edges: Integers,
+    resolution: Floats,
+) -> tuple[Integers, Integers, Floats]:
     """Return the hanging nodes of a mesh as `nodes_on_edges` does, without the tips of needles.
 
     Such a tip is near the long side of its own facet. A node is on an edge if it is no farther away than vertices that
@@ -110,6 +106,6 @@ def hanging_nodes(
     return edge[apart], node[apart], part[apart]
 
 
-def welding(vertices: NDArray[np.float64]) -> float:
+def welding(vertices: Floats) -> float:
     """Return the distance at which vertices of a mesh are one [m]."""
     return WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))

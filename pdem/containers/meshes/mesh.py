@@ -11,7 +11,7 @@ from pdem.containers.mesh_files.reading import read_surface
 from pdem.containers.mesh_files.writing import write_surface
 from pdem.containers.meshes import mesh_topology as topology
 from pdem.containers.meshes.hanging_nodes import ROUNDED, WELD, welding
-from pdem.containers.meshes.mesh_degenerate import Facets, given_facets, with_area, with_corners
+from pdem.containers.meshes.mesh_degenerate import LooseFacets, given_facets, with_area, with_corners
 from pdem.containers.meshes.mesh_joining import joined_origin, joined_topology, shifted
 from pdem.containers.meshes.mesh_report import MeshReport, report_of
 from pdem.containers.meshes.mesh_shapes import check_shapes, unfit_facets
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from pdem.foundation.array_types import Floats, Integers
 
 FLATNESS = 1e-5
 """How far, relative to its longest edge, a vertex of a facet may lie off the facet's plane."""
@@ -88,7 +90,7 @@ class Mesh:
     about single given facets name the given number. Arrays are shared, not copied: treat them as read-only.
     """
 
-    _numbers: NDArray[np.int64] | None
+    _numbers: Integers | None
 
     def __init__(
         self,
@@ -103,16 +105,14 @@ class Mesh:
             if real_number(name, value, MeshError) < 0:
                 raise MeshError(f"{name} is {value}; it must not be negative")
         start, loops = topology.flattened_loops(facets)
-        self._build(
-            topology.checked_vertices(vertices), start, loops, weld, flatness, split_facets, MeshOrigin()
-        )
+        self._build(topology.checked_vertices(vertices), start, loops, weld, flatness, split_facets, MeshOrigin())
 
     @classmethod
     def from_loops(
         cls,
         vertices: ArrayLike,
-        facet_start: NDArray[np.int64],
-        facet_vertices: NDArray[np.int64],
+        facet_start: Integers,
+        facet_vertices: Integers,
         *,
         weld: float = WELD,
         flatness: float = FLATNESS,
@@ -225,16 +225,16 @@ class Mesh:
         measured = self.vertices, self.topology, self.facet_normals, self.facet_areas
         return report_of(*measured, self.origin, intersections)
 
-    def normals(self, vertices: NDArray[np.float64]) -> NDArray[np.float64]:
+    def normals(self, vertices: Floats) -> Floats:
         """Return the facet normals ``(F, 3)`` for other (moved) positions ``(V, 3)`` of the vertices."""
         return topology.normals_and_areas(vertices, self.facet_start, self.facet_vertices)[0]
 
-    def loop(self, facet: int) -> NDArray[np.int64]:
+    def loop(self, facet: int) -> Integers:
         """Return the vertices around one facet."""
         return self.facet_vertices[self.facet_start[facet] : self.facet_start[facet + 1]]
 
     @property
-    def facet_numbers(self) -> NDArray[np.int64]:
+    def facet_numbers(self) -> Integers:
         """Number of each facet among the given ones."""
         return np.arange(self.facet_count) if self._numbers is None else self._numbers
 
@@ -264,9 +264,9 @@ class Mesh:
 
     def _build(
         self,
-        vertices: NDArray[np.float64],
-        start: NDArray[np.int64],
-        loops: NDArray[np.int64],
+        vertices: Floats,
+        start: Integers,
+        loops: Integers,
         weld: float,
         flatness: float,
         split_facets: bool,
@@ -291,7 +291,7 @@ class Mesh:
             start, loops, numbers = with_split(kept, start, loops, normals, unfit, numbers, given)
             loops = topology.canonical_loops(start, loops)
             normals, areas = topology.normals_and_areas(kept, start, loops)
-            facets = Facets(start, loops, numbers, given)
+            facets = LooseFacets(start, loops, numbers, given)
             (start, loops, numbers, given), normals, areas = with_area(kept, facets, normals, areas, beside)
         check_shapes(kept, start, loops, normals, flatness, numbers, given)
         found = replace(
@@ -304,14 +304,7 @@ class Mesh:
         self._set(kept, topology.topology_of(start, loops, len(kept)), normals, areas, found)
         self._numbers = None if np.array_equal(numbers, np.arange(given)) else numbers
 
-    def _set(
-        self,
-        vertices: NDArray[np.float64],
-        parts: Topology,
-        normals: NDArray[np.float64],
-        areas: NDArray[np.float64],
-        origin: MeshOrigin,
-    ) -> None:
+    def _set(self, vertices: Floats, parts: Topology, normals: Floats, areas: Floats, origin: MeshOrigin) -> None:
         self.vertices = vertices
         self.topology = parts
         self.facet_start, self.facet_vertices, self.facet_edges, self.edges = parts[:4]
@@ -328,12 +321,7 @@ class Mesh:
         self.vertex_wall = np.zeros(self.vertex_count, dtype=np.int32)
 
 
-def mesh_of_loops(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    origin: MeshOrigin,
-) -> Mesh:
+def mesh_of_loops(vertices: Floats, start: Integers, loops: Integers, origin: MeshOrigin) -> Mesh:
     """Return the mesh of vertices and facets that have been welded and checked before, just as they are."""
     mesh = Mesh.__new__(Mesh)
     normals, areas = topology.normals_and_areas(vertices, start, loops)

@@ -15,13 +15,10 @@ from pdem.containers.meshes.mesh_shapes import thin_facets
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Indices = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 
-class Facets(NamedTuple):
+class LooseFacets(NamedTuple):
     """Facets in compressed rows, with their numbers among those that were given.
 
     Attributes
@@ -34,12 +31,12 @@ class Facets(NamedTuple):
         How many there were.
     """
 
-    start: Indices
-    loops: Indices
-    numbers: Indices
+    start: Integers
+    loops: Integers
+    numbers: Integers
     given: int
 
-    def chosen(self, choice: NDArray[np.bool_]) -> Facets:
+    def chosen(self, choice: Booleans) -> LooseFacets:
         """Return some of them.
 
         Raises
@@ -57,31 +54,31 @@ class Facets(NamedTuple):
             )
         sides = np.diff(self.start)
         start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[choice])))
-        return Facets(start, self.loops[np.repeat(choice, sides)], self.numbers[choice], self.given)
+        return LooseFacets(start, self.loops[np.repeat(choice, sides)], self.numbers[choice], self.given)
 
 
-def given_facets(start: Indices, loops: Indices) -> Facets:
+def given_facets(start: Integers, loops: Integers) -> LooseFacets:
     """Return all facets that name three vertices at least."""
     count = len(start) - 1
-    return Facets(start, loops, np.arange(count), count).chosen(np.diff(start) >= 3)
+    return LooseFacets(start, loops, np.arange(count), count).chosen(np.diff(start) >= 3)
 
 
-def with_corners(facets: Facets) -> tuple[Facets, int]:
+def with_corners(facets: LooseFacets) -> tuple[LooseFacets, int]:
     """Return the facets that have three distinct corners, none twice in a row, and how many edges have gone."""
     start, loops, collapsed = topology.without_repeats(facets.start, facets.loops)
     return facets._replace(start=start, loops=loops).chosen(np.diff(start) >= 3), collapsed
 
 
 def with_area(
-    vertices: Floats, facets: Facets, normals: Floats, areas: Floats, tolerance: float
-) -> tuple[Facets, Floats, Floats]:
+    vertices: Floats, facets: LooseFacets, normals: Floats, areas: Floats, tolerance: float
+) -> tuple[LooseFacets, Floats, Floats]:
     """Return the facets that have an area, their normals and areas.
 
     Parameters
     ----------
     vertices : ndarray, shape (V, 3)
         Positions [m].
-    facets : Facets
+    facets : LooseFacets
         The facets, with their `normals` and `areas`.
     tolerance : float
         How far corners of a facet without area may lie beside one line [m].
@@ -113,7 +110,7 @@ def _is_line(corners: Floats, tolerance: float) -> bool:
     return bool(aside.max() <= tolerance)
 
 
-def _goes_back(loop: Indices) -> bool:
+def _goes_back(loop: Integers) -> bool:
     """Tell whether a loop runs along all its edges as often one way as the other."""
     edges = list(zip(loop.tolist(), np.roll(loop, -1).tolist(), strict=True))
     return sorted(edges) == sorted((last, first) for first, last in edges)

@@ -11,9 +11,7 @@ from pdem.containers.meshes.mesh_topology import MeshOrigin, Topology
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Integers
 
 
 def joined_topology(parts: Sequence[Topology], vertices: Sequence[int]) -> Topology:
@@ -48,12 +46,12 @@ def joined_origin(origins: Sequence[MeshOrigin]) -> MeshOrigin:
     )
 
 
-def shifted(arrays: Sequence[Indices], sizes: Sequence[int]) -> Indices:
+def shifted(arrays: Sequence[Integers], sizes: Sequence[int]) -> Integers:
     """Return numbers of several meshes one after the other, each raised by the sizes of those before."""
     return np.concatenate([array + offset for array, offset in zip(arrays, _offsets(sizes), strict=True)])
 
 
-def _joined_rows(starts: Sequence[Indices], sizes: Sequence[int]) -> Indices:
+def _joined_rows(starts: Sequence[Integers], sizes: Sequence[int]) -> Integers:
     rows = [start[1:] + offset for start, offset in zip(starts, _offsets(sizes), strict=True)]
     return np.concatenate([np.zeros(1, dtype=np.int64), *rows])
 

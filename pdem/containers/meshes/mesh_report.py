@@ -13,7 +13,7 @@ from pdem.containers.meshes.rounding import DIGITS, facet_size
 from pdem.containers.meshes.self_intersections import self_intersections
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
 SLIVER_ANGLE = 1.0
 """Corner [degrees] below which a facet is called a sliver."""
@@ -130,9 +130,7 @@ class MeshReport:
     def lines(self) -> list[str]:
         """Return the report as sentences for a reader."""
         surface = "closed" if self.closed else f"open ({self.open_edges} open edges)"
-        pieces = (
-            "1 piece" if self.pieces == 1 else f"{self.pieces} pieces, {self.closed_pieces} of them closed"
-        )
+        pieces = "1 piece" if self.pieces == 1 else f"{self.pieces} pieces, {self.closed_pieces} of them closed"
         volume = "" if self.volume is None else f", volume {self.volume:.6g} m3"
         text = [
             f"{_counted(self.facets, 'facet')} ({_counted(self.triangles, 'triangle')}, "
@@ -170,12 +168,7 @@ def _point(place: tuple[float, float, float]) -> str:
 
 
 def report_of(
-    vertices: NDArray[np.float64],
-    mesh: Topology,
-    normals: NDArray[np.float64],
-    areas: NDArray[np.float64],
-    origin: MeshOrigin,
-    intersections: bool,
+    vertices: Floats, mesh: Topology, normals: Floats, areas: Floats, origin: MeshOrigin, intersections: bool
 ) -> MeshReport:
     """Return the report of a mesh given by its arrays.
 
@@ -241,7 +234,7 @@ def report_of(
     )
 
 
-def _noted(name: str, facets: NDArray[np.int64], first: dict[str, tuple[int, ...]]) -> int:
+def _noted(name: str, facets: Integers, first: dict[str, tuple[int, ...]]) -> int:
     """Note the first of some facets under a name, and return how many there are."""
     if len(facets):
         first[name] = (int(facets[0]),)
@@ -264,9 +257,7 @@ def _edge_findings(mesh: Topology, first: dict[str, tuple[int, ...]]) -> dict[st
     return {name: int(found.sum()) for name, found in edges.items()}
 
 
-def _hanging_nodes(
-    vertices: NDArray[np.float64], mesh: Topology, origin: MeshOrigin, first: dict[str, tuple[int, ...]]
-) -> int:
+def _hanging_nodes(vertices: Floats, mesh: Topology, origin: MeshOrigin, first: dict[str, tuple[int, ...]]) -> int:
     """Count vertices that lie within an edge."""
     _, node, _ = hanging_nodes(
         vertices, np.zeros(len(vertices), np.int32), mesh.facet_start, mesh.facet_vertices, mesh.edges,
@@ -275,18 +266,18 @@ def _hanging_nodes(
     return _noted("hanging_nodes", np.unique(node), first)
 
 
-def _box(points: NDArray[np.float64]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+def _box(points: Floats) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     (a, b, c), (d, e, f) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
     return (a, b, c), (d, e, f)
 
 
-def _directions(mesh: Topology) -> NDArray[np.int64]:
+def _directions(mesh: Topology) -> Integers:
     """Return for each edge how often facets run along it upwards (low to high vertex) minus downwards."""
     upwards = np.where(mesh.facet_vertices == mesh.edges[mesh.facet_edges, 0], 1, -1)
     return np.bincount(mesh.facet_edges, weights=upwards, minlength=len(mesh.edges)).astype(np.int64)
 
 
-def _duplicated(mesh: Topology, sides: NDArray[np.int64], first: dict[str, tuple[int, ...]]) -> int:
+def _duplicated(mesh: Topology, sides: Integers, first: dict[str, tuple[int, ...]]) -> int:
     """Count facets with the same set of vertices as an earlier one."""
     repeated = []
     for order in np.unique(sides):
@@ -302,7 +293,7 @@ def _duplicated(mesh: Topology, sides: NDArray[np.int64], first: dict[str, tuple
     return len(pairs)
 
 
-def _angles(vertices: NDArray[np.float64], mesh: Topology) -> NDArray[np.float64]:
+def _angles(vertices: Floats, mesh: Topology) -> Floats:
     """Return the smallest corner of each facet [degrees]."""
     following = successors(mesh.facet_start)
     along = vertices[mesh.facet_vertices[following]] - vertices[mesh.facet_vertices]
@@ -312,9 +303,7 @@ def _angles(vertices: NDArray[np.float64], mesh: Topology) -> NDArray[np.float64
     return np.degrees(np.minimum.reduceat(corners, mesh.facet_start[:-1]))
 
 
-def _signed_volume(
-    vertices: NDArray[np.float64], mesh: Topology, normals: NDArray[np.float64], areas: NDArray[np.float64]
-) -> float:
+def _signed_volume(vertices: Floats, mesh: Topology, normals: Floats, areas: Floats) -> float:
     """Divergence theorem about the middle of the box, where the terms are smallest."""
     first = vertices[mesh.facet_vertices[mesh.facet_start[:-1]]]
     middle = 0.5 * (first.min(axis=0) + first.max(axis=0))

@@ -9,7 +9,7 @@ import numpy as np
 from pdem.containers.meshes.mesh_topology import coordinate_step, refusal, successors
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 DEGENERATE_HEIGHT = 1e-10
 """A facet whose area is less than this part of half its longest edge squared has no direction."""
@@ -21,28 +21,17 @@ this is more than all other tolerances."""
 SPLIT = "split_facets = true (a key of [[walls]], an argument of Mesh) cuts such facets into triangles"
 
 
-def thin_facets(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    areas: NDArray[np.float64],
-) -> NDArray[np.bool_]:
+def thin_facets(vertices: Floats, start: Integers, loops: Integers, areas: Floats) -> Booleans:
     """Tell which facets have no area."""
     along = vertices[loops[successors(start)]] - vertices[loops]
     longest = np.maximum.reduceat(np.linalg.norm(along, axis=1), start[:-1])
     rounded = _ROUNDED * coordinate_step(vertices)
-    thin: NDArray[np.bool_] = 2.0 * areas <= np.maximum(DEGENERATE_HEIGHT * longest, rounded) * longest
+    thin: Booleans = 2.0 * areas <= np.maximum(DEGENERATE_HEIGHT * longest, rounded) * longest
     return thin
 
 
 def check_shapes(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    normals: NDArray[np.float64],
-    flatness: float,
-    numbers: NDArray[np.int64],
-    given: int,
+    vertices: Floats, start: Integers, loops: Integers, normals: Floats, flatness: float, numbers: Integers, given: int
 ) -> None:
     """Refuse facets that are not planar or not convex, by their `numbers` among those `given`."""
     if (np.diff(start) == 3).all():
@@ -51,13 +40,7 @@ def check_shapes(
     _check_convex(vertices, start, loops, normals, flatness, numbers, given)
 
 
-def unfit_facets(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    normals: NDArray[np.float64],
-    flatness: float,
-) -> NDArray[np.int64]:
+def unfit_facets(vertices: Floats, start: Integers, loops: Integers, normals: Floats, flatness: float) -> Integers:
     """Return the facets, ascending, that are not planar or not convex, but could be cut into triangles."""
     if (np.diff(start) == 3).all():
         return np.zeros(0, np.int64)
@@ -66,13 +49,7 @@ def unfit_facets(
 
 
 def _check_planar(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    normals: NDArray[np.float64],
-    flatness: float,
-    numbers: NDArray[np.int64],
-    given: int,
+    vertices: Floats, start: Integers, loops: Integers, normals: Floats, flatness: float, numbers: Integers, given: int
 ) -> None:
     share, height = _heights(vertices, start, loops, normals)
     bent = np.flatnonzero((share > flatness) & (np.diff(start) > 3))
@@ -88,12 +65,7 @@ def _check_planar(
         )
 
 
-def _heights(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    normals: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _heights(vertices: Floats, start: Integers, loops: Integers, normals: Floats) -> tuple[Floats, Floats]:
     """Return how far the vertices of each facet lie off its plane: over its longest edge, and in m."""
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
     offset = vertices[loops] - vertices[loops[start[:-1]]][facet]
@@ -104,13 +76,7 @@ def _heights(
 
 
 def _check_convex(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    normals: NDArray[np.float64],
-    flatness: float,
-    numbers: NDArray[np.int64],
-    given: int,
+    vertices: Floats, start: Integers, loops: Integers, normals: Floats, flatness: float, numbers: Integers, given: int
 ) -> None:
     sides = np.diff(start)
     wrong = np.flatnonzero(_concave(vertices, start, loops, normals, flatness) & (sides > 3))
@@ -125,13 +91,7 @@ def _check_convex(
         )
 
 
-def _concave(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    normals: NDArray[np.float64],
-    flatness: float,
-) -> NDArray[np.bool_]:
+def _concave(vertices: Floats, start: Integers, loops: Integers, normals: Floats, flatness: float) -> Booleans:
     """Tell which facets are not convex: some corner turns right, or all together not once (a pentagram twice)."""
     along = vertices[loops[successors(start)]] - vertices[loops]
     length = np.linalg.norm(along, axis=1)

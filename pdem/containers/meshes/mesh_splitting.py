@@ -9,16 +9,13 @@ import numpy as np
 from pdem.containers.meshes.mesh_topology import refusal
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Indices = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 MOST_SIDES = 500
 """Largest polygon that is cut: the way to do so takes the cube of the sides."""
 
 
-def triangle_fans(start: Indices, loops: Indices) -> tuple[Indices, Indices]:
+def triangle_fans(start: Integers, loops: Integers) -> tuple[Integers, Integers]:
     """Split convex facets into triangles about their first vertex.
 
     Returns
@@ -37,14 +34,8 @@ def triangle_fans(start: Indices, loops: Indices) -> tuple[Indices, Indices]:
 
 
 def with_split(
-    vertices: Floats,
-    start: Indices,
-    loops: Indices,
-    normals: Floats,
-    chosen: Indices,
-    numbers: Indices,
-    given: int,
-) -> tuple[Indices, Indices, Indices]:
+    vertices: Floats, start: Integers, loops: Integers, normals: Floats, chosen: Integers, numbers: Integers, given: int
+) -> tuple[Integers, Integers, Integers]:
     """Return loops with some facets cut into triangles, which take their places, and the numbers of all.
 
     Parameters
@@ -90,7 +81,7 @@ def with_split(
     return new_start, new, np.repeat(numbers, count)
 
 
-def _halved_quads(vertices: Floats, quads: Indices, normals: Floats) -> list[Indices]:
+def _halved_quads(vertices: Floats, quads: Integers, normals: Floats) -> list[Integers]:
     """Cut quads, shape (n, 4), along the shorter of the diagonals that leave both halves the right way round."""
     halves = np.stack([quads[:, [[0, 1, 2], [0, 2, 3]]], quads[:, [[0, 1, 3], [1, 2, 3]]]], axis=1)
     corners = vertices[halves]  # quad, diagonal, half, corner, axis
@@ -99,20 +90,14 @@ def _halved_quads(vertices: Floats, quads: Indices, normals: Floats) -> list[Ind
     length = np.linalg.norm(vertices[quads[:, [0, 1]]] - vertices[quads[:, [2, 3]]], axis=2)
     best = np.argmin(np.where(right, length, np.inf), axis=1)
     chosen = halves[np.arange(len(quads)), best]
-    return [
-        half if any_right else half[:0] for half, any_right in zip(chosen, right.any(axis=1), strict=True)
-    ]
+    return [half if any_right else half[:0] for half, any_right in zip(chosen, right.any(axis=1), strict=True)]
 
 
-def _ears(vertices: Floats, loop: Indices, normal: Floats, facet: int, count: int) -> Indices:
+def _ears(vertices: Floats, loop: Integers, normal: Floats, facet: int, count: int) -> Integers:
     """Cut a polygon by taking off the ear with the shortest base until a triangle is left."""
     if len(loop) > MOST_SIDES:
         raise refusal(
-            facet,
-            count,
-            f"has {len(loop)} sides",
-            f"up to {MOST_SIDES} can be cut into triangles",
-            "remesh it",
+            facet, count, f"has {len(loop)} sides", f"up to {MOST_SIDES} can be cut into triangles", "remesh it"
         )
     axis = np.eye(3)[np.argmin(np.abs(normal))]
     across = np.cross(normal, axis)
@@ -155,6 +140,4 @@ def _twice_area(a: Floats, b: Floats, c: Floats) -> float:
 
 
 def _crossing(facet: int, count: int) -> Exception:
-    return refusal(
-        facet, count, "cannot be cut into triangles: its outline crosses itself", "it must not", "repair it"
-    )
+    return refusal(facet, count, "cannot be cut into triangles: its outline crosses itself", "it must not", "repair it")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from pdem.foundation.array_types import Booleans, Floats, Integers
+
 LARGEST_COORDINATE = 1e15
 """Coordinates beyond it [m] are errors of a file, and would overflow in products."""
 
@@ -44,14 +46,14 @@ class Topology(NamedTuple):
         Facets at each vertex, ascending, in compressed rows.
     """
 
-    facet_start: NDArray[np.int64]
-    facet_vertices: NDArray[np.int64]
-    facet_edges: NDArray[np.int64]
-    edges: NDArray[np.int64]
-    edge_facet_start: NDArray[np.int64]
-    edge_facet_ids: NDArray[np.int64]
-    vertex_facet_start: NDArray[np.int64]
-    vertex_facet_ids: NDArray[np.int64]
+    facet_start: Integers
+    facet_vertices: Integers
+    facet_edges: Integers
+    edges: Integers
+    edge_facet_start: Integers
+    edge_facet_ids: Integers
+    vertex_facet_start: Integers
+    vertex_facet_ids: Integers
 
 
 @dataclass(frozen=True)
@@ -100,12 +102,12 @@ class MeshOrigin:
     wall_resolutions: tuple[float, ...] = ()
 
 
-def coordinate_step(vertices: NDArray[np.float64]) -> float:
+def coordinate_step(vertices: Floats) -> float:
     """Return the largest step of double precision at coordinates of this size [m]."""
     return 2.0**-52 * float(np.abs(vertices).max(initial=0.0))
 
 
-def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:
+def checked_vertices(vertices: ArrayLike) -> Floats:
     """Return `vertices` as a ``(V, 3)`` array that nobody else holds; plane points get z = 0.
 
     Raises
@@ -116,9 +118,7 @@ def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:
     try:
         array = np.array(vertices, dtype=np.float64, order="C", ndmin=2)
     except (TypeError, ValueError):
-        raise MeshError(
-            "vertices are no table of real numbers; it must be (V, 3): one row x, y, z each"
-        ) from None
+        raise MeshError("vertices are no table of real numbers; it must be (V, 3): one row x, y, z each") from None
     if array.size == 0:
         raise MeshError("the mesh has no vertices; a facet needs at least 3: check its export")
     if array.ndim != 2 or array.shape[1] not in (2, 3):
@@ -128,9 +128,7 @@ def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:
     return array + 0.0  # turns -0.0 into 0.0, so that equal means the same bits
 
 
-def check_coordinates(
-    vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
-) -> None:
+def check_coordinates(vertices: Floats, start: Integers, loops: Integers) -> None:
     """Refuse coordinates that are not finite or absurdly large, naming a facet that has one."""
     bad = np.flatnonzero(~(np.abs(vertices) <= LARGEST_COORDINATE).all(axis=1))
     if not len(bad):
@@ -145,16 +143,12 @@ def check_coordinates(
     )
 
 
-def flattened_loops(
-    facets: ArrayLike | Sequence[ArrayLike],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def flattened_loops(facets: ArrayLike | Sequence[ArrayLike]) -> tuple[Integers, Integers]:
     """Return ``(start, loops)`` of facets given as an ``(F, k)`` array or as loops of any sizes."""
     is_table = isinstance(facets, np.ndarray) and facets.ndim == 2
     rows: Any = facets if is_table else list(facets) if hasattr(facets, "__iter__") else [facets]  # type: ignore[arg-type]
     if not is_table and not all(hasattr(row, "__len__") for row in rows):
-        raise MeshError(
-            "facets are no rows; give for each facet the numbers of its vertices: [[0, 1, 2], ...]"
-        )
+        raise MeshError("facets are no rows; give for each facet the numbers of its vertices: [[0, 1, 2], ...]")
     if len(rows) == 0:
         raise MeshError("the mesh has no facets; at least one is needed: check its export")
     try:
@@ -170,13 +164,13 @@ def flattened_loops(
     return start, _as_indices(np.asarray(flat) if flat else np.zeros(0, dtype=np.int64))
 
 
-def _as_indices(values: NDArray[Any]) -> NDArray[np.int64]:
+def _as_indices(values: NDArray[Any]) -> Integers:
     if values.dtype.kind not in "iu":
         raise MeshError(f"facets hold values of type {values.dtype}; vertex indices must be whole numbers")
     return values.astype(np.int64)
 
 
-def check_indices(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_count: int) -> None:
+def check_indices(start: Integers, loops: Integers, vertex_count: int) -> None:
     """Refuse loops that name a vertex that is not there."""
     wrong = np.flatnonzero((loops < 0) | (loops >= vertex_count))
     if len(wrong):
@@ -190,9 +184,7 @@ def check_indices(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_cou
         )
 
 
-def welded(
-    vertices: NDArray[np.float64], loops: NDArray[np.int64], tolerance: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def welded(vertices: Floats, loops: Integers, tolerance: float) -> tuple[Floats, Integers]:
     """Return the vertices with coincident ones joined, and the new index of each old vertex.
 
     Vertices closer than `tolerance` times the diagonal of the used bounding box become the first of
@@ -212,7 +204,7 @@ def welded(
     return np.ascontiguousarray(vertices[kept]), rank.astype(np.int64)[label[back]]
 
 
-def _closer_than(points: NDArray[np.float64], distance: float) -> NDArray[np.int64]:
+def _closer_than(points: Floats, distance: float) -> Integers:
     """Return all pairs of points at most so far from each other, shape (n, 2)."""
     tree = BoxTree(points - distance, points)
     found = [np.zeros((0, 2), dtype=np.int64)]
@@ -223,7 +215,7 @@ def _closer_than(points: NDArray[np.float64], distance: float) -> NDArray[np.int
     return np.concatenate(found)
 
 
-def _check_far_off(vertices: NDArray[np.float64], loops: NDArray[np.int64], distance: float) -> None:
+def _check_far_off(vertices: Floats, loops: Integers, distance: float) -> None:
     """Refuse a mesh so wide that welding would join most of it: one wrong coordinate does that."""
     used = vertices[loops]
     typical = float(np.median(np.linalg.norm(used[1:] - used[:-1], axis=1)))
@@ -236,9 +228,7 @@ def _check_far_off(vertices: NDArray[np.float64], loops: NDArray[np.int64], dist
         )
 
 
-def _exactly_equal(
-    vertices: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+def _exactly_equal(vertices: Floats) -> tuple[Floats, Integers, Integers]:
     """Return the distinct rows, where each occurs first, and which of them every row is."""
     order = np.lexsort(vertices.T[::-1])
     rows = vertices[order]
@@ -249,16 +239,14 @@ def _exactly_equal(
     return rows[new], order[new], back  # lexsort is stable: the first of a group is the earliest
 
 
-def successors(start: NDArray[np.int64]) -> NDArray[np.int64]:
+def successors(start: Integers) -> Integers:
     """Return for every loop place the place that follows it around its facet."""
     following = np.arange(1, start[-1] + 1, dtype=np.int64)
     following[start[1:] - 1] = start[:-1]
     return following
 
 
-def without_repeats(
-    start: NDArray[np.int64], loops: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def without_repeats(start: Integers, loops: Integers) -> tuple[Integers, Integers, int]:
     """Drop the second of two equal neighbours in a loop (an edge without length); also return how many."""
     keep = loops != loops[successors(start)]
     kept_before = np.concatenate(([0], np.cumsum(keep)))
@@ -266,7 +254,7 @@ def without_repeats(
     return new_start, loops[keep], int(len(loops) - keep.sum())
 
 
-def canonical_loops(start: NDArray[np.int64], loops: NDArray[np.int64]) -> NDArray[np.int64]:
+def canonical_loops(start: Integers, loops: Integers) -> Integers:
     """Turn every loop, keeping its sense, so that it starts at its lowest vertex.
 
     Results that depend on the first vertex in their last bits then do not depend on how the file
@@ -279,7 +267,7 @@ def canonical_loops(start: NDArray[np.int64], loops: NDArray[np.int64]) -> NDArr
     return loops[start[facet] + (within + first[facet]) % length[facet]]
 
 
-def _lowest_place(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.int64]:
+def _lowest_place(values: NDArray[Any], start: Integers) -> Integers:
     """Return for each loop the first place with its lowest value."""
     lowest = np.minimum.reduceat(values, start[:-1])
     places = np.flatnonzero(values == np.repeat(lowest, np.diff(start)))
@@ -288,9 +276,7 @@ def _lowest_place(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.
     return places[new]
 
 
-def edges_of(
-    start: NDArray[np.int64], loops: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def edges_of(start: Integers, loops: Integers) -> tuple[Integers, Integers]:
     """Return the distinct edges ``(E, 2)``, ascending by their vertices, and the edge of each loop place."""
     following = loops[successors(start)]
     low, high = np.minimum(loops, following), np.maximum(loops, following)
@@ -300,9 +286,7 @@ def edges_of(
     return edges, facet_edges.astype(np.int64).reshape(-1)
 
 
-def incidence(
-    start: NDArray[np.int64], members: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def incidence(start: Integers, members: Integers, count: int) -> tuple[Integers, Integers]:
     """Return ``(first, facets)``: facets at member m (an edge or a vertex), ascending, in compressed rows."""
     facet = np.repeat(np.arange(len(start) - 1, dtype=np.int64), np.diff(start))
     first = np.zeros(count + 1, dtype=np.int64)
@@ -310,26 +294,22 @@ def incidence(
     return first, facet[np.argsort(members, kind="stable")]
 
 
-def members_of(
-    start: NDArray[np.int64], members: NDArray[np.int64], rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def members_of(start: Integers, members: Integers, rows: Integers) -> Integers:
     """Return the members of some compressed rows, one row after the other."""
     sizes = start[rows + 1] - start[rows]
     shift = np.repeat(start[rows] - (np.cumsum(sizes) - sizes), sizes)
     return members[np.arange(len(shift)) + shift]
 
 
-def topology_of(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_count: int) -> Topology:
+def topology_of(start: Integers, loops: Integers, vertex_count: int) -> Topology:
     """Return all integer arrays of a mesh with these loops."""
     edges, facet_edges = edges_of(start, loops)
     edge_start, edge_facet_ids = incidence(start, facet_edges, len(edges))
     vertex_start, vertex_facet_ids = incidence(start, loops, vertex_count)
-    return Topology(
-        start, loops, facet_edges, edges, edge_start, edge_facet_ids, vertex_start, vertex_facet_ids
-    )
+    return Topology(start, loops, facet_edges, edges, edge_start, edge_facet_ids, vertex_start, vertex_facet_ids)
 
 
-def pieces_of(mesh: Topology) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def pieces_of(mesh: Topology) -> tuple[Integers, Booleans]:
     """Return the piece of each facet, pieces hanging together by edges, and whether each piece is closed.
 
     Pieces are numbered by their first facets; they are closed if all their edges have exactly two facets.
@@ -346,9 +326,7 @@ def pieces_of(mesh: Topology) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return piece, closed
 
 
-def normals_and_areas(
-    vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def normals_and_areas(vertices: Floats, start: Integers, loops: Integers) -> tuple[Floats, Floats]:
     """Return unit normals ``(F, 3)`` (right hand rule) and areas ``(F,)`` of the facets (H2 eqs. 14-15)."""
     along = vertices[loops[successors(start)]] - vertices[loops]
     # From the beginning of the shortest edge no product of two long, nearly parallel sides occurs:

@@ -12,7 +12,9 @@ from pdem.foundation.arguments import real_number, shown
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from pdem.foundation.array_types import Floats
 
 _KEYS = ("axis", "angle", "centre")
 _QUARTER = 0.5 * math.pi
@@ -25,7 +27,7 @@ _MANY_TURNS = 1e6
 _FORM = 'rotate={"axis": [0, 0, 1], "angle": {"degrees": 90}}'
 
 
-class Turn(NamedTuple):
+class MeshTurn(NamedTuple):
     """A rotation about an axis, right-handed.
 
     Attributes
@@ -43,7 +45,7 @@ class Turn(NamedTuple):
     sine: float
     centre: tuple[float, float, float]
 
-    def applied(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def applied(self, points: Floats) -> Floats:
         """Return points (n, 3) [m] turned, by Rodrigues' formula; quarter turns about a coordinate axis are exact.
 
         It has no products of matrices: their last bits differ between libraries.
@@ -65,17 +67,17 @@ class Placement(NamedTuple):
     ----------
     scale : float
         Factor on all of them.
-    turns : tuple of Turn
+    turns : tuple of MeshTurn
         Rotations after that, one after the other.
     offset : tuple of 3 floats
         Added at last [m].
     """
 
     scale: float = 1.0
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[MeshTurn, ...] = ()
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-    def applied(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def applied(self, points: Floats) -> Floats:
         """Return points (n, 3) of a file, or (n, 2) in the plane z = 0, where they are put [m]."""
         if points.shape[1] == 2:
             points = np.column_stack((points, np.zeros(len(points))))
@@ -112,7 +114,7 @@ def placement_of(scale: object, rotate: object, offset: ArrayLike) -> Placement:
     return Placement(factor, tuple(turn_of(dict(one)) for one in given), _point("offset", offset))
 
 
-def turn_of(given: dict[str, Any]) -> Turn:
+def turn_of(given: dict[str, Any]) -> MeshTurn:
     """Return a rotation from its keys; see `placement_of`.
 
     Raises
@@ -130,7 +132,7 @@ def turn_of(given: dict[str, Any]) -> Turn:
     if not length > 0.0:
         raise MeshError("rotate: axis is zero; give a direction, such as [0, 0, 1]")
     centre = _point("rotate: centre", given.get("centre", (0.0, 0.0, 0.0)))
-    return Turn((x / length, y / length, z / length), *_cosine_and_sine(given["angle"]), centre)
+    return MeshTurn((x / length, y / length, z / length), *_cosine_and_sine(given["angle"]), centre)
 
 
 def _cosine_and_sine(angle: Any) -> tuple[float, float]:
@@ -149,9 +151,7 @@ def _cosine_and_sine(angle: Any) -> tuple[float, float]:
 
 def _point(name: str, value: Any) -> tuple[float, float, float]:
     try:
-        x, y, z = (
-            real_number(name, one, MeshError) for one in np.asarray(value, np.float64).reshape(-1).tolist()
-        )
+        x, y, z = (real_number(name, one, MeshError) for one in np.asarray(value, np.float64).reshape(-1).tolist())
     except (TypeError, ValueError):
         raise MeshError(f"{name} is {shown(value)}; give three numbers, as [0, 0, 1]") from None
     return x, y, z

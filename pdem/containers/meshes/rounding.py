@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.containers.meshes.mesh_degenerate import Facets
+from pdem.containers.meshes.mesh_degenerate import LooseFacets
 from pdem.containers.meshes.mesh_topology import MeshOrigin, normals_and_areas, successors
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 DIGITS = "digits"
 """Cause of rounding where the larger coordinates have fewer decimals than the smaller."""
@@ -93,7 +90,7 @@ def rounding_of(vertices: Floats) -> Rounding:
     return Rounding(largest * 2.0**-_DOUBLE_BITS, _certain(values, _DOUBLE_BITS), "double precision")
 
 
-def require_shape(origin: MeshOrigin, vertices: Floats, facets: Facets) -> None:
+def require_shape(origin: MeshOrigin, vertices: Floats, facets: LooseFacets) -> None:
     """Require that facets are larger than what their coordinates are rounded by.
 
     Parameters
@@ -102,7 +99,7 @@ def require_shape(origin: MeshOrigin, vertices: Floats, facets: Facets) -> None:
         Says how coordinates are rounded.
     vertices : ndarray, shape (V, 3)
         Positions [m].
-    facets : Facets
+    facets : LooseFacets
         Those that have an area.
 
     Raises
@@ -124,12 +121,12 @@ def require_shape(origin: MeshOrigin, vertices: Floats, facets: Facets) -> None:
         )
 
 
-def facet_size(vertices: Floats, start: Indices, loops: Indices) -> float:
+def facet_size(vertices: Floats, start: Integers, loops: Integers) -> float:
     """Return the median of the shortest edges of facets [m]."""
     return float(np.median(np.minimum.reduceat(_edges(vertices, start, loops), start[:-1])))
 
 
-def clearance(vertices: Floats, start: Indices, loops: Indices) -> Floats:
+def clearance(vertices: Floats, start: Integers, loops: Integers) -> Floats:
     """Return how far corners may be moved without harm to the shape of each facet [m]: a part of its least measure.
 
     This is its shortest edge, or its height above the longest one.
@@ -141,7 +138,7 @@ def clearance(vertices: Floats, start: Indices, loops: Indices) -> Floats:
     return _HARMLESS * np.minimum(least, 2.0 * areas / longest)
 
 
-def _edges(vertices: Floats, start: Indices, loops: Indices) -> Floats:
+def _edges(vertices: Floats, start: Integers, loops: Integers) -> Floats:
     return np.linalg.norm(vertices[loops[successors(start)]] - vertices[loops], axis=1)
 
 

@@ -10,10 +10,7 @@ from pdem.containers.meshes.box_tree import BoxTree, pairs_within
 from pdem.containers.meshes.mesh_splitting import triangle_fans
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Indices = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 TOUCHING = 2e-7
 """Facets that reach into each other by no more than this part of the coordinates touch: it is what is lost where a
@@ -42,7 +39,7 @@ class SelfIntersections(NamedTuple):
 
 
 def self_intersections(
-    vertices: Floats, start: Indices, loops: Indices, *, most_pairs: int = MOST_PAIRS
+    vertices: Floats, start: Integers, loops: Integers, *, most_pairs: int = MOST_PAIRS
 ) -> SelfIntersections:
     """Count the pairs of facets that cut each other without having a vertex in common.
 
@@ -83,7 +80,7 @@ def self_intersections(
     return SelfIntersections(len(pairs), first, complete)
 
 
-def _share_a_vertex(pairs: Indices, start: Indices, loops: Indices, count: int) -> NDArray[np.bool_]:
+def _share_a_vertex(pairs: Integers, start: Integers, loops: Integers, count: int) -> Booleans:
     """Tell which pairs of facets have a vertex in common (facets paired with themselves do)."""
     one, other = (_keys(pairs[:, side], start, loops, count) for side in (0, 1))
     shared = np.intersect1d(one, other) // count
@@ -92,14 +89,14 @@ def _share_a_vertex(pairs: Indices, start: Indices, loops: Indices, count: int) 
     return result
 
 
-def _keys(facets: Indices, start: Indices, loops: Indices, count: int) -> Indices:
+def _keys(facets: Integers, start: Integers, loops: Integers, count: int) -> Integers:
     sides = start[facets + 1] - start[facets]
     row = np.repeat(np.arange(len(facets)), sides)
     place = np.arange(len(row)) - np.repeat(np.cumsum(sides) - sides, sides) + start[facets][row]
     return row * count + loops[place]
 
 
-def _cut(p: Floats, q: Floats, depth: float) -> NDArray[np.bool_]:
+def _cut(p: Floats, q: Floats, depth: float) -> Booleans:
     """Tell which pairs of triangles, shapes (m, 3, 3), reach into each other by more than `depth` [m]."""
     result = np.zeros(len(p), np.bool_)
     normal = _normals(q)
@@ -126,7 +123,7 @@ def _normals(triangles: Floats) -> Floats:
     return normal / np.maximum(np.linalg.norm(normal, axis=1), np.finfo(float).tiny)[:, None]
 
 
-def _astride(height: Floats, depth: float) -> NDArray[np.bool_]:
+def _astride(height: Floats, depth: float) -> Booleans:
     """Tell which triangles have corners on both sides of a plane, by their heights (m, 3)."""
     return (height.max(axis=1) > depth) & (height.min(axis=1) < -depth)
 
@@ -143,7 +140,7 @@ def _interval(along: Floats, height: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _overlap_in_plane(p: Floats, q: Floats, normal: Floats, depth: float) -> NDArray[np.bool_]:
+def _overlap_in_plane(p: Floats, q: Floats, normal: Floats, depth: float) -> Booleans:
     """Tell which triangles of one plane overlap: no line along a side of either parts them."""
     overlap = np.ones(len(p), np.bool_)
     for corners in (p, q):

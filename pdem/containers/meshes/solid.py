@@ -10,9 +10,8 @@ from pdem.containers.meshes.surface import surface_of
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats, Integers
 
 
 class Solid(NamedTuple):
@@ -29,8 +28,8 @@ class Solid(NamedTuple):
     """
 
     volume: float
-    centre: NDArray[np.float64]
-    inertia: NDArray[np.float64]
+    centre: Floats
+    inertia: Floats
 
 
 def solid_of(mesh: Mesh) -> Solid:
@@ -72,7 +71,7 @@ def solid_of(mesh: Mesh) -> Solid:
     return Solid(volume, origin + centre, np.trace(second) * np.eye(3) - second)
 
 
-def _triangles(mesh: Mesh, origin: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _triangles(mesh: Mesh, origin: Floats) -> tuple[Floats, Integers]:
     """Return the corners (n, 3, 3) of triangles that make up the facets, from an origin, and the facet of each."""
     sides = np.diff(mesh.facet_start)
     facet = np.repeat(np.arange(mesh.facet_count), sides - 2)

@@ -20,10 +20,12 @@ from pdem.numerics.components import components
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Loops = tuple[NDArray[np.int64], NDArray[np.int64]]
+    from pdem.foundation.array_types import Floats, Int32s, Integers
+
+    Loops = tuple[Integers, Integers]
 
 
-class Surface(NamedTuple):
+class MeshSurface(NamedTuple):
     """A mesh in the order of its coordinates, and where its parts came from.
 
     Attributes
@@ -35,11 +37,11 @@ class Surface(NamedTuple):
     """
 
     mesh: Mesh
-    facet_origin: NDArray[np.int64]
-    vertex_origin: NDArray[np.int64]
+    facet_origin: Integers
+    vertex_origin: Integers
 
 
-def surface_of(mesh: Mesh) -> Surface:
+def surface_of(mesh: Mesh) -> MeshSurface:
     """Return the surface that a mesh describes: the same arrays for any order of its facets and nodes.
 
     Parameters
@@ -68,10 +70,10 @@ def surface_of(mesh: Mesh) -> Surface:
     surface.facet_wall, surface.vertex_wall = mesh.facet_wall[facet_origin], wall
     surface.facet_body, surface.facet_side = _bodies(surface)
     surface.vertex_euler = _vertex_euler(surface)
-    return Surface(surface, facet_origin, vertex_origin)
+    return MeshSurface(surface, facet_origin, vertex_origin)
 
 
-def _one_way(start: NDArray[np.int64], loops: NDArray[np.int64]) -> NDArray[np.int64]:
+def _one_way(start: Integers, loops: Integers) -> Integers:
     """Turn loops that begin at their lowest vertex round such that the lower of its neighbours comes second."""
     length = np.repeat(np.diff(start), np.diff(start))
     first = np.repeat(start[:-1], np.diff(start))
@@ -80,9 +82,7 @@ def _one_way(start: NDArray[np.int64], loops: NDArray[np.int64]) -> NDArray[np.i
     return loops[first + np.where(turned, (length - within) % length, within)]
 
 
-def _sorted_once(
-    start: NDArray[np.int64], loops: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _sorted_once(start: Integers, loops: Integers) -> tuple[Integers, Integers, Integers]:
     """Sort facets by size and loop, whichever way round it goes, and drop repeats; also return which these were."""
     loops = _one_way(start, topology.canonical_loops(start, loops))
     sides = np.diff(start)
@@ -100,13 +100,7 @@ def _sorted_once(
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))), flat, np.concatenate(origin)
 
 
-def _with_hanging_nodes(
-    vertices: NDArray[np.float64],
-    wall: NDArray[np.int32],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    resolution: NDArray[np.float64],
-) -> Loops:
+def _with_hanging_nodes(vertices: Floats, wall: Int32s, start: Integers, loops: Integers, resolution: Floats) -> Loops:
     """Insert the vertices that lie within an edge into the loops along this edge."""
     edges, facet_edges = topology.edges_of(start, loops)
     edge, node, part = hanging_nodes(vertices, wall, start, loops, edges, facet_edges, resolution)
@@ -125,7 +119,7 @@ def _with_hanging_nodes(
     return start + before[start], np.insert(loops, where, np.concatenate(result))
 
 
-def _vertex_euler(mesh: Mesh) -> NDArray[np.int32]:
+def _vertex_euler(mesh: Mesh) -> Int32s:
     """Return how often each vertex counts in the Euler sum: once, less what its facets and edges count already."""
     edges = np.diff(mesh.edge_facet_start) - 1
     of_edges = np.zeros(mesh.vertex_count, np.int64)
@@ -133,7 +127,7 @@ def _vertex_euler(mesh: Mesh) -> NDArray[np.int32]:
     return (1 - np.diff(mesh.vertex_facet_start) + of_edges).astype(np.int32)
 
 
-def _bodies(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+def _bodies(mesh: Mesh) -> tuple[Integers, NDArray[np.int8]]:
     """Return the connected piece of each facet, and 1 or -1 by the way it is turned if that piece is closed, else 0.
 
     Every facet stands twice in a graph, as it is and turned round, joined to neighbours that go on in the same sense.
@@ -152,10 +146,7 @@ def _bodies(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     inner = by_edge[facets_at[mesh.facet_edges[by_edge]] == 2].reshape(-1, 2)
     one, other = facet[inner[:, 0]], facet[inner[:, 1]]
     turned = (upwards[inner[:, 0]] == upwards[inner[:, 1]]) * count
-    rows, columns = (
-        np.concatenate((one, one + count)),
-        np.concatenate((other + turned, other + count - turned)),
-    )
+    rows, columns = (np.concatenate((one, one + count)), np.concatenate((other + turned, other + count - turned)))
     half = components(rows, columns, 2 * count)
     sided = closed[body] & (half[:count] != half[count:])
     side = np.where(half[:count] < half[count:], 1, -1)

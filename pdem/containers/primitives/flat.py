@@ -20,9 +20,8 @@ from pdem.containers.primitives.frames import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
-    Floats = NDArray[np.float64]
     Parts = list[Floats]
 
 FACES = ("-x", "+x", "-y", "+y", "-z", "+z")

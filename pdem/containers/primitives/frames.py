@@ -11,9 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
-    Floats = NDArray[np.float64]
     Parts = list[Floats]
 
 SECTORS = 8
@@ -113,7 +112,7 @@ def ends(lower: Floats, upper: Floats, caps: str) -> Parts:
     return parts
 
 
-def loops_of(parts: Parts) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+def loops_of(parts: Parts) -> tuple[Floats, Integers, Integers]:
     """Return corners (n, 3), where each facet begins among them (F + 1,), and their numbers (n,)."""
     sides = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sides)])

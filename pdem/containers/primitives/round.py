@@ -27,9 +27,8 @@ from pdem.containers.primitives.frames import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Booleans, Floats
 
-    Floats = NDArray[np.float64]
     Parts = list[Floats]
     Axis = tuple[Sequence[float], Sequence[float]]
     """Centre [m] and direction."""
@@ -86,9 +85,7 @@ def cone(axis: Axis, radii: tuple[float, float], length: float, caps: str, devia
 
 def _closable(caps: str, lower: float, upper: float) -> str:
     """Return which ends to close: a tip is none."""
-    wanted = {
-        end for end, radius in (("lower", lower), ("upper", upper)) if caps in ("both", end) and radius > 0.0
-    }
+    wanted = {end for end, radius in (("lower", lower), ("upper", upper)) if caps in ("both", end) and radius > 0.0}
     return "both" if len(wanted) == 2 else wanted.pop() if wanted else "none"
 
 
@@ -167,7 +164,7 @@ def _divided(parts: int) -> list[Floats]:
     i, j = np.meshgrid(np.arange(parts), np.arange(parts), indexing="ij")
     up, down = i + j < parts, i + j < parts - 1
 
-    def shares(chosen: NDArray[np.bool_], steps: tuple[tuple[int, int], ...]) -> Floats:
+    def shares(chosen: Booleans, steps: tuple[tuple[int, int], ...]) -> Floats:
         corners = [(i[chosen] + di, j[chosen] + dj) for di, dj in steps]
         return np.stack([np.stack([parts - a - b, a, b], axis=-1) for a, b in corners], axis=1) / parts
 

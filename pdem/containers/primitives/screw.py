@@ -27,9 +27,8 @@ from pdem.containers.primitives.frames import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
-    Floats = NDArray[np.float64]
     Parts = list[Floats]
 
 ROUND_SHARE, FLAT_SHARE = 0.8, 0.6
@@ -76,7 +75,7 @@ class Screw(NamedTuple):
         return (self.length - self.thickness) / self.pitch
 
 
-class Cells(NamedTuple):
+class ScrewCells(NamedTuple):
     """How a blade is divided.
 
     Attributes
@@ -94,7 +93,7 @@ class Cells(NamedTuple):
     radii: Floats
 
 
-def cells_of(screw: Screw, deviation: float) -> Cells:
+def cells_of(screw: Screw, deviation: float) -> ScrewCells:
     """Return how the blade of a screw is divided."""
     sides = sides_of(screw.radius, ROUND_SHARE * deviation)
     whole = math.floor(screw.turns + _FULL)
@@ -111,7 +110,7 @@ def cells_of(screw: Screw, deviation: float) -> Cells:
     ratio = screw.radius / screw.inner_radius
     radii = screw.inner_radius * ratio ** (np.arange(strips + 1) / strips)
     radii[-1] = screw.radius
-    return Cells(2.0 * math.pi * angles, last, radii)
+    return ScrewCells(2.0 * math.pi * angles, last, radii)
 
 
 def _strips(screw: Screw, step: float, deviation: float) -> int:
@@ -176,7 +175,7 @@ def screw(measures: Screw, deviation: float) -> Parts:
     return all_placed(parts, frame_of(measures.axis), measures.centre)
 
 
-def _heights(measures: Screw, cells: Cells) -> Floats:
+def _heights(measures: Screw, cells: ScrewCells) -> Floats:
     """Return the heights (last + 1,) of the middle of the blade at its corners [m]."""
     number = np.arange(cells.last + 1)
     turn, corner = np.divmod(number, len(cells.angles))
@@ -185,7 +184,7 @@ def _heights(measures: Screw, cells: Cells) -> Floats:
     return 0.5 * (measures.thickness - measures.length) + risen
 
 
-def _blade(measures: Screw, cells: Cells) -> Parts:
+def _blade(measures: Screw, cells: ScrewCells) -> Parts:
     heights = _heights(measures, cells)
     plane = directions_at(cells.angles)[np.arange(cells.last + 1) % len(cells.angles)]
     half = 0.5 * measures.thickness
@@ -214,7 +213,7 @@ def _triangles(points: Floats) -> Floats:
     return np.stack([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1).reshape(-1, 3, 3)
 
 
-def _shaft(measures: Screw, cells: Cells) -> Parts:
+def _shaft(measures: Screw, cells: ScrewCells) -> Parts:
     """Return the closed shaft, without what the blade covers; its facets have their edges where the blade begins."""
     radius, half, count = measures.inner_radius, 0.5 * measures.length, len(cells.angles)
     plane = radius * directions_at(cells.angles)
@@ -226,9 +225,7 @@ def _shaft(measures: Screw, cells: Cells) -> Parts:
     for corner in range(count):
         after = (corner + 1) % count
         for left, right in _uncovered(measures, heights, corner, count):
-            polygon = _polygon(
-                Side(plane[corner], columns[corner], left), Side(plane[after], columns[after], right)
-            )
+            polygon = _polygon(Side(plane[corner], columns[corner], left), Side(plane[after], columns[after], right))
             if len(polygon) > 2:
                 facets.setdefault(len(polygon), []).append(polygon)
     return parts + [np.stack(some) for some in facets.values()]

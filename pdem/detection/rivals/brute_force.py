@@ -10,7 +10,8 @@ from pdem.detection.rivals.cell_grid import Spheres, touches
 from pdem.numerics.kernels import prange, threaded_kernel
 
 if TYPE_CHECKING:
-    from pdem.detection.rivals.cell_grid import Floats, Integers, Search
+    from pdem.detection.rivals.cell_grid import Search
+    from pdem.foundation.array_types import Floats, Integers
 
 
 def search_pairs(

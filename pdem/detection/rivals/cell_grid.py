@@ -19,10 +19,8 @@ from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Integers
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Integers: TypeAlias = NDArray[np.int64]
     Search: TypeAlias = tuple[Integers, int, int]
 
 MAX_CELLS_PER_AXIS = 2**31
@@ -231,9 +229,7 @@ def cell_grid(
             extent = float(upper[axis] - lower[axis])
             origin[axis], box[axis] = lower[axis], extent
         else:
-            least, most = (
-                (positions[:, axis].min(), positions[:, axis].max()) if len(positions) else (0.0, 0.0)
-            )
+            least, most = (positions[:, axis].min(), positions[:, axis].max()) if len(positions) else (0.0, 0.0)
             origin[axis], extent = least, float(most - least)
         check_cell_count(extent, size, axis)
         step = size * cell_margin(extent, size)

@@ -10,20 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.detection.rivals.cell_grid import (
-    CellGrid,
-    Spheres,
-    cell_grid,
-    collect,
-    half_mask,
-    in_cell,
-    store,
-    touches,
-)
+from pdem.detection.rivals.cell_grid import CellGrid, Spheres, cell_grid, collect, half_mask, in_cell, store, touches
 from pdem.numerics.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
-    from pdem.detection.rivals.cell_grid import Floats, Integers, Search
+    from pdem.detection.rivals.cell_grid import Search
+    from pdem.foundation.array_types import Floats, Integers
 
 
 def search_pairs(
@@ -73,9 +65,7 @@ def search_pairs(
     size = 2.0 * float(radii.max()) + skin
 
     def grid(fold: int) -> CellGrid:
-        return cell_grid(
-            positions, size, lower=lower, upper=upper, periodic=periodic, dimension=dimension, fold=fold
-        )
+        return cell_grid(positions, size, lower=lower, upper=upper, periodic=periodic, dimension=dimension, fold=fold)
 
     return search_lists(positions, radii, skin, grid(_fold(grid(2**62).counts, 4 * count + 64)))
 
@@ -89,9 +79,7 @@ def search_lists(positions: Floats, radii: Floats, skin: float, grid: CellGrid) 
     neighbours = np.empty((13, 3), dtype=np.int64)
     _fill(cells, heads, following)
     spheres = grid.spheres(positions, radii, skin)
-    return collect(
-        lambda pairs: _search(spheres, cells, grid.counts, heads, following, neighbours, pairs), len(radii)
-    )
+    return collect(lambda pairs: _search(spheres, cells, grid.counts, heads, following, neighbours, pairs), len(radii))
 
 
 def _fold(counts: Integers, most: int) -> int:

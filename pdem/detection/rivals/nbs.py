@@ -29,11 +29,8 @@ from pdem.detection.rivals.cell_grid import (
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pdem.detection.rivals.cell_grid import Floats, Integers, Search
-
-    Flags = NDArray[np.bool_]
+    from pdem.detection.rivals.cell_grid import Search
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 
 def search_pairs(
@@ -104,17 +101,15 @@ class _Lists(NamedTuple):
     row_heads: Integers
     layer_heads: Integers
     following: Integers
-    new_cell: Flags
-    new_row: Flags
-    new_layer: Flags
+    new_cell: Booleans
+    new_row: Booleans
+    new_layer: Booleans
     sources: Integers
-    used: Flags
+    used: Booleans
 
 
 def _empty_lists(cells: Integers, rings: Integers) -> _Lists:
-    heads = [
-        np.full((number, ring), -1, dtype=np.int64) for number, ring in zip((5, 2, 1), rings, strict=True)
-    ]
+    heads = [np.full((number, ring), -1, dtype=np.int64) for number, ring in zip((5, 2, 1), rings, strict=True)]
     new = [np.ones(ring, dtype=np.bool_) for ring in rings]
     return _Lists(
         cells,
@@ -182,9 +177,7 @@ def _mask(slot: int, column: int, ring: int) -> tuple[int, int]:
 
 
 @geometry_kernel
-def _check_row(
-    spheres: Spheres, row: int, lists: _Lists, pairs: Integers, found: int
-) -> tuple[int, int, int]:
+def _check_row(spheres: Spheres, row: int, lists: _Lists, pairs: Integers, found: int) -> tuple[int, int, int]:
     """Test each occupied cell of a row against itself and its half mask in the rows in reach."""
     ring = lists.cell_heads.shape[1]
     following = lists.following[0]

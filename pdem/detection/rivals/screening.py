@@ -17,7 +17,8 @@ from pdem.detection.rivals.linked_cell import search_lists
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from pdem.detection.rivals.cell_grid import Floats, Search
+    from pdem.detection.rivals.cell_grid import Search
+    from pdem.foundation.array_types import Floats
 
 _BYTES_PER_CELL = 8
 

@@ -15,7 +15,8 @@ from pdem.detection.rivals.cell_grid import Spheres, cell_grid, collect, half_ma
 from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
-    from pdem.detection.rivals.cell_grid import Floats, Integers, Search
+    from pdem.detection.rivals.cell_grid import Search
+    from pdem.foundation.array_types import Floats, Integers
 
 
 def search_pairs(
@@ -88,12 +89,7 @@ def _run_end(cells: Integers, start: int) -> int:
 
 @geometry_kernel
 def _search(
-    spheres: Spheres,
-    cells: Integers,
-    order: Integers,
-    counts: Integers,
-    neighbours: Integers,
-    pairs: Integers,
+    spheres: Spheres, cells: Integers, order: Integers, counts: Integers, neighbours: Integers, pairs: Integers
 ) -> tuple[int, int, int]:
     """Test each occupied cell against itself and the cells of its half mask."""
     found = checks = accesses = start = 0

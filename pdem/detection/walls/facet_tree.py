@@ -17,12 +17,8 @@ from pdem.containers.meshes.mesh_topology import members_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.mesh import Mesh
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 FACETS = 64
 """Facets of a leaf."""
@@ -49,10 +45,10 @@ class _Level(NamedTuple):
         Its wall.
     """
 
-    start: Indices
-    anchor: Indices
+    start: Integers
+    anchor: Integers
     radius: Floats
-    wall: NDArray[np.int32]
+    wall: Int32s
 
 
 class FacetTree:
@@ -86,7 +82,7 @@ class FacetTree:
             self._levels.append(_Level(start, anchor, _radii(mesh, anchor, node), wall))
         self.tested = 0
 
-    def near(self, places_of: Callable[[Indices], Floats], centres: Floats, reaches: Floats) -> Indices:
+    def near(self, places_of: Callable[[Integers], Floats], centres: Floats, reaches: Floats) -> Integers:
         """Return all facets that may be within reach of a sphere, and more; ascending.
 
         Parameters
@@ -111,7 +107,7 @@ class FacetTree:
         return np.sort(nodes)
 
 
-def _groups(walls: NDArray[np.int32], size: int) -> tuple[Indices, NDArray[np.int32]]:
+def _groups(walls: Int32s, size: int) -> tuple[Integers, Int32s]:
     """Return where groups of at most so many things of one wall begin, and their walls; things come wall by wall."""
     begins = np.flatnonzero(np.diff(walls, prepend=walls[:1] - 1))
     within = np.arange(len(walls)) - np.repeat(begins, np.diff(np.append(begins, len(walls))))
@@ -119,16 +115,16 @@ def _groups(walls: NDArray[np.int32], size: int) -> tuple[Indices, NDArray[np.in
     return np.append(first, len(walls)), walls[first]
 
 
-def _in_the_middle(vertices: Floats, numbers: Indices, group: Indices) -> Indices:
+def _in_the_middle(vertices: Floats, numbers: Integers, group: Integers) -> Integers:
     """Return for each group of vertices the number of that which is nearest to their middle."""
     size = np.bincount(group)
     sums = [np.bincount(group, weights=vertices[numbers, axis]) for axis in range(3)]
     off = np.linalg.norm(vertices[numbers] - (np.stack(sums, axis=1) / size[:, None])[group], axis=1)
-    nearest: Indices = numbers[np.lexsort((off, group))[np.cumsum(size) - size]]
+    nearest: Integers = numbers[np.lexsort((off, group))[np.cumsum(size) - size]]
     return nearest
 
 
-def _radii(mesh: Mesh, anchor: Indices, node: Indices) -> Floats:
+def _radii(mesh: Mesh, anchor: Integers, node: Integers) -> Floats:
     """Return how far the corners of each node's facets are from its anchor, at most [m]."""
     vertices, radius = mesh.vertices, np.zeros(len(anchor))
     arms = np.linalg.norm(vertices[mesh.facet_vertices] - vertices[anchor[node]], axis=1)
@@ -165,7 +161,7 @@ class _Spheres:
         for axis in range(3):
             np.cumsum(self._filled, axis=axis, out=self._filled)
 
-    def any_in(self, lower: Floats, upper: Floats) -> NDArray[np.bool_]:
+    def any_in(self, lower: Floats, upper: Floats) -> Booleans:
         """Tell which boxes may hold any of the centres."""
         # A bin more on each side for the rounding of both; a clip keeps far boxes from overflowing.
         begin = np.clip((lower - self._low) / self._bin - 1.0, 0, self._shape).astype(np.int64)

@@ -16,7 +16,7 @@ from pdem.detection.walls.sphere_cell_kernels import (
     CHUNKS,
     FAR,
     LEVELS,
-    Cells,
+    WallSideCells,
     cell_along,
     first_of,
     row_bucket,
@@ -25,39 +25,39 @@ from pdem.numerics.geometry_kernels import geometry_kernel, inlined_geometry
 from pdem.numerics.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 SCANNED = 64
 """Spheres that make up a unit of work where a facet looks at all of a level, rather than at rows."""
 
 
-class Facets(NamedTuple):
+class VisitedFacets(NamedTuple):
     """Facets as kernels take them: positions [m], normals, loops and bounding boxes (F, 6) [m]."""
 
-    vertices: NDArray[np.float64]
-    normals: NDArray[np.float64]
-    start: NDArray[np.int64]
-    loops: NDArray[np.int64]
-    boxes: NDArray[np.float64]
+    vertices: Floats
+    normals: Floats
+    start: Integers
+    loops: Integers
+    boxes: Floats
 
 
 class Slots(NamedTuple):
     """Sorted spheres: first slot of each bucket, sphere of each slot, its centre and reach (n, 4) [m]."""
 
-    start: NDArray[np.int32]
-    order: NDArray[np.int32]
-    spheres: NDArray[np.float64]
+    start: Int32s
+    order: Int32s
+    spheres: Floats
 
 
 class Hits(NamedTuple):
     """Arrays to which hits are written, sphere and facet of each; from `end` on hits are only counted."""
 
-    sphere: NDArray[np.int32]
-    facet: NDArray[np.int32]
+    sphere: Int32s
+    facet: Int32s
     end: int
 
 
-class Rows(NamedTuple):
+class VisitRows(NamedTuple):
     """The cells of a level around a facet, and the number of units of work they make.
 
     ``rows_y == 0`` says that the facet looks at all spheres of the level.
@@ -72,7 +72,7 @@ class Rows(NamedTuple):
 
 
 @geometry_kernel
-def _box_chunk(chunk: int, facets: Facets, extents: NDArray[np.float64]) -> None:
+def _box_chunk(chunk: int, facets: VisitedFacets, extents: Floats) -> None:
     count = len(facets.boxes)
     lowest, highest = extents[chunk, :3], extents[chunk, 3:]
     lowest[:] = math.inf
@@ -94,7 +94,7 @@ def _box_chunk(chunk: int, facets: Facets, extents: NDArray[np.float64]) -> None
 
 
 @threaded_kernel
-def box_facets(facets: Facets, extents: NDArray[np.float64]) -> None:
+def box_facets(facets: VisitedFacets, extents: Floats) -> None:
     """Write the bounding boxes of all facets (lower corner, upper corner), and of the chunks, (CHUNKS, 6)."""
     for iteration in prange(CHUNKS):
         # a function of its own: what a parallel loop itself writes to a member of a tuple is lost
@@ -102,7 +102,7 @@ def box_facets(facets: Facets, extents: NDArray[np.float64]) -> None:
 
 
 @kernel
-def bound_facets(extents: NDArray[np.float64], bounds: NDArray[np.float64]) -> None:
+def bound_facets(extents: Floats, bounds: Floats) -> None:
     """Write the bounding box (6,) of the chunks, finite, and inside out if nothing is anywhere."""
     for axis in range(3):
         low, high = FAR, -FAR
@@ -114,14 +114,14 @@ def bound_facets(extents: NDArray[np.float64], bounds: NDArray[np.float64]) -> N
 
 
 @inlined_geometry
-def _rows_around(facet: int, level: int, facets: Facets, cells: Cells) -> Rows:
+def _rows_around(facet: int, level: int, facets: VisitedFacets, cells: WallSideCells) -> VisitRows:
     """Return the cells of a level whose spheres may meet the box of a facet."""
     boxes = facets.boxes
     width = cells.width[level]
     for axis in range(3):
         low, high = boxes[facet, axis] - width, boxes[facet, 3 + axis] + width
         if not (low <= cells.highest[axis] and high >= cells.lowest[axis]):
-            return Rows(0, 0, 0, 0, 0, 0)
+            return VisitRows(0, 0, 0, 0, 0, 0)
     first_x = cell_along(boxes[facet, 0] - width, 0, level, cells)
     first_y = cell_along(boxes[facet, 1] - width, 1, level, cells)
     first_z = cell_along(boxes[facet, 2] - width, 2, level, cells)
@@ -134,12 +134,12 @@ def _rows_around(facet: int, level: int, facets: Facets, cells: Cells) -> Rows:
         length = min(last_x - first_x + 1.0, thickness / slope + 2.0)
         # there are more cells than spheres: where rows would touch most spheres several times, take all once
         if float(rows_y) * rows_z * (4.0 + 0.5 * length) > cells.population[level]:
-            return Rows(0, 0, 0, 0, 0, (cells.population[level] + SCANNED - 1) // SCANNED)
-    return Rows(first_x, last_x, first_y, rows_y, first_z, rows_y * rows_z)
+            return VisitRows(0, 0, 0, 0, 0, (cells.population[level] + SCANNED - 1) // SCANNED)
+    return VisitRows(first_x, last_x, first_y, rows_y, first_z, rows_y * rows_z)
 
 
 @geometry_kernel
-def _count_chunk(chunk: int, facets: Facets, cells: Cells, work: NDArray[np.int64]) -> None:
+def _count_chunk(chunk: int, facets: VisitedFacets, cells: WallSideCells, work: Integers) -> None:
     count = len(work) - 1
     for facet in range(np.uint64(first_of(chunk, count)), np.uint64(first_of(chunk + 1, count))):
         units = 0
@@ -150,14 +150,14 @@ def _count_chunk(chunk: int, facets: Facets, cells: Cells, work: NDArray[np.int6
 
 
 @threaded_kernel
-def count_work(facets: Facets, cells: Cells, work: NDArray[np.int64]) -> None:
+def count_work(facets: VisitedFacets, cells: WallSideCells, work: Integers) -> None:
     """Write the units of work of facet f to ``work[f + 1]``."""
     for iteration in prange(CHUNKS):
         _count_chunk(np.int64(iteration), facets, cells, work)
 
 
 @kernel
-def write_first_units(work: NDArray[np.int64]) -> None:
+def write_first_units(work: Integers) -> None:
     """Turn the units of each facet into the number of its first unit, shape (F + 1,)."""
     work[0] = 0
     for facet in range(np.uint64(1), np.uint64(len(work))):
@@ -165,7 +165,7 @@ def write_first_units(work: NDArray[np.int64]) -> None:
 
 
 @inlined_geometry
-def in_reach(x: float, y: float, z: float, reach: float, facet: int, facets: Facets) -> bool:
+def in_reach(x: float, y: float, z: float, reach: float, facet: int, facets: VisitedFacets) -> bool:
     """Tell whether a facet may come within `reach` of a point; True wherever it does.
 
     False if its plane is farther away, or if the projection of the point on the plane lies beyond the line of an edge
@@ -204,11 +204,11 @@ def in_reach(x: float, y: float, z: float, reach: float, facet: int, facets: Fac
 def _visit_rows(
     facet: int,
     level: int,
-    rows: Rows,
+    rows: VisitRows,
     unit: int,
     stop: int,
-    facets: Facets,
-    cells: Cells,
+    facets: VisitedFacets,
+    cells: WallSideCells,
     slots: Slots,
     hits: Hits,
     at: int,
@@ -301,7 +301,7 @@ def _visit_rows(
 
 
 @geometry_kernel
-def _facet_of(unit: int, work: NDArray[np.int64]) -> int:
+def _facet_of(unit: int, work: Integers) -> int:
     """Return the last facet whose first unit is not after `unit`."""
     low, high = 0, len(work) - 1
     while high - low > 1:
@@ -315,7 +315,7 @@ def _facet_of(unit: int, work: NDArray[np.int64]) -> int:
 
 @geometry_kernel
 def _visit_chunk(
-    chunk: int, facets: Facets, cells: Cells, slots: Slots, work: NDArray[np.int64], hits: Hits, at: int
+    chunk: int, facets: VisitedFacets, cells: WallSideCells, slots: Slots, work: Integers, hits: Hits, at: int
 ) -> int:
     """Do a chunk's share of the work; return the place after its last hit, as `_visit_rows` does."""
     total = work[len(work) - 1]
@@ -342,14 +342,14 @@ def _visit_chunk(
 
 @threaded_kernel
 def visit(
-    facets: Facets,
-    cells: Cells,
+    facets: VisitedFacets,
+    cells: WallSideCells,
     slots: Slots,
-    work: NDArray[np.int64],
-    segments: NDArray[np.int64],
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    found: NDArray[np.int64],
+    work: Integers,
+    segments: Integers,
+    first: Int32s,
+    second: Int32s,
+    found: Integers,
 ) -> None:
     """Write (sphere, facet) of all hits of chunk c into its segment, ``segments[c]`` to ``segments[c + 1] - 1``.
 
@@ -364,12 +364,7 @@ def visit(
 
 @kernel
 def sort_hits_by_sphere(
-    segments: NDArray[np.int64],
-    found: NDArray[np.int64],
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    start: NDArray[np.int64],
-    listed: NDArray[np.int64],
+    segments: Integers, found: Integers, first: Int32s, second: Int32s, start: Integers, listed: Integers
 ) -> None:
     """Sort the hits of `visit` by sphere: its facets, ascending, are ``listed[start[i]:start[i + 1]]``."""
     start[:] = 0

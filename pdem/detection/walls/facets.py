@@ -14,9 +14,8 @@ from pdem.detection.walls.sphere_cells import SphereCells
 from pdem.numerics.arrays import room_for
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.meshes.mesh import Mesh
+    from pdem.foundation.array_types import Floats, Integers
 
 LARGE = 1 << 14
 """Facets from which on a mesh is searched by a tree."""
@@ -72,13 +71,8 @@ class FacetSearch:
         self.looked_at = 0
 
     def find(
-        self,
-        vertices: NDArray[np.float64],
-        normals: NDArray[np.float64],
-        centres: NDArray[np.float64],
-        reaches: NDArray[np.float64],
-        near: NDArray[np.int64] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        self, vertices: Floats, normals: Floats, centres: Floats, reaches: Floats, near: Integers | None = None
+    ) -> tuple[Integers, Integers]:
         """List for each sphere the facets that may come within its reach.
 
         Parameters
@@ -117,25 +111,21 @@ class FacetSearch:
         total = self._visit(facets)
         if total > len(self._found):
             self._found = np.empty(int(_GROWTH * total) + 16, np.int64)
-        visits.sort_hits_by_sphere(
-            self._segments, self._hits, self._hit_spheres, self._hit_facets, start, self._found
-        )
+        visits.sort_hits_by_sphere(self._segments, self._hits, self._hit_spheres, self._hit_facets, start, self._found)
         if near is not None:
             self._found[:total] = near[self._found[:total]]
         return start, self._found[:total]
 
-    def _chosen(
-        self, vertices: NDArray[np.float64], normals: NDArray[np.float64], near: NDArray[np.int64] | None
-    ) -> visits.Facets:
+    def _chosen(self, vertices: Floats, normals: Floats, near: Integers | None) -> visits.VisitedFacets:
         """Return the facets to look at."""
         if near is None:
-            return visits.Facets(vertices, normals, self._facet_start, self._facet_vertices, self._boxes)
+            return visits.VisitedFacets(vertices, normals, self._facet_start, self._facet_vertices, self._boxes)
         start = np.zeros(len(near) + 1, np.int64)
         np.cumsum(self._facet_start[near + 1] - self._facet_start[near], out=start[1:])
         loops = members_of(self._facet_start, self._facet_vertices, near)
-        return visits.Facets(vertices, normals[near], start, loops, self._boxes[: len(near)])
+        return visits.VisitedFacets(vertices, normals[near], start, loops, self._boxes[: len(near)])
 
-    def _visit(self, facets: visits.Facets) -> int:
+    def _visit(self, facets: visits.VisitedFacets) -> int:
         """Find all hits, in segments that are long enough; return their number."""
         cells = self._spheres.cells
         slots = visits.Slots(self._spheres.start, self._spheres.order, self._spheres.spheres)

@@ -13,15 +13,11 @@ import numpy as np
 from pdem.numerics.kernels import kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.box_shape import BoxShape
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 
-class Images(NamedTuple):
+class SideImages(NamedTuple):
     """Images of particles.
 
     Attributes
@@ -36,7 +32,7 @@ class Images(NamedTuple):
     places: Floats
 
 
-def images_across_sides(places: Floats, travel: Floats, box: BoxShape) -> Images:
+def images_across_sides(places: Floats, travel: Floats, box: BoxShape) -> SideImages:
     """Return where particles may come out that cross periodic sides.
 
     Parameters
@@ -63,13 +59,11 @@ def images_across_sides(places: Floats, travel: Floats, box: BoxShape) -> Images
         rows = np.concatenate((rows, *(rows[one] for one in crossing)))
         found = np.concatenate((found, beyond))
     order = np.argsort(rows[len(places) :], kind="stable") + len(places)
-    return Images(rows[order], found[order])
+    return SideImages(rows[order], found[order])
 
 
 @kernel
-def join_lists(
-    rows: Integers, start: Integers, facets: Integers, joined_start: Integers, joined: Integers
-) -> None:
+def join_lists(rows: Integers, start: Integers, facets: Integers, joined_start: Integers, joined: Integers) -> None:
     """Join the facets of particles with those of their images, each facet once.
 
     Parameters

@@ -22,6 +22,8 @@ from pdem.numerics.kernels import kernel, prange, threaded_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.array_types import Floats, Int32s, Integers
+
 LEVELS = 16
 """Levels of reach; powers of two that are so many apart share one, which costs time only."""
 
@@ -44,7 +46,7 @@ FAR = 1e300
 """Coordinates [m] and reaches [m] beyond this count as infinite."""
 
 
-class Cells(NamedTuple):
+class WallSideCells(NamedTuple):
     """The grids of all levels, as kernels take them.
 
     Attributes
@@ -67,22 +69,22 @@ class Cells(NamedTuple):
         Number of buckets less one if hashed, -1 if dense.
     """
 
-    lowest: NDArray[np.float64]
-    highest: NDArray[np.float64]
-    joined: NDArray[np.int64]
-    population: NDArray[np.int64]
-    reach: NDArray[np.float64]
-    width: NDArray[np.float64]
-    size: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    base: NDArray[np.int64]
-    mask: NDArray[np.int64]
+    lowest: Floats
+    highest: Floats
+    joined: Integers
+    population: Integers
+    reach: Floats
+    width: Floats
+    size: Floats
+    inverse: Floats
+    counts: Integers
+    base: Integers
+    mask: Integers
 
 
-def make_cells() -> Cells:
+def make_cells() -> WallSideCells:
     """Return grids without cells."""
-    return Cells(
+    return WallSideCells(
         np.zeros(3), np.zeros(3), np.arange(LEVELS), np.zeros(LEVELS, np.int64), np.zeros(LEVELS),
         np.zeros(LEVELS), np.ones(LEVELS), np.ones(LEVELS), np.ones((LEVELS, 3), np.int64),
         np.zeros(LEVELS + 1, np.int64), np.full(LEVELS, -1, np.int64),
@@ -103,15 +105,15 @@ def _level(reach: float) -> np.uint64:
 
 @threaded_kernel
 def select(
-    centres: NDArray[np.float64],
-    reaches: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    active: NDArray[np.int32],
+    centres: Floats,
+    reaches: Floats,
+    bounds: Floats,
+    active: Int32s,
     level_of: NDArray[np.int8],
-    taken: NDArray[np.int64],
-    extents: NDArray[np.float64],
-    populations: NDArray[np.int64],
-    largest: NDArray[np.float64],
+    taken: Integers,
+    extents: Floats,
+    populations: Integers,
+    largest: Floats,
 ) -> None:
     """List the spheres whose boxes meet the finite box `bounds` (6,), each chunk from its first place on.
 
@@ -151,12 +153,7 @@ def select(
 
 @kernel
 def lay_out(
-    extents: NDArray[np.float64],
-    populations: NDArray[np.int64],
-    largest: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    join: bool,
-    cells: Cells,
+    extents: Floats, populations: Integers, largest: Floats, bounds: Floats, join: bool, cells: WallSideCells
 ) -> int:
     """Sum up the chunks of `select` and choose dense grids for all levels; return the number of buckets.
 
@@ -196,7 +193,7 @@ def _most_cells(population: int) -> int:
 
 
 @geometry_kernel
-def _join_levels(cells: Cells) -> None:
+def _join_levels(cells: WallSideCells) -> None:
     """Make levels part of larger ones whose cells will be wide enough to hold both."""
     larger = -1
     for _ in range(LEVELS):
@@ -218,7 +215,7 @@ def _join_levels(cells: Cells) -> None:
 
 
 @geometry_kernel
-def _narrowest(level: int, cells: Cells) -> float:
+def _narrowest(level: int, cells: WallSideCells) -> float:
     """Return the width of cells that suits the reaches of a level."""
     size = 2.0 * cells.reach[level]
     for axis in range(3):
@@ -227,7 +224,7 @@ def _narrowest(level: int, cells: Cells) -> float:
 
 
 @geometry_kernel
-def _divide(level: int, size: float, cells: Cells) -> float:
+def _divide(level: int, size: float, cells: WallSideCells) -> float:
     """Divide the region into cells of a size; return how many there are."""
     cells.size[level] = size
     cells.inverse[level] = 1.0 / size
@@ -240,7 +237,7 @@ def _divide(level: int, size: float, cells: Cells) -> float:
 
 
 @geometry_kernel
-def _number_buckets(cells: Cells) -> int:
+def _number_buckets(cells: WallSideCells) -> int:
     cells.base[0] = 0
     for level in range(LEVELS):
         buckets = 0
@@ -253,7 +250,7 @@ def _number_buckets(cells: Cells) -> int:
 
 
 @inlined_geometry
-def cell_along(value: float, axis: int, level: int, cells: Cells) -> int:
+def cell_along(value: float, axis: int, level: int, cells: WallSideCells) -> int:
     """Return the cell of a coordinate along one axis: the first or last for what lies outside or nowhere."""
     # the same monotone chain of operations for spheres and for facets: nothing is lost at a border
     position = (value - cells.lowest[axis]) * cells.inverse[level]
@@ -265,7 +262,7 @@ def cell_along(value: float, axis: int, level: int, cells: Cells) -> int:
 
 
 @inlined_geometry
-def row_bucket(row_y: int, row_z: int, level: int, cells: Cells) -> int:
+def row_bucket(row_y: int, row_z: int, level: int, cells: WallSideCells) -> int:
     """Return the bucket, within its level, of the first cell of a row."""
     if cells.mask[level] < 0:
         return (row_z * cells.counts[level, 1] + row_y) * cells.counts[level, 0]
@@ -276,11 +273,11 @@ def row_bucket(row_y: int, row_z: int, level: int, cells: Cells) -> int:
 def _find_chunk(
     begin: int,
     end: int,
-    centres: NDArray[np.float64],
-    active: NDArray[np.int32],
+    centres: Floats,
+    active: Int32s,
     level_of: NDArray[np.int8],
-    cells: Cells,
-    bucket_of: NDArray[np.int32],
+    cells: WallSideCells,
+    bucket_of: Int32s,
 ) -> None:
     for place in range(np.uint64(begin), np.uint64(end)):
         sphere = np.uint32(active[place])
@@ -295,12 +292,12 @@ def _find_chunk(
 
 @threaded_kernel
 def find_buckets(
-    centres: NDArray[np.float64],
-    active: NDArray[np.int32],
-    taken: NDArray[np.int64],
+    centres: Floats,
+    active: Int32s,
+    taken: Integers,
     level_of: NDArray[np.int8],
-    cells: Cells,
-    bucket_of: NDArray[np.int32],
+    cells: WallSideCells,
+    bucket_of: Int32s,
 ) -> None:
     """Write the bucket of each selected sphere."""
     for iteration in prange(CHUNKS):
@@ -310,9 +307,7 @@ def find_buckets(
 
 
 @kernel
-def count_spheres(
-    spheres: int, taken: NDArray[np.int64], bucket_of: NDArray[np.int32], start: NDArray[np.int32]
-) -> None:
+def count_spheres(spheres: int, taken: Integers, bucket_of: Int32s, start: Int32s) -> None:
     """Count the selected spheres, out of `spheres`, in each bucket."""
     start[:] = 0
     for chunk in range(CHUNKS):
@@ -322,7 +317,7 @@ def count_spheres(
 
 
 @kernel
-def hash_the_crowded(counts: NDArray[np.int32], cells: Cells) -> int:
+def hash_the_crowded(counts: Int32s, cells: WallSideCells) -> int:
     """Give dense levels whose wide cells are crowded narrow, hashed ones, by the `counts` of the buckets.
 
     Returns the number of buckets if there are such levels, so that all has to be counted again, else 0.
@@ -341,7 +336,7 @@ def hash_the_crowded(counts: NDArray[np.int32], cells: Cells) -> int:
 
 
 @geometry_kernel
-def _crowded(level: int, counts: NDArray[np.int32], cells: Cells) -> bool:
+def _crowded(level: int, counts: Int32s, cells: WallSideCells) -> bool:
     """Tell whether the mean sphere of a level shares its bucket with too many."""
     seen = np.int64(0)
     for bucket in range(cells.base[level], cells.base[level + 1]):
@@ -351,14 +346,14 @@ def _crowded(level: int, counts: NDArray[np.int32], cells: Cells) -> bool:
 
 @kernel
 def sort_spheres(
-    centres: NDArray[np.float64],
-    reaches: NDArray[np.float64],
-    active: NDArray[np.int32],
-    taken: NDArray[np.int64],
-    bucket_of: NDArray[np.int32],
-    start: NDArray[np.int32],
-    order: NDArray[np.int32],
-    spheres: NDArray[np.float64],
+    centres: Floats,
+    reaches: Floats,
+    active: Int32s,
+    taken: Integers,
+    bucket_of: Int32s,
+    start: Int32s,
+    order: Int32s,
+    spheres: Floats,
 ) -> None:
     """Sort by the counts in `start`: first slot of each bucket, sphere of each slot, centre and reach."""
     total = 0

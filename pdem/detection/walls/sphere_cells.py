@@ -10,7 +10,7 @@ from pdem.detection.walls import sphere_cell_kernels as kernels
 from pdem.numerics.arrays import room_for, with_spare
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats
 
 
 class SphereCells:
@@ -48,9 +48,7 @@ class SphereCells:
         self.order = np.empty(count, np.int32)
         self.spheres = np.empty((count, 4))
 
-    def sort(
-        self, centres: NDArray[np.float64], reaches: NDArray[np.float64], bounds: NDArray[np.float64]
-    ) -> bool:
+    def sort(self, centres: Floats, reaches: Floats, bounds: Floats) -> bool:
         """Sort the spheres whose boxes meet a box; return whether there are any.
 
         Parameters
@@ -82,11 +80,11 @@ class SphereCells:
         )
         return True
 
-    def _lay_out(self, centres: NDArray[np.float64], bounds: NDArray[np.float64], join: bool) -> None:
+    def _lay_out(self, centres: Floats, bounds: Floats, join: bool) -> None:
         buckets = kernels.lay_out(self._extents, self._populations, self._largest, bounds, join, self.cells)
         self._count(centres, buckets)
 
-    def _count(self, centres: NDArray[np.float64], buckets: int) -> None:
+    def _count(self, centres: Floats, buckets: int) -> None:
         if buckets + 1 > len(self._held):
             self._held = np.zeros(with_spare(buckets), np.int32)
         self.start = self._held[: buckets + 1]

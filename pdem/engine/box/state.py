@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats
 
 BOX = "box"
 """Name of the group of a checkpoint with the state of a box that deforms."""
@@ -85,10 +86,10 @@ def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -
     )  # fmt: skip
 
 
-def _row(rates: Rates) -> NDArray[np.float64]:
+def _row(rates: Rates) -> Floats:
     return np.array([*rates.strain, rates.shear])
 
 
-def _rates(row: NDArray[np.float64]) -> Rates:
+def _rates(row: Floats) -> Rates:
     x, y, z, shear = row.tolist()
     return Rates((x, y, z), shear)

@@ -11,20 +11,17 @@ from pdem.engine.views.bodies import bodies_of, sizes_of
 from pdem.engine.views.stress import added
 from pdem.engine.walls.wall_output import measured_walls
 from pdem.motion.box_kicks import write_kinetic
-from pdem.motion.box_servo import GAS, Measured
+from pdem.motion.box_servo import GAS, MeasuredStress
 from pdem.motion.moving_box import EVERY
 from pdem.numerics.sums import LIMBS, ExactSums, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.contact.walls.storage import ActingOnWalls
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats
     from pdem.motion.moving_box import MovingBox
-
-    Floats = NDArray[np.float64]
 
 _NAMES = tuple(str(number) for number in range(BOX_SUMS))
 _MOTION = tuple(str(number) for number in range(8))
@@ -58,7 +55,7 @@ def end_box_sums(system: System) -> None:
         drive.sums = drive.sums._replace(limbs=NO_LIMBS)
 
 
-def measured_stress(system: System) -> Measured:
+def measured_stress(system: System) -> MeasuredStress:
     """Return stress and resistance of all particles, in a step whose contacts have been summed. Collective."""
     box, sums = system.moving_box, system.box_drive.sums
     assert box is not None
@@ -87,7 +84,7 @@ def measured_stress(system: System) -> Measured:
     stress = (acting + motion) / volume
     stress[3] *= -1.0
     modulus = (total[4] + GAS * float(np.abs(motion) @ driven)) / volume
-    return Measured(stress, modulus, total[5] / volume, -acting - total[BOX_SUMS + 12 :])
+    return MeasuredStress(stress, modulus, total[5] / volume, -acting - total[BOX_SUMS + 12 :])
 
 
 def _kinetic(system: System, along: Floats, across: Floats) -> Floats:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pdem.containers.clusters import Clusters
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Integers
 
 
 def cluster_masses(clusters: Clusters, constants: Constants) -> Floats:
@@ -55,10 +54,7 @@ def cluster_columns_of(clusters: Clusters, constants: Constants, case: Case) -> 
 
 def cluster_energies(clusters: Clusters, constants: Constants) -> list[Floats]:
     """Return energies of owned clusters [J]: translation, rotation, and gravity along each axis that has gravity."""
-    mass, speed = (
-        cluster_masses(clusters, constants),
-        constants.own_velocity(clusters.position, clusters.velocity),
-    )
+    mass, speed = (cluster_masses(clusters, constants), constants.own_velocity(clusters.position, clusters.velocity))
     momentum, spin = cluster_spins(clusters, constants)
     turning = momentum * spin
     return [
@@ -87,7 +83,7 @@ def cluster_gravity_energies(system: System) -> list[Floats]:
     return _gravity(table, system.constants, cluster_masses(table, system.constants))
 
 
-def removed_energies(system: System, removed: NDArray[np.int64]) -> list[Floats]:
+def removed_energies(system: System, removed: Integers) -> list[Floats]:
     """Return the energies of clusters with these numbers."""
     if system.clusters is None or not len(removed):
         return []

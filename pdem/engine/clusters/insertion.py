@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats, Integers
 
     Columns = dict[str, NDArray[Any]]
 
 
-def numbers_of_members(system: System, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+def numbers_of_members(system: System, columns: Mapping[str, NDArray[Any]]) -> Integers:
     """Return of how many spheres each of some new particles is made, by its column ``shape``."""
     numbers = np.ones(len(columns["radius"]), np.int64)
     if system.clusters is not None and "shape" in columns:
@@ -32,7 +33,7 @@ def numbers_of_members(system: System, columns: Mapping[str, NDArray[Any]]) -> N
     return numbers
 
 
-def insert_clusters(system: System, columns: Mapping[str, NDArray[Any]]) -> list[NDArray[np.float64]]:
+def insert_clusters(system: System, columns: Mapping[str, NDArray[Any]]) -> list[Floats]:
     """Own clusters beside those there are; return their energies [J], see `cluster_energies`."""
     if system.clusters is None or not columns:
         return []
@@ -46,9 +47,7 @@ def insert_clusters(system: System, columns: Mapping[str, NDArray[Any]]) -> list
     return cluster_energies(new, system.constants)
 
 
-def as_clusters(
-    system: System, case: Case, columns: Columns, shape: Any, orientation: NDArray[np.float64]
-) -> Columns:
+def as_clusters(system: System, case: Case, columns: Columns, shape: Any, orientation: Floats) -> Columns:
     """Return the columns of clusters of a shape in place of spheres of the same volume.
 
     Parameters
@@ -69,14 +68,10 @@ def as_clusters(
     """
     shapes = shapes_of(case)
     if not shapes:
-        raise InputError(
-            "no particles of the case have a shape; give one to a group or an insertion of the case"
-        )
+        raise InputError("no particles of the case have a shape; give one to a group or an insertion of the case")
     if shape not in shapes:
         names = list(shapes)
-        raise InputError(
-            f"shape {shape!r} is none of the case: {', '.join(names)}; {name_hint(str(shape), names)}"
-        )
+        raise InputError(f"shape {shape!r} is none of the case: {', '.join(names)}; {name_hint(str(shape), names)}")
     length = np.linalg.norm(orientation, axis=1)
     if (length == 0.0).any():
         raise InputError(f"orientation[{int(np.argmin(length))}] is 0; give a quaternion w, x, y, z")

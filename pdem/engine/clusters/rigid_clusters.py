@@ -27,10 +27,9 @@ from pdem.numerics.thread_pool import threads
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Floats, Int32s
     from pdem.motion.clusters.carriers import Loads, Placing
     from pdem.motion.integration import Motion
 
@@ -58,23 +57,18 @@ class RigidClusters:
         Inverse mass tensors of all particles by row, see `pdem.motion.inverse_masses`.
     """
 
-    def __init__(
-        self, table: Clusters, density: Callable[[], NDArray[np.float64]], motion: Callable[[], Motion]
-    ) -> None:
+    def __init__(self, table: Clusters, density: Callable[[], Floats], motion: Callable[[], Motion]) -> None:
         self.table, self._density, self._motion = table, density, motion
         self.tensors, self._work, self._turned = np.zeros(0), np.zeros(0), np.zeros(0)
         self._spheres = spheres_of(table.shapes)
         self._own = self._copies = _NO_MEMBERS
 
-    def rows(self, particles: Particles) -> NDArray[np.int32]:
+    def rows(self, particles: Particles) -> Int32s:
         """Return the rows of the members of owned clusters, and note where all members stand."""
         rows = particles.count + particles.ghosts
         if len(self.tensors) < TENSOR * rows:
             self.tensors = line_zeros(TENSOR * room_for(rows, len(self.tensors) // TENSOR))
-        self._own, self._copies = (
-            owned_members(self.table, particles),
-            copied_members(self.table, particles),
-        )
+        self._own, self._copies = (owned_members(self.table, particles), copied_members(self.table, particles))
         columns = (particles.column(name) for name in ("cluster", "radius", "material"))
         write_sphere_tensors(rows, *columns, self._density(), self.tensors)
         self.tensors[: TENSOR * rows].reshape(rows, TENSOR)[particles.column("fixed")[:rows] != 0] = 0.0
@@ -83,7 +77,7 @@ class RigidClusters:
         self._turned = np.full(len(self._own.row), np.nan)
         return np.flatnonzero(particles.cluster).astype(np.int32)
 
-    def _arrays(self, packed: NDArray[np.float64] = _NOTHING) -> ClusterArrays:
+    def _arrays(self, packed: Floats = _NOTHING) -> ClusterArrays:
         if len(self._work) < threads() * COLUMNS:
             self._work = line_zeros(threads() * COLUMNS)
         table, density = self.table, self._density()
@@ -92,13 +86,11 @@ class RigidClusters:
             self._work,
         )  # fmt: skip
 
-    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float, placing: Placing) -> int:
+    def begin(self, particles: Particles, rows: Int32s, dt: float, placing: Placing) -> int:
         """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
         return self._begin(particles, dt, placing, 1)
 
-    def advance(
-        self, particles: Particles, rows: NDArray[np.int32], half: float, placing: Placing, loads: Loads
-    ) -> int:
+    def advance(self, particles: Particles, rows: Int32s, half: float, placing: Placing, loads: Loads) -> int:
         """End a step and begin the next, each half of it `half` [s] long: the loads on clusters are added up once."""
         if placing.motion.box is not None:  # whose work on clusters needs the forces on members
             loads.write()
@@ -122,7 +114,7 @@ class RigidClusters:
         )  # fmt: skip
         return int(max(worst.tolist()))
 
-    def finish(self, particles: Particles, rows: NDArray[np.int32], half: float) -> None:
+    def finish(self, particles: Particles, rows: Int32s, half: float) -> None:
         """Let the forces on the members act for the other half of the step [s]."""
         finish_clusters(
             *plain(
@@ -131,12 +123,12 @@ class RigidClusters:
             )
         )  # fmt: skip
 
-    def set_velocities(self, particles: Particles, velocity: NDArray[np.float64]) -> None:
+    def set_velocities(self, particles: Particles, velocity: Floats) -> None:
         """Give the clusters other velocities (n, 3) [m/s] between two steps, and their members those that follow."""
         self.table.velocity[:] = velocity
         self.finish(particles, _NONE, 0.0)
 
-    def place_ghosts(self, dt: float, packed: NDArray[np.float64]) -> None:
+    def place_ghosts(self, dt: float, packed: Floats) -> None:
         """Write the copies of members where the copies of their clusters are now, in a step of `dt` [s]."""
         place_ghosts(
             *plain(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Integers
 
     Groups = dict[str, dict[str, NDArray[Any]]]
 
@@ -56,7 +57,7 @@ def _require_same_shapes(system: System, groups: Groups) -> None:
         )
 
 
-def load_clusters(system: System, groups: Groups, owner: NDArray[np.int64]) -> NDArray[np.int64]:
+def load_clusters(system: System, groups: Groups, owner: Integers) -> Integers:
     """Hand the rows of clusters to the ranks in whose parts their centres are; return who owns the particles.
 
     `owner` are the ranks in whose parts the particles are that this rank holds; members go with their cluster.

@@ -9,12 +9,11 @@ import numpy as np
 from pdem.motion.clusters.rigid_clusters import place_all_members
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
 def cluster_table(system: System) -> Clusters | None:
@@ -31,7 +30,7 @@ def contact_parameters(system: System, dt: float) -> ContactParameters:
     return parameters if system.clusters is None else parameters._replace(tensors=system.clusters.tensors)
 
 
-def states_to_share(system: System) -> NDArray[np.float64] | None:
+def states_to_share(system: System) -> Floats | None:
     """Return the states of owned clusters and copies, which ranks refresh in a step; None without clusters."""
     return None if system.clusters is None else system.clusters.table.states
 
@@ -43,14 +42,14 @@ def place_ghost_members(system: System) -> None:
         system.clusters.place_ghosts(system.constants.step, packed)
 
 
-def whole_clusters(particles: Particles, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def whole_clusters(particles: Particles, ids: Integers) -> Integers:
     """Return ids of particles of this rank with those of all members of their clusters."""
     chosen = np.isin(particles.id, ids)
     clusters = np.unique(particles.cluster[chosen])
     return particles.id[chosen | np.isin(particles.cluster, clusters[clusters > 0])]
 
 
-def with_members_together(order: NDArray[np.int32], particles: Particles) -> NDArray[np.int32]:
+def with_members_together(order: Int32s, particles: Particles) -> Int32s:
     """Return an order of owned particles in which the members of a cluster follow each other, by their ids.
 
     A cluster stands where the first of its members stood. A step goes through clusters, and then reads memory from one
@@ -66,7 +65,7 @@ def with_members_together(order: NDArray[np.int32], particles: Particles) -> NDA
     return order[np.lexsort((particles.id[order], first))]
 
 
-def keep_clusters(system: System, removed: NDArray[np.int64]) -> None:
+def keep_clusters(system: System, removed: Integers) -> None:
     """Have no clusters any more that have one of these numbers; 0 is none."""
     if system.clusters is not None and len(removed):
         table = system.clusters.table

@@ -13,12 +13,11 @@ from pdem.preflight.particle_checks import OVERLAP_WARNING, share
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Booleans
 
 
-def overlaps_with_added_walls(system: System, before: NDArray[np.bool_]) -> Iterator[str]:
+def overlaps_with_added_walls(system: System, before: Booleans) -> Iterator[str]:
     """Yield a warning for each wall that a stage has added, (W,) bool array `before`, where particles are.
 
     Overlaps are over the radius; those that particles may have when a run begins are passed over. Collective, with

@@ -17,11 +17,10 @@ from pdem.engine.step import migrate_and_rebuild_lists
 from pdem.foundation.errors import PdemWarning
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.exchange import Records
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Integers
     from pdem.numerics.sums import ExactSums
 
 
@@ -42,9 +41,7 @@ def begin_next_stage(system: System, phases: Phases) -> None:
         for text in () if present is None else overlaps_with_added_walls(system, present):
             if system.exchange.rank == 0:
                 warnings.warn(text, PdemWarning, stacklevel=5)
-    system.notices.append(
-        f"stage {stages.section.name} begins with step {system.step + 1}, at {system.time:.6g} s"
-    )
+    system.notices.append(f"stage {stages.section.name} begins with step {system.step + 1}, at {system.time:.6g} s")
 
 
 def enter_stage(system: System) -> None:
@@ -92,6 +89,6 @@ def _add_jump(system: System, before: ExactSums) -> None:
     """Add what a change has taken out of the balance to the term ``stages``: exact, in whole numbers."""
     after = local_sums(system)[0]
     signs = np.array([system.features.terms.signs[name] for name in after.names])
-    jump: NDArray[np.int64] = ((before.limbs - after.limbs) * signs[:, None]).sum(axis=0)
+    jump: Integers = ((before.limbs - after.limbs) * signs[:, None]).sum(axis=0)
     system.ended_energies.limbs[system.ended_energies.names.index("stages")] += jump
     system.ended_energies.normalise()

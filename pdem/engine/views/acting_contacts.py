@@ -21,11 +21,8 @@ from pdem.engine.walls.wall_output import measured_walls
 from pdem.foundation.packed_row import PLACE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.engine.system import System
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 NONE = -1
 """In place of the row of a particle, or of the number of a wall."""
@@ -52,19 +49,19 @@ class ActingContacts(NamedTuple):
         Whether this rank owns the first particle: of all ranks one counts a contact.
     """
 
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    wall: NDArray[np.int64]
+    first: Integers
+    second: Integers
+    wall: Integers
     centre: Floats
     branch: Floats
     point: Floats
     normal: Floats
     force: Floats
     overlap: Floats
-    counted: NDArray[np.bool_]
+    counted: Booleans
 
     @property
-    def is_pair(self) -> NDArray[np.bool_]:
+    def is_pair(self) -> Booleans:
         """Whether each contact is one between particles (n,)."""
         return self.second >= 0
 
@@ -73,7 +70,7 @@ class ActingContacts(NamedTuple):
         """The contacts that this rank counts."""
         return self if self.counted.all() else self.take(self.counted)
 
-    def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> ActingContacts:
+    def take(self, rows: Booleans | Integers) -> ActingContacts:
         """Return some of the contacts."""
         return ActingContacts._make(column[rows] for column in self)
 
@@ -118,9 +115,7 @@ def _pair_sources(system: System) -> tuple[PairSources, Floats]:
         refresh_packed_rows(system)
         force = present_forces(pairs, particles, system.box, contact_parameters(system, 0.0))
     rows, box = pairs.rows_to_share(particles), system.moving_box
-    to_centre = (
-        np.zeros((0, 3)) if system.clusters is None else ways_to_centres(system, rows[:, PLACE : PLACE + 3])
-    )
+    to_centre = np.zeros((0, 3)) if system.clusters is None else ways_to_centres(system, rows[:, PLACE : PLACE + 3])
     source = PairSources(
         touching, pairs.lower, pairs.higher, rows.reshape(-1), particles.column("radius"), to_centre, *system.box,
         None if box is None else box.images(system.step),
@@ -167,9 +162,7 @@ def ways_to_centres(system: System, position: Floats) -> Floats:
         member = np.flatnonzero(cluster)
         rows = table.rows_of(cluster[member])
         centre = table.states[rows, CENTRE : CENTRE + 3]
-        way[member] = np.where(
-            rows[:, None] >= 0, system.constants.shape.nearest(centre - position[member]), 0.0
-        )
+        way[member] = np.where(rows[:, None] >= 0, system.constants.shape.nearest(centre - position[member]), 0.0)
     return way
 
 

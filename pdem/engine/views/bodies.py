@@ -10,11 +10,8 @@ from pdem.engine.clusters.energy import cluster_masses
 from pdem.preflight.given_particles import largest_speed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.engine.system import System
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 
 class Bodies(NamedTuple):
@@ -34,8 +31,8 @@ class Bodies(NamedTuple):
         [kg].
     """
 
-    id: NDArray[np.int64]
-    material: NDArray[np.int32]
+    id: Integers
+    material: Int32s
     radius: Floats
     position: Floats
     velocity: Floats
@@ -60,7 +57,7 @@ def bodies_of(system: System) -> Bodies:
     )  # fmt: skip
 
 
-def singles_of(system: System) -> NDArray[np.bool_] | slice:
+def singles_of(system: System) -> Booleans | slice:
     """Return which owned particles are bodies by themselves: neither members of clusters nor fixed."""
     own, all_ = system.particles, slice(None)
     if not system.constants.has_fixed:

@@ -13,17 +13,13 @@ from pdem.engine.views.bodies import count_of_bodies, singles_of
 from pdem.foundation.packed_row import PACKED
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.clusters import ShapeArrays
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
-
-    Indices = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
+    from pdem.foundation.array_types import Booleans, Integers
 
 
-def rows_of_bodies(system: System) -> Indices:
+def rows_of_bodies(system: System) -> Integers:
     """Return for each owned particle (n,) the number of its body among those of this rank.
 
     That of particles that are fixed is behind all others.
@@ -41,8 +37,8 @@ def rows_of_bodies(system: System) -> Indices:
 
 
 def contact_numbers(
-    system: System, contacts: ActingContacts, body: Indices, carries: Booleans | None = None
-) -> Indices:
+    system: System, contacts: ActingContacts, body: Integers, carries: Booleans | None = None
+) -> Integers:
     """Return the number of contacts of each body of this rank, with particles and walls.
 
     Parameters
@@ -64,7 +60,7 @@ def contact_numbers(
     return np.bincount(body[ends[ends < owned]], minlength=int(body.max(initial=-1)) + 1)
 
 
-def without_rattlers(system: System, contacts: ActingContacts, body: Indices) -> tuple[Indices, Booleans]:
+def without_rattlers(system: System, contacts: ActingContacts, body: Integers) -> tuple[Integers, Booleans]:
     """Return the contacts among bodies that carry, of each body of this rank, and which those are. Collective.
 
     A body with fewer than `fewest_contacts` is taken out, and again who has too few without it.
@@ -84,7 +80,7 @@ def without_rattlers(system: System, contacts: ActingContacts, body: Indices) ->
         _tell_ghosts(system, carries)
 
 
-def fewest_contacts(system: System, bodies: int) -> Indices:
+def fewest_contacts(system: System, bodies: int) -> Integers:
     """Return how many contacts each of the bodies of this rank needs to be in balance.
 
     With friction two opposite ones do. Without it forces along the normals have to hold each other in all directions,
@@ -100,15 +96,13 @@ def fewest_contacts(system: System, bodies: int) -> Indices:
     return free + (0 if system.constants.gravity.any() else 1)
 
 
-def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Indices:
+def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Integers:
     """Return about how many axes forces along normals can turn each shape, by how its spheres lie."""
     ends = zip(shapes.begin[:-1], shapes.begin[1:], strict=True)
     ranks = []
     for begin, end in ends:
         offset = shapes.offset[begin:end]
-        ranks.append(
-            int(np.linalg.matrix_rank(offset - offset[0], tol=1e-9 * float(shapes.radius[begin:end].max())))
-        )
+        ranks.append(int(np.linalg.matrix_rank(offset - offset[0], tol=1e-9 * float(shapes.radius[begin:end].max()))))
     turns = (0, 1, 1, 1) if dimension == 2 else (0, 2, 3, 3)
     return np.array([turns[rank] for rank in ranks], np.int64)
 

@@ -25,15 +25,12 @@ from pdem.particles import regions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.containers.box_shape import BoxShape
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.engine.views.bodies import Bodies
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.particles.regions import Region
-
-    Floats = NDArray[np.float64]
 
 _TENSOR = tuple(product(range(3), range(3)))
 _HALF = tuple(COMPONENTS.values())
@@ -107,7 +104,7 @@ def stress_of(system: System, region: Region | None = None, contacts: ActingCont
     return Stress(contact / size, kinetic / size, fabric, pressure, *counts)
 
 
-def _inside(system: System, bodies: Bodies, region: Region | None) -> tuple[NDArray[np.int64], float]:
+def _inside(system: System, bodies: Bodies, region: Region | None) -> tuple[Integers, float]:
     """Return the rows of bodies of this rank that count, and the volume [m^3]; in 2D the area [m^2]."""
     if region is None:
         domain, box = system.case.domain, system.moving_box
@@ -175,14 +172,14 @@ def _upright_shares(system: System, region: Region, begin: Floats, way: Floats) 
     return share
 
 
-def _beyond(shape: BoxShape, begin: Floats, way: Floats) -> NDArray[np.int64]:
+def _beyond(shape: BoxShape, begin: Floats, way: Floats) -> Integers:
     """Return beyond which side along each periodic axis ways end (n, 3): -1, 1, or 0 for none."""
     end = begin + way
     beyond = np.where(end >= shape.lower + shape.period, 1, np.where(end < shape.lower, -1, 0))
     return beyond * (shape.period > 0.0)
 
 
-def _images(beyond: NDArray[np.int64]) -> Sequence[tuple[int, ...]]:
+def _images(beyond: Integers) -> Sequence[tuple[int, ...]]:
     """Return the images of the box, but for itself, that branches reach which end beyond it."""
     sides = [sorted({0, *beyond[:, axis].tolist()}) for axis in range(3)]
     return [steps for steps in product(*sides) if any(steps)]
@@ -195,7 +192,7 @@ def _kinetic(system: System, mass: Floats, velocity: Floats) -> Floats:
     return symmetric(added(system, np.array([mass * v[i] * v[j] for i, j in _HALF])))
 
 
-def _coordination(system: System, contacts: ActingContacts, rows: NDArray[np.int64]) -> tuple[Any, ...]:
+def _coordination(system: System, contacts: ActingContacts, rows: Integers) -> tuple[Any, ...]:
     """Return numbers of particles and rattlers, and the three coordinations of `Stress`. Collective."""
     touching = contacts.take(contacts.overlap > 0.0)
     body = rows_of_bodies(system)

@@ -48,9 +48,7 @@ def record_fast_walls(system: System) -> None:
     for wall in np.flatnonzero(walls.displacements > system.smallest_radius).tolist():
         displacement, lower, upper = walls.passage(wall)
         near = own.radius < displacement
-        open_axes = np.flatnonzero(
-            system.constants.period == 0.0
-        )  # along periodic ones an image may be in the path
+        open_axes = np.flatnonzero(system.constants.period == 0.0)  # along periodic ones an image may be in the path
         for axis in open_axes:
             x = own.position[:, axis]
             near &= (x + own.radius > lower[axis]) & (x - own.radius < upper[axis])

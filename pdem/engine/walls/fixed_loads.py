@@ -10,12 +10,11 @@ from pdem.case.groups.fixed_groups import fixed_columns, fixed_groups
 from pdem.numerics.sums import ExactSums
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats
 
 
-def fixed_loads(system: System) -> dict[str, dict[str, NDArray[np.float64]]]:
+def fixed_loads(system: System) -> dict[str, dict[str, Floats]]:
     """Return by group ``force`` (3,) [N] and ``torque`` (3,) [N m], about the origin. Collective."""
     names = list(fixed_groups(system.case))
     if not names:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.walls.evaluate import LOADS
-from pdem.contact.walls.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
+from pdem.contact.walls.nodal_loads import LOADED, MeshComponents, NodalLoads, nodal_loads
 from pdem.engine.clusters.steps import contact_parameters
 from pdem.foundation.fields import Field
 
@@ -33,9 +33,9 @@ BODY_INDEX = Field("body", np.int32, (), "1", "connected body of the walls, a ro
 FACET_NUMBER = Field("facet", np.int64, (), "1", "number of the facet in the mesh of its wall")
 
 
-def bodies_of(walls: MovingWalls) -> Bodies:
+def bodies_of(walls: MovingWalls) -> MeshComponents:
     """Return the connected bodies of the walls."""
-    return Bodies(walls.mesh, walls.facet_wall)
+    return MeshComponents(walls.mesh, walls.facet_wall)
 
 
 def measured_walls(system: System) -> WallContacts | None:
@@ -48,15 +48,13 @@ def measured_walls(system: System) -> WallContacts | None:
     return walls
 
 
-def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
+def summed_loads(system: System, bodies: MeshComponents | None) -> NodalLoads | None:
     """Return the loads of nodes, facets and bodies on rank 0, None elsewhere or without walls. Collective."""
     contacts = measured_walls(system)
     if contacts is None:
         return None
     columns = contacts.loaded(system.particles, contact_parameters(system, system.constants.step))
-    shaped = {
-        name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()
-    }
+    shaped = {name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()}
     joined = system.exchange.collect(shaped)
     if joined is None or bodies is None:
         return None

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.sections.schema import CaseData
+    from pdem.foundation.array_types import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Columns = Mapping[str, NDArray[Any]]
 
 _HEAD = ("group", "loss", "lower [J]", "upper [J]", "count", "energy [J]")
@@ -96,9 +95,7 @@ class CollisionEnergies:
             If the other ones have other groups or bins.
         """
         if earlier.groups != self.groups or not np.array_equal(earlier.edges, self.edges):
-            raise InputError(
-                "collisions of other groups or bins cannot be taken away; give those of the same run"
-            )
+            raise InputError("collisions of other groups or bins cannot be taken away; give those of the same run")
         counts, energies = self.counts - earlier.counts, self.energies - earlier.energies
         return CollisionEnergies(self.time, self.groups, self.edges, counts, energies)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pdem.contact.walls.storage import Evaluated
     from pdem.engine.feature import Columns, Groups
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Integers
 
 COLLISIONS = "collision_energies"
 """Name of the group of a checkpoint: a row for each group of collisions and loss."""
@@ -76,7 +77,7 @@ class Collisions(Feature):
         if self.counts is not None and contacts is not None and contacts.ended:
             self.counts.count_walls(evaluated)
 
-    def after_pairs(self, system: System, runs: NDArray[np.int64]) -> None:
+    def after_pairs(self, system: System, runs: Integers) -> None:
         """Count the collisions between particles that have ended in a step."""
         system.pair_contacts.count_collisions(runs)
 

@@ -21,9 +21,7 @@ def collision_problems(case: CaseData) -> Iterator[Problem]:
     if wanted is None:
         return
     if not case.output.energies:
-        text = (
-            "needs the energies that contacts lose, which output.energies = false leaves out; set it to true"
-        )
+        text = "needs the energies that contacts lose, which output.energies = false leaves out; set it to true"
         yield Problem(where, text)
     if wanted.highest <= wanted.lowest:
         yield Problem((*where, "highest"), f"must be greater than lowest ({wanted.lowest:g} J)")

@@ -9,7 +9,7 @@ from pydantic import Field
 from pdem.case.sections.base import Positive, Section, entry
 
 
-class CollisionEnergies(Section):
+class CollisionsToCount(Section):
     """``collision_energies``: numbers of collisions by the energy that they lose, in ``collisions.csv``.
 
     They are counted by pair of materials, for walls apart, and by normal, tangential and total loss.

@@ -14,11 +14,10 @@ from pdem.motion.box_servo import Memory, Targets, chosen_rates, inertial_rate
 from pdem.motion.moving_box import MovingBox, Rates
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.case.sections.deformation import Deformation
     from pdem.case.sections.schema import CaseData
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats
 
 
 def set_targets(system: System) -> None:
@@ -66,7 +65,7 @@ def look_at_box(system: System) -> None:
     _go_on(box, rates, system.step)
 
 
-def _half_step(box: MovingBox, delivered: NDArray[np.float64], rates: Rates, step: int) -> float:
+def _half_step(box: MovingBox, delivered: Floats, rates: Rates, step: int) -> float:
     """Return what forces deliver in half a step at other rates, beyond what they do at the present ones [J]."""
     flow = box.gradient_at(step)
     present = [*np.diag(flow).tolist(), float(flow[box.velocity, box.gradient]) if box.gradient >= 0 else 0.0]

@@ -19,14 +19,13 @@ from pdem.motion.moving_box import EVERY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pdem.case.sections.schema import CaseData
     from pdem.containers.particles import Particles
     from pdem.engine.box.drive import BoxDrive
     from pdem.engine.feature import Columns, SeriesLine
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats
     from pdem.motion.moving_box import MovingBox
     from pdem.numerics.sums import ExactSums
 
@@ -63,9 +62,7 @@ class DeformingBox(Feature):
         if self._box is not None and self._drive is not None and system.exchange.rank == 0:
             sums.add("box_work", np.array([self._drive.half_steps]))
 
-    def particle_energies(
-        self, system: System, columns: Particles | Columns
-    ) -> Mapping[str, NDArray[np.float64]]:
+    def particle_energies(self, system: System, columns: Particles | Columns) -> Mapping[str, Floats]:
         """Return what the box has done on the motion of each particle (n,) [J]."""
         return {"box_work": columns["box_work"]} if self._box is not None else {}
 

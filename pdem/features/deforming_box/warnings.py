@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.engine.system import System
-    from pdem.motion.box_servo import Measured
+    from pdem.motion.box_servo import MeasuredStress
     from pdem.motion.moving_box import Rates
 
     Floats = NDArray[np.float64]
@@ -32,24 +32,14 @@ def warn_of_walls(system: System) -> None:
     if box is None or walls is None:
         return
     half = 0.5 * np.array(box.at(system.step).lengths)
-    now, first = (
-        (box.centre - half, box.centre + half),
-        (box.centre - 0.5 * box.begin, box.centre + 0.5 * box.begin),
-    )
+    now, first = ((box.centre - half, box.centre + half), (box.centre - 0.5 * box.begin, box.centre + 0.5 * box.begin))
     for number, wall in enumerate(system.case.walls):
         there, begin = walls.extent(number), walls.first_extent(number)
         spans = (begin[0] <= first[0]) & (begin[1] >= first[1])
         beside = spans & ((there[0] > now[0]) | (there[1] < now[1]))
-        outside = (
-            ~spans
-            & ((there[0] < now[0]) | (there[1] > now[1]))
-            & (begin[0] >= first[0])
-            & (begin[1] <= first[1])
-        )
+        outside = ~spans & ((there[0] < now[0]) | (there[1] > now[1])) & (begin[0] >= first[0]) & (begin[1] <= first[1])
         for axis in np.flatnonzero(np.array(box.periodic) & (beside | outside)).tolist():
-            _warn_of_wall(
-                system, wall.name, axis, [side[axis] for side in (*there, *now)], beside=bool(beside[axis])
-            )
+            _warn_of_wall(system, wall.name, axis, [side[axis] for side in (*there, *now)], beside=bool(beside[axis]))
 
 
 def _warn_of_wall(system: System, name: str, axis: int, sides: list[float], *, beside: bool) -> None:
@@ -64,7 +54,7 @@ def _warn_of_wall(system: System, name: str, axis: int, sides: list[float], *, b
     warn_once(system, f"wall {name} {AXES[axis]}", text)
 
 
-def warn_of_runaway(system: System, measured: Measured, rates: Rates) -> None:
+def warn_of_runaway(system: System, measured: MeasuredStress, rates: Rates) -> None:
     """Warn once of a shear that has gone on at the largest rate for long and does not get the stress that is wanted."""
     box, drive = system.moving_box, system.box_drive
     wanted, largest = drive.targets.shear, drive.targets.largest_rate

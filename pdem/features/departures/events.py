@@ -16,15 +16,11 @@ from pdem.engine.views.bodies import bodies_of
 from pdem.engine.views.contact_numbers import rows_of_bodies
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.engine.views.bodies import Bodies
     from pdem.features.departures.left import Left
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
 EVERY = 64
 """Steps from one look to the next: lists of beds that flow last about as long."""
@@ -74,7 +70,7 @@ def _goes_on(system: System, bodies: Bodies, outside: Booleans) -> Booleans:
     return result
 
 
-def _touching(system: System) -> NDArray[np.int64]:
+def _touching(system: System) -> Integers:
     """Return rows of owned particles that touch others or walls; some several times."""
     pairs, owned = system.pair_contacts, system.particles.count
     ends = np.concatenate((pairs.lower[pairs.touching], pairs.higher[pairs.touching])).astype(np.int64)

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 
 class Left:
@@ -34,7 +32,7 @@ class Left:
     def __init__(self) -> None:
         self.count, self.mass = np.zeros(len(SIDES), np.int64), ExactSums(SIDES)
 
-    def add(self, over: Exchange, side: Indices, mass: Floats) -> int:
+    def add(self, over: Exchange, side: Integers, mass: Floats) -> int:
         """Count particles of this rank that leave, by the number of the side (n,) and mass [kg] of each. Collective.
 
         Returns

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pdem.containers.particles import Particles
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
     Columns = dict[str, NDArray[Any]]
 
@@ -31,7 +32,7 @@ FIELDS = (FORCE, DRAG, FLUID)
 
 
 def kick_by_array(
-    system: System, time: float, half: float, begins: bool, scratch: tuple[NDArray[np.int64], NDArray[np.int64]]
+    system: System, time: float, half: float, begins: bool, scratch: tuple[Integers, Integers]
 ) -> int:  # fmt: skip
     """Let what is given from outside act for half a kick of `half` [s]; add its work to the ledger.
 
@@ -62,8 +63,8 @@ def kick_by_array(
 
 
 def kick_columns(
-    particles: Particles, constants: KickConstants, kick: tuple[float, bool], which: tuple[int, NDArray[np.int32]],
-    scratch: tuple[NDArray[np.int64], NDArray[np.int64]],
+    particles: Particles, constants: KickConstants, kick: tuple[float, bool], which: tuple[int, Int32s],
+    scratch: tuple[Integers, Integers],
 ) -> None:  # fmt: skip
     """Call the kernel for particles: with length and `begins` of the kick, number and rows, and what it writes."""
     columns = DraggedColumns(*(particles.column(name) for name in DraggedColumns._fields))
@@ -71,11 +72,7 @@ def kick_columns(
 
 
 def set_array(
-    system: System,
-    force: ArrayLike,
-    drag: ArrayLike | None,
-    fluid_velocity: ArrayLike | None,
-    ids: ArrayLike | None,
+    system: System, force: ArrayLike, drag: ArrayLike | None, fluid_velocity: ArrayLike | None, ids: ArrayLike | None
 ) -> None:
     """Give particles what acts on them from now on: see `pdem.run.scripting.Scripting.set_external_force`. Collective.
 
@@ -101,7 +98,7 @@ def set_array(
         own[name][rows] = column
 
 
-def _checked_ids(ids: ArrayLike) -> NDArray[np.int64]:
+def _checked_ids(ids: ArrayLike) -> Integers:
     """Return ids as an array."""
     array = np.asarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -113,19 +110,13 @@ def _checked_ids(ids: ArrayLike) -> NDArray[np.int64]:
     sorted_ = np.sort(whose)
     twice = sorted_[1:][sorted_[1:] == sorted_[:-1]]
     if len(twice):
-        raise InputError(
-            f"simulation.set_external_force: particle {twice[0]} is twice in ids; give each once"
-        )
+        raise InputError(f"simulation.set_external_force: particle {twice[0]} is twice in ids; give each once")
     return whose
 
 
 def _checked(force: ArrayLike, drag: ArrayLike | None, fluid: ArrayLike | None, count: int) -> Columns:
     """Return columns of `count` particles from what is given: one value for all, or one for each."""
-    given = {
-        FORCE.name: force,
-        DRAG.name: 0.0 if drag is None else drag,
-        FLUID.name: 0.0 if fluid is None else fluid,
-    }
+    given = {FORCE.name: force, DRAG.name: 0.0 if drag is None else drag, FLUID.name: 0.0 if fluid is None else fluid}
     columns = {field.name: _column(field, given[field.name], count) for field in FIELDS}
     if (columns[DRAG.name] < 0.0).any():
         raise InputError(
@@ -135,7 +126,7 @@ def _checked(force: ArrayLike, drag: ArrayLike | None, fluid: ArrayLike | None, 
     return columns
 
 
-def _column(field: Field, values: ArrayLike, count: int) -> NDArray[np.float64]:
+def _column(field: Field, values: ArrayLike, count: int) -> Floats:
     shape = (count, *field.shape)
     name = {FORCE.name: "force", DRAG.name: "drag"}.get(field.name, field.name)
     try:
@@ -149,15 +140,11 @@ def _column(field: Field, values: ArrayLike, count: int) -> NDArray[np.float64]:
             f"the shape {field.shape} for all"
         ) from None
     if not np.isfinite(array).all():
-        raise InputError(
-            f"simulation.set_external_force: {name} holds numbers that are not finite; give finite ones"
-        )
+        raise InputError(f"simulation.set_external_force: {name} holds numbers that are not finite; give finite ones")
     return column
 
 
-def _at_their_owners(
-    system: System, ids: NDArray[np.int64], given: Columns
-) -> tuple[NDArray[np.int64], Columns]:
+def _at_their_owners(system: System, ids: Integers, given: Columns) -> tuple[Integers, Columns]:
     """Return ids and columns of the particles of this rank, from those that all ranks give. Collective."""
     exchange, own = system.exchange, system.particles.id
     owner = IdDirectory(exchange, own.copy(), np.full(len(own), exchange.rank)).find(ids)
@@ -172,7 +159,7 @@ def _at_their_owners(
     return whose[first], {name: column[first] for name, column in sent.items()}
 
 
-def _check_known(ids: NDArray[np.int64], owner: NDArray[np.int64]) -> None:
+def _check_known(ids: Integers, owner: Integers) -> None:
     if (owner < 0).any():
         raise InputError(
             f"simulation.set_external_force: there is no particle {ids[owner < 0].min()}; give ids of particles that "
@@ -180,7 +167,7 @@ def _check_known(ids: NDArray[np.int64], owner: NDArray[np.int64]) -> None:
         )
 
 
-def _check_same(ids: NDArray[np.int64], given: Columns, again: NDArray[np.int64]) -> None:
+def _check_same(ids: Integers, given: Columns, again: Integers) -> None:
     """Require that ranks give the same for a particle; `again` are the rows of ids that stand in the row before."""
     for name, column in given.items():
         differs = (column[again] != column[again - 1]).any(axis=tuple(range(1, column.ndim)))
@@ -191,7 +178,7 @@ def _check_same(ids: NDArray[np.int64], given: Columns, again: NDArray[np.int64]
             )
 
 
-def _check_rows(system: System, rows: NDArray[np.int64], given: Columns) -> None:
+def _check_rows(system: System, rows: Integers, given: Columns) -> None:
     """Refuse what would have no effect: a force or a drag on particles that a cluster moves."""
     acts = (given[FORCE.name] != 0.0).any(axis=1) | (given[DRAG.name] != 0.0)
     carried = np.isin(rows, system.pair_contacts.held.carried) & acts

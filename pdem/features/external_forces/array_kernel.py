@@ -23,8 +23,7 @@ from pdem.numerics.sums import add_exactly
 from pdem.numerics.workers import share_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
 class DraggedColumns(NamedTuple):
@@ -40,14 +39,14 @@ class DraggedColumns(NamedTuple):
         What is given from outside: in N, kg/s, m/s.
     """
 
-    id: NDArray[np.int64]
-    material: NDArray[np.int32]
-    radius: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    force: NDArray[np.float64]
-    external_force: NDArray[np.float64]
-    external_drag: NDArray[np.float64]
-    fluid_velocity: NDArray[np.float64]
+    id: Integers
+    material: Int32s
+    radius: Floats
+    velocity: Floats
+    force: Floats
+    external_force: Floats
+    external_drag: Floats
+    fluid_velocity: Floats
 
 
 class KickConstants(NamedTuple):
@@ -63,9 +62,9 @@ class KickConstants(NamedTuple):
         1 or 0 for each degree of freedom, those of translation first.
     """
 
-    density: NDArray[np.float64]
-    gravity: NDArray[np.float64]
-    free: NDArray[np.float64]
+    density: Floats
+    gravity: Floats
+    free: Floats
 
 
 @inlined_exactly
@@ -85,7 +84,7 @@ def kicked_along(
 
 @inlined_exactly
 def kick_particle(
-    p: int, half: float, own: DraggedColumns, constants: KickConstants, begins: bool, limbs: NDArray[np.int64],
+    p: int, half: float, own: DraggedColumns, constants: KickConstants, begins: bool, limbs: Integers,
     bad: int,
 ) -> int:  # fmt: skip
     """Kick one particle, unless that is impossible; return the lowest id of those, this one among them."""
@@ -103,8 +102,8 @@ def kick_particle(
 
 @threaded_kernel
 def kick_dragged(
-    half: float, begins: bool, count: int, rows: NDArray[np.int32], own: DraggedColumns, constants: KickConstants,
-    limbs: NDArray[np.int64], bad: NDArray[np.int64],
+    half: float, begins: bool, count: int, rows: Int32s, own: DraggedColumns, constants: KickConstants,
+    limbs: Integers, bad: Integers,
 ) -> None:  # fmt: skip
     """Let what is given from outside act on particles for half a kick.
 

@@ -9,13 +9,7 @@ import numpy as np
 from pdem.containers.particles import Particles
 from pdem.features.external_forces.array import FIELDS, kick_columns
 from pdem.features.external_forces.array_kernel import KickConstants
-from pdem.features.external_forces.kernels import (
-    NONE_BAD,
-    ForceConstants,
-    ForcedColumns,
-    OwnForces,
-    new_limbs,
-)
+from pdem.features.external_forces.kernels import NONE_BAD, ForceConstants, ForcedColumns, OwnForces, new_limbs
 from pdem.features.external_forces.kicks import ALL
 from pdem.features.external_forces.parameters import forces_of, has_array
 from pdem.numerics.kernels import plain
@@ -35,9 +29,7 @@ def compile_forces(case: Case) -> None:
     functions = forces_of(case)
     if has_array(case):
         shared = KickConstants(np.ones(1), np.ones(3), np.ones(6))
-        kick_columns(
-            Particles(further=FIELDS), shared, (0.0, False), (0, ALL), (new_limbs(1), np.full(1, NONE_BAD))
-        )
+        kick_columns(Particles(further=FIELDS), shared, (0.0, False), (0, ALL), (new_limbs(1), np.full(1, NONE_BAD)))
     if functions:
         made, particles = OwnForces(functions), Particles()
         own = ForcedColumns(*(particles.column(name) for name in ForcedColumns._fields))

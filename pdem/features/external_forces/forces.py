@@ -11,9 +11,8 @@ from pdem.features.external_forces.kernels import NONE_BAD, OwnForces, new_limbs
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.features.external_forces.kernels import OwnForce
+    from pdem.foundation.array_types import Integers
 
 
 class ForcesOfRun:
@@ -53,7 +52,7 @@ class ForcesOfRun:
         return worst
 
     @property
-    def identities(self) -> NDArray[np.int64]:
+    def identities(self) -> Integers:
         """Numbers that tell the functions of the script and where they act apart."""
         keys = [name_key(f"{one.version} {one.parameters}") for one in self.scripts]
         return np.array(keys, np.int64)
@@ -84,7 +83,7 @@ class ForcesOfRun:
             '[[forces]] kind = "python:FILE.py:NAME"'
         )
 
-    def scratch(self, workers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def scratch(self, workers: int) -> tuple[Integers, Integers]:
         """Return what the kernels write, for each worker: a sum of no work yet, and `NONE_BAD`."""
         if len(self._limbs) != workers:
             self._limbs, self._bad = new_limbs(workers), np.empty(workers, np.int64)

@@ -30,8 +30,7 @@ from pdem.numerics.workers import share_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Int32s, Integers
     from pdem.numerics.vectors import Vector
 
 MATERIAL, START, END, SHAPE, REGION, MIDDLE, OWN = 0, 1, 2, 3, 4, 12, 13
@@ -87,12 +86,12 @@ class ForcedColumns(NamedTuple):
         In m, m/s, N. Kicks write ``velocity``, of carried particles ``force``.
     """
 
-    id: NDArray[np.int64]
-    material: NDArray[np.int32]
-    radius: NDArray[np.float64]
-    position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    force: NDArray[np.float64]
+    id: Integers
+    material: Int32s
+    radius: Floats
+    position: Floats
+    velocity: Floats
+    force: Floats
 
 
 class ForceConstants(NamedTuple):
@@ -108,9 +107,9 @@ class ForceConstants(NamedTuple):
         Parameters of all forces.
     """
 
-    density: NDArray[np.float64]
-    free: NDArray[np.float64]
-    table: NDArray[np.float64]
+    density: Floats
+    free: Floats
+    table: Floats
 
 
 def constant_force(
@@ -224,7 +223,7 @@ def _with(before: Any, force: Any, row: int, *, takes_parameters: bool) -> Any:
     @inlined_exactly
     def total(
         time: float, x: Vector, v: Vector, radius: float, mass: float, id: int, material: int,
-        table: NDArray[np.float64],
+        table: Floats,
     ) -> Vector:  # fmt: skip
         sx, sy, sz = 0.0, 0.0, 0.0
         if not first:
@@ -242,7 +241,7 @@ def _with(before: Any, force: Any, row: int, *, takes_parameters: bool) -> Any:
 
 
 @inlined
-def _row_at(place: int, rows: NDArray[np.int32]) -> int:
+def _row_at(place: int, rows: Int32s) -> int:
     """Return a row of a list of rows; without a list the number itself."""
     return rows[place] if len(rows) > 0 else place
 
@@ -252,8 +251,8 @@ def _over_particles(act: Any, version: str) -> Any:
 
     @versioned_kernel(version, threaded=True)
     def act_on_all(
-        time: float, half: float, count: int, rows: NDArray[np.int32], own: ForcedColumns,
-        constants: ForceConstants, limbs: NDArray[np.int64], bad: NDArray[np.int64],
+        time: float, half: float, count: int, rows: Int32s, own: ForcedColumns,
+        constants: ForceConstants, limbs: Integers, bad: Integers,
     ) -> None:  # fmt: skip
         workers = len(bad)
         for worker in prange(workers):
@@ -300,7 +299,7 @@ def kick_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], version:
     @inlined_exactly
     def kick_particle(
         p: int, time: float, half: float, own: ForcedColumns, constants: ForceConstants,
-        limbs: NDArray[np.int64], bad: int,
+        limbs: Integers, bad: int,
     ) -> int:  # fmt: skip
         ux, uy, uz, work, fine = kicked(p, time, half, own, constants)
         if not fine:
@@ -324,7 +323,7 @@ def adding_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], versio
     @inlined_exactly
     def add_particle(
         p: int, time: float, half: float, own: ForcedColumns, constants: ForceConstants,
-        limbs: NDArray[np.int64], bad: int,
+        limbs: Integers, bad: int,
     ) -> int:  # fmt: skip
         material, radius = own.material[p], own.radius[p]
         mass = sphere_mass(constants.density[material], radius)
@@ -342,6 +341,6 @@ def adding_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], versio
     return _over_particles(add_particle, f"add_{version}")
 
 
-def new_limbs(workers: int) -> NDArray[np.int64]:
+def new_limbs(workers: int) -> Integers:
     """Return sums of no work yet, one for each worker."""
     return np.zeros((workers, LIMBS), np.int64)

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.features.external_forces.kernels import (
-    ForceConstants,
-    ForcedColumns,
-)
+from pdem.features.external_forces.kernels import ForceConstants, ForcedColumns
 from pdem.motion.box_kicks import kick_with_box
 from pdem.numerics.kernels import plain
 from pdem.numerics.thread_pool import threads
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
     from pdem.containers.clusters import Clusters
     from pdem.engine.system import System
     from pdem.features.external_forces.forces import ForcesOfRun
+    from pdem.foundation.array_types import Int32s
 
 TERM = "own_forces"
 """Term of the ledger: work of these forces [J]."""
@@ -51,7 +49,7 @@ def kick_by_forces(system: System, forces: ForcesOfRun, time: float, half: float
         system.clusters.set_velocities(system.particles, bodies.velocity)
 
 
-def kicked_rows(system: System) -> tuple[int, NDArray[np.int32]]:
+def kicked_rows(system: System) -> tuple[int, Int32s]:
     """Return how many particles are kicked by themselves, and their rows: none for the first ones, which are all."""
     if not system.pair_contacts.held.any_owned:
         return system.particles.count, ALL
@@ -103,7 +101,7 @@ def add_to_carried(system: System, forces: ForcesOfRun, half: float) -> None:
 
 
 def _call(
-    system: System, forces: ForcesOfRun, kernel: Any, times: tuple[float, float], count: int, rows: NDArray[np.int32],
+    system: System, forces: ForcesOfRun, kernel: Any, times: tuple[float, float], count: int, rows: Int32s,
     own: ForcedColumns,
 ) -> None:  # fmt: skip
     constants = system.constants

@@ -65,9 +65,7 @@ def _array_problems(case: CaseData, index: int) -> Iterator[Problem]:
         yield Problem((*where, "kind"), "is there already; particles have one array of forces")
     for key in ("material", "region", "start", "end"):
         if key in force.model_fields_set and getattr(force, key) is not None:
-            text = (
-                'belongs to other kinds; of kind = "array" a script gives the force of each particle, or zero'
-            )
+            text = 'belongs to other kinds; of kind = "array" a script gives the force of each particle, or zero'
             yield Problem((*where, key), text)
 
 

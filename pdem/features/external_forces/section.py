@@ -14,13 +14,11 @@ class Force(Section):
         '"python:FILE.py:NAME", a function `NAME(time, position, velocity, radius, mass, id)` in a file relative to '
         'the folder of the case that returns the force (x, y, z) in N, see docs/scripting.md; or "array": a force, a '
         "drag and the velocity of a fluid for each particle, zero until a script gives them by "
-        "`simulation.set_external_force`.",
+        "`simulation.set_external_force`."
     )
     force: Vector | None = entry('"uniform": on each particle, in N.', default=None, unit="N")
     acceleration: Vector | None = entry(
-        '"uniform", in place of `force`: in m/s^2, times the mass of each particle.',
-        default=None,
-        unit="m/s^2",
+        '"uniform", in place of `force`: in m/s^2, times the mass of each particle.', default=None, unit="m/s^2"
     )
     linear: Positive | None = entry('"drag": force over relative speed, in kg/s.', default=None, unit="kg/s")
     quadratic: Positive | None = entry(

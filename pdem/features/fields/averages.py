@@ -17,12 +17,9 @@ from pdem.continuum.layout import SUMS
 from pdem.engine.named_events import name_key
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.continuum.grid import Grid
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 
 class FinishedFields(NamedTuple):

@@ -12,9 +12,8 @@ from pdem.preflight.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pdem.case.sections.schema import CaseData
+    from pdem.foundation.array_types import Floats
 
 
 def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Finding]:
@@ -25,9 +24,7 @@ def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Findi
         every, samples = one.steps(step)
         text = f"{'x'.join(map(str, one.cells))} cells of {' x '.join(f'{x:.3g}' for x in size)} m, means of "
         follow = "; they follow the box" if strains(case) else ""
-        yield Finding(
-            "info", subject, f"{text}{samples} samples every {samples * every * step:.4g} s{follow}"
-        )
+        yield Finding("info", subject, f"{text}{samples} samples every {samples * every * step:.4g} s{follow}")
         if one.interval < step:
             text = f"every = {one.interval:g} s is shorter than the time step {step:.4g} s; lengthen it, or average"
             yield Finding("warning", subject, text)
@@ -42,7 +39,7 @@ def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Findi
         yield from _beyond_the_domain(case, size, subject)
 
 
-def _beyond_the_domain(case: CaseData, size: NDArray[np.float64], subject: str) -> Iterator[Finding]:
+def _beyond_the_domain(case: CaseData, size: Floats, subject: str) -> Iterator[Finding]:
     """Yield the axes along which a cell is longer than the domain, where particles cannot fill it."""
     length = np.subtract(case.domain.upper, case.domain.lower)[: len(size)]
     for axis in np.flatnonzero(size > length * (1.0 + 1e-9)).tolist():

@@ -62,16 +62,12 @@ def _grid(case: CaseData, one: GridFields, where: Location) -> Iterator[Problem]
     if wide is not None:
         yield Problem((*where, "width"), wide)
     if np.any((high < domain.lower)[:axes] | (low > domain.upper)[:axes]):
-        yield Problem(
-            (*where, "lower"), "the grid lies wholly outside the domain, where no particles are; move it"
-        )
+        yield Problem((*where, "lower"), "the grid lies wholly outside the domain, where no particles are; move it")
     for axis in range(axes):
         size = (high[axis] - low[axis]) / one.cells[axis]
         if domain.periodic[axis] and high[axis] - low[axis] > length[axis] * (1.0 + 1e-9):
             text = f"makes the grid longer than the periodic box ({length[axis]:g} m) along {_AXES[axis]}: what is "
-            yield Problem(
-                (*where, "upper", axis), text + "there would count twice; end it where the box ends"
-            )
+            yield Problem((*where, "upper", axis), text + "there would count twice; end it where the box ends")
         elif size > length[axis] + 2.0 * 3.0 * one.width:
             text = (
                 f"makes cells of {size:.3g} m along {_AXES[axis]}, longer than the domain ({length[axis]:.3g} m) with "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.continuum.items import Matter, actions_of_contacts, joined, ways_of
-from pdem.continuum.moving_box import Frame, MovingImages
+from pdem.continuum.moving_box import FieldFrame, MovingImages
 from pdem.continuum.sums import field_sums
 from pdem.engine.views.acting_contacts import acting_on_walls, acting_parts, counted_ways
 from pdem.engine.views.bodies import bodies_of, sizes_of
@@ -15,16 +15,14 @@ from pdem.engine.views.bodies import bodies_of, sizes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pdem.continuum.grid import Grid
     from pdem.continuum.items import Actions
     from pdem.continuum.sums import Rooms
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.features.fields.averages import FieldAverage
+    from pdem.foundation.array_types import Floats
 
-    Floats = NDArray[np.float64]
     Present = tuple[Matter, list[Actions]]
 
 
@@ -42,22 +40,20 @@ def followed(system: System, grid: Grid) -> Grid:
     box = system.moving_box
     if box is None:
         return grid
-    begin = Frame.of_lengths(box.centre - 0.5 * box.begin, box.begin)
+    begin = FieldFrame.of_lengths(box.centre - 0.5 * box.begin, box.begin)
     return begin.follow(grid, present_frame(system))
 
 
-def present_frame(system: System) -> Frame:
+def present_frame(system: System) -> FieldFrame:
     """Return the corners of the box at the present step, along open axes those of the domain."""
     domain, box = system.case.domain, system.moving_box
     if box is None:
-        return Frame(np.array(domain.lower), np.array(domain.upper))
+        return FieldFrame(np.array(domain.lower), np.array(domain.upper))
     lengths = np.array(box.at(system.step).lengths)
-    return Frame.of_lengths(box.centre - 0.5 * lengths, lengths)
+    return FieldFrame.of_lengths(box.centre - 0.5 * lengths, lengths)
 
 
-def present_sums(
-    system: System, grid: Grid, materials: int, rooms: Rooms, present: Present | None = None
-) -> Floats:
+def present_sums(system: System, grid: Grid, materials: int, rooms: Rooms, present: Present | None = None) -> Floats:
     """Return the sums (classes, cells, SUMS) of the present state over the cells of a grid. Collective.
 
     Parameters

@@ -47,9 +47,7 @@ class GridFields(Section):
         follows=True,
     )
     every: Positive | None = entry(
-        "Interval of the samples that are averaged, in s; by default a tenth of `average`.",
-        default=None,
-        unit="s",
+        "Interval of the samples that are averaged, in s; by default a tenth of `average`.", default=None, unit="s"
     )
     by: Literal["material"] | None = entry("Compute the fields of each material as well.", default=None)
 

@@ -11,14 +11,11 @@ from pdem.containers.group import on_first_rank
 from pdem.engine.named_events import NEVER
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.case.sections.gravity import GravityTable
     from pdem.containers.exchange import Exchange
     from pdem.engine.stages.timeline import Stages
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 STEPS_OF_TABLE = 20
 """Steps between two values of a table, unless the case says otherwise."""

@@ -19,11 +19,10 @@ from pdem.numerics.sums import ExactSums
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pdem.case.model import Case
     from pdem.engine.system import System
     from pdem.features.gravity.course import GravityCourse
+    from pdem.foundation.array_types import Floats
     from pdem.motion.drives import Drive
 
 
@@ -38,7 +37,7 @@ def set_gravity(system: System, course: GravityCourse) -> None:
         give_bodies(system.case, system.moving_walls.drives, gravity)
 
 
-def give_bodies(case: Case, drives: Mapping[int, Drive], gravity: NDArray[np.float64]) -> None:
+def give_bodies(case: Case, drives: Mapping[int, Drive], gravity: Floats) -> None:
     """Give the bodies on which gravity acts another one (3,) [m/s^2]."""
     for wall, drive in drives.items():
         body = case.walls[wall].body
@@ -62,10 +61,7 @@ def change_gravity(system: System, course: GravityCourse) -> None:
 def _potential(system: System) -> ExactSums:
     """Return the energy in gravity of the particles of this rank, on the first rank also of bodies."""
     sums, walls = ExactSums(("gravity",)), system.moving_walls
-    for energies in [
-        *gravity_energies(system.particles, system.constants),
-        *cluster_gravity_energies(system),
-    ]:
+    for energies in [*gravity_energies(system.particles, system.constants), *cluster_gravity_energies(system)]:
         sums.add("gravity", energies)
     if walls is not None and system.exchange.rank == 0:
         there = [drive.potential() for wall, drive in walls.drives.items() if walls.present[wall]]

@@ -33,14 +33,13 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.containers.meshes.mesh import Mesh
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats, Integers
     from pdem.preflight.findings import Finding
 
     Columns = dict[str, NDArray[Any]]
 
 
-def checked_columns(
-    system: System, case: Case, meshes: Sequence[Mesh], material: Any, **given: Any
-) -> Columns:
+def checked_columns(system: System, case: Case, meshes: Sequence[Mesh], material: Any, **given: Any) -> Columns:
     """Return the columns of particles to be inserted, after all checks of particles of a case. Collective.
 
     Raises
@@ -57,18 +56,14 @@ def checked_columns(
         On rank 0, where particles of a case would give a warning.
     """
     if system.moving_box is not None:
-        raise InputError(
-            "particles cannot be inserted into a box that deforms; have them there from the begin"
-        )
+        raise InputError("particles cannot be inserted into a box that deforms; have them there from the begin")
     shape, orientation = given.pop("shape", None), given.pop("orientation", None)
     columns = _columns(system, list(case.materials), material, **given)
     if shape is not None:
         turns = _numbers_of_shape("orientation", orientation, len(columns["radius"]), 4)
         columns = as_clusters(system, case, columns, shape, turns)
     elif orientation is not None:
-        raise InputError(
-            "orientation is given without a shape; spheres have none: give shape, too, or leave it out"
-        )
+        raise InputError("orientation is given without a shape; spheres have none: give shape, too, or leave it out")
     spheres = spheres_of(system, case, columns)
     present = _smallest_present(system, case)
     materials = list(dict.fromkeys([material, *present]))
@@ -122,9 +117,7 @@ def _smallest_present(system: System, case: Case) -> dict[str, float]:
     smallest = np.full(number, np.inf)
     np.minimum.at(smallest, own.material, own.radius)
     radii = -system.exchange.largest(-smallest)
-    return {
-        name: float(radius) for name, radius in zip(case.materials, radii, strict=True) if np.isfinite(radius)
-    }
+    return {name: float(radius) for name, radius in zip(case.materials, radii, strict=True) if np.isfinite(radius)}
 
 
 def _columns(system: System, materials: list[str], material: Any, **given: Any) -> Columns:
@@ -136,9 +129,7 @@ def _columns(system: System, materials: list[str], material: Any, **given: Any) 
         If the material is unknown, shapes do not fit, or values are not finite, radii not positive.
     """
     if not isinstance(material, str):
-        raise InputError(
-            f"material must be a name in quotes, not {material!r}: one of {', '.join(materials)}"
-        )
+        raise InputError(f"material must be a name in quotes, not {material!r}: one of {', '.join(materials)}")
     if material not in materials:
         raise InputError(
             f"material {material!r} is none of the case: {', '.join(materials)}; {name_hint(material, materials)}"
@@ -153,7 +144,7 @@ def _columns(system: System, materials: list[str], material: Any, **given: Any) 
     return columns
 
 
-def _radii(given: Any, count: int) -> NDArray[np.float64]:
+def _radii(given: Any, count: int) -> Floats:
     try:
         radius = np.broadcast_to(_numbers(given), (count,)).copy()
     except (TypeError, ValueError):
@@ -164,7 +155,7 @@ def _radii(given: Any, count: int) -> NDArray[np.float64]:
     return radius
 
 
-def _numbers(given: Any) -> NDArray[np.float64]:
+def _numbers(given: Any) -> Floats:
     """Return an array of numbers; raise TypeError for texts and truth values, which numpy would convert."""
     values = np.asarray(given)
     if values.size and values.dtype.kind not in "fiu":
@@ -172,12 +163,12 @@ def _numbers(given: Any) -> NDArray[np.float64]:
     return values.astype(np.float64)
 
 
-def _vectors(name: str, given: Any, count: int | None) -> NDArray[np.float64]:
+def _vectors(name: str, given: Any, count: int | None) -> Floats:
     """Return an array (count, 3) of finite numbers."""
     return _numbers_of_shape(name, given, count, 3)
 
 
-def _numbers_of_shape(name: str, given: Any, count: int | None, width: int) -> NDArray[np.float64]:
+def _numbers_of_shape(name: str, given: Any, count: int | None, width: int) -> Floats:
     """Return an array (count, width) of finite numbers."""
     try:
         values = _numbers(given)
@@ -222,9 +213,7 @@ def check_no_overlap(system: System, columns: Mapping[str, NDArray[Any]]) -> Non
     if from_the_end:
         row = count - from_the_end
         place = _place_of(row, columns)
-        raise InputError(
-            f"the particle at position[{row}] = {place} m touches another one; move it or leave it out"
-        )
+        raise InputError(f"the particle at position[{row}] = {place} m touches another one; move it or leave it out")
 
 
 def _place_of(row: int, columns: Mapping[str, NDArray[Any]]) -> list[float]:
@@ -234,7 +223,7 @@ def _place_of(row: int, columns: Mapping[str, NDArray[Any]]) -> list[float]:
     return list(columns["centre"][np.flatnonzero(columns["row"] == row)[0]].tolist())
 
 
-def _of_bodies(pairs: NDArray[np.int64], body: NDArray[np.int64]) -> NDArray[np.int64]:
+def _of_bodies(pairs: Integers, body: Integers) -> Integers:
     """Return the inserted bodies of pairs of spheres, -1 of others: negative numbers are of spheres there were."""
     own = np.where(pairs >= 0, body[np.maximum(pairs, 0)], -1) if len(body) else np.full(pairs.shape, -1)
     return np.where(own[:, 0] == own[:, 1], -1, own[:, 1])

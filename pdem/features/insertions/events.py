@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
     from pdem.features.insertions.source import InsertionSource, InsertionState
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
     Columns = dict[str, NDArray[Any]]
 
 PLACES_AT_ONCE = 4096
@@ -98,9 +97,7 @@ class _Event:
         self._radii = source.radii(self._numbers)
         self._reaches = source.reach * self._radii
         some = source.turns(self._numbers[:0], self._numbers[:0])
-        self._columns = {
-            name: np.zeros((len(self._numbers), *one.shape[1:]), one.dtype) for name, one in some.items()
-        }
+        self._columns = {name: np.zeros((len(self._numbers), *one.shape[1:]), one.dtype) for name, one in some.items()}
         self._columns["position"] = np.full((len(self._numbers), 3), np.nan)
         self.pending = np.arange(len(self._numbers))
         self._tried, self._hopeless = 0, False
@@ -120,7 +117,7 @@ class _Event:
         self._propose(self._numbers[rows], self._reaches[rows], attempt)
         return self._places
 
-    def _propose(self, numbers: Indices, reaches: Floats, attempt: Indices) -> None:
+    def _propose(self, numbers: Integers, reaches: Floats, attempt: Integers) -> None:
         """Find the places of some attempts that are inside, and clear of what has come in at this event."""
         source = self._source
         tried = {"radius": reaches, **source.turns(numbers, attempt), "position": np.zeros((len(numbers), 3))}
@@ -133,7 +130,7 @@ class _Event:
         self._owner, self.spheres = self._owner[some[clear]], there.of(np.flatnonzero(clear))
         self._places = {name: column[clear] for name, column in tried.items()}
 
-    def take(self, free: NDArray[np.bool_]) -> None:
+    def take(self, free: Booleans) -> None:
         """Take the first free place of each candidate; `free` says which are clear of particles."""
         rows = np.flatnonzero(free)
         free[rows] = clear_of_walls(self._system, self.spheres.of(rows))

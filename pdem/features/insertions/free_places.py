@@ -12,16 +12,12 @@ from pdem.particles.particle_spheres import single_spheres
 from pdem.particles.sphere_table import NOBODY, SphereTable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.particles.particle_spheres import SphereGroups
     from pdem.particles.regions import Bounds
 
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
-
-    WallOverlaps = tuple[NDArray[np.int64], Floats, NDArray[np.int64]]
+    WallOverlaps = tuple[Integers, Floats, Integers]
 
 ROUNDING = 1e-9
 """Overlap with a wall, over the radius, that counts as rounding: a sphere may lie on a wall."""
@@ -95,7 +91,7 @@ class SpheresNear:
         """Return which particles of some spheres overlap none of those that were added."""
         return self._table.clear(self._in_plane(spheres), np.full(len(spheres.begin) - 1, NOBODY))
 
-    def take(self, spheres: SphereGroups, allowed: Booleans, owner: NDArray[np.int64]) -> NDArray[np.int64]:
+    def take(self, spheres: SphereGroups, allowed: Booleans, owner: Integers) -> Integers:
         """Add the first free and allowed place of each owner, one after the other; return it by owner, or -1."""
         return self._table.take_first(self._in_plane(spheres), allowed, owner)
 

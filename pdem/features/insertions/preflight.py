@@ -14,12 +14,7 @@ from pdem.case.messages import shown_key
 from pdem.features.insertions.rules import geometry_problems
 from pdem.particles.fill_limits import CLOSEST_FRACTION, USUAL_FRACTION
 from pdem.preflight.findings import Finding
-from pdem.preflight.particle_checks import (
-    PARTICLE_DISPLACEMENT_ERROR,
-    PARTICLE_DISPLACEMENT_WARNING,
-    level_of,
-    share,
-)
+from pdem.preflight.particle_checks import PARTICLE_DISPLACEMENT_ERROR, PARTICLE_DISPLACEMENT_WARNING, level_of, share
 from pdem.preflight.unit_checks import radius_unit_warnings
 
 if TYPE_CHECKING:
@@ -59,9 +54,7 @@ def _of_one(case: Case, insertion: Insertion, face: Face | None, step: float) ->
         return
     every = max(1, round(interval_of(case, insertion, face) / step))
     number = expected_number(case, insertion)
-    text = (
-        f"about {number:,.0f} particles until the end, at events every {every:,} steps ({every * step:.3g} s)"
-    )
+    text = f"about {number:,.0f} particles until the end, at events every {every:,} steps ({every * step:.3g} s)"
     yield Finding("info", subject, text)
     yield from _crowding(case, insertion, face, every * step, subject)
 
@@ -74,14 +67,10 @@ def _travel(case: Case, insertion: Insertion, step: float, subject: str) -> Iter
     if level != "info":
         most = PARTICLE_DISPLACEMENT_WARNING * radius
         text = f"at {speed:.3g} m/s particles move {share(part)} of the smallest radius in one step"
-        yield Finding(
-            level, subject, f"{text}; use a step of at most {most / speed:.3g} s, or {most / step:.3g} m/s"
-        )
+        yield Finding(level, subject, f"{text}; use a step of at most {most / speed:.3g} s, or {most / step:.3g} m/s")
 
 
-def _crowding(
-    case: Case, insertion: Insertion, face: Face | None, interval: float, subject: str
-) -> Iterator[Finding]:
+def _crowding(case: Case, insertion: Insertion, face: Face | None, interval: float, subject: str) -> Iterator[Finding]:
     """Compare the volume that is asked for between two events [s] with the room for it."""
     rate = rate_of(case, insertion)
     if rate is None:
@@ -97,11 +86,7 @@ def _crowding(
         return
     key, unit = ("mass_rate", "kg/s") if insertion.count_rate is None else ("count_rate", "1/s")
     what = "region" if face is None else "face"
-    remedy = (
-        "widen it, or clear it faster (velocity, every)"
-        if face is None
-        else "raise velocity or widen the face"
-    )
+    remedy = "widen it, or clear it faster (velocity, every)" if face is None else "raise velocity or widen the face"
     fits = rate.largest * usual / fraction
     text = f"{key} of up to {rate.largest:g} {unit} is {number:.3g} particles per s, {share(fraction)} of the volume "
     text += f"that the {what} lets in; random places hold about {share(usual)}, which is {fits:.3g} {unit}"
@@ -143,6 +128,4 @@ def largest_mass(case: Case, insertion: Insertion) -> float:
 def inserted_number(case: Case, *, members: bool = False) -> int:
     """Return how many particles come in until the end of a run; with `members` the spheres of clusters."""
     sizes = (member_count(case, one) if members else 1 for one in case.insertions)
-    return round(
-        sum(expected_number(case, one) * size for one, size in zip(case.insertions, sizes, strict=True))
-    )
+    return round(sum(expected_number(case, one) * size for one, size in zip(case.insertions, sizes, strict=True)))

@@ -41,12 +41,7 @@ def insertion_problems(case: CaseData) -> Iterator[Problem]:
         yield from column_name_problems(insertion.name, where, taken)
         taken[insertion.name] = f"insertions[{index}]"
         shape = shape_use_problems(case, insertion, where)
-        found = [
-            *shape,
-            *_sizes(insertion, where),
-            *_amounts(insertion, where),
-            *_place(case, insertion, where),
-        ]
+        found = [*shape, *_sizes(insertion, where), *_amounts(insertion, where), *_place(case, insertion, where)]
         yield from found
         if not found:
             yield from _geometry(case, index, where)
@@ -68,9 +63,7 @@ def _amounts(insertion: Insertion, where: Location) -> Iterator[Problem]:
     if insertion.rate is None and insertion.mass is None and insertion.count is None:
         yield Problem(where, "needs mass_rate or count_rate, or the mass or count of what comes in at once")
     if insertion.rate is None and insertion.end is not None:
-        yield Problem(
-            (*where, "end"), "ends a rate; without mass_rate or count_rate give mass or count alone"
-        )
+        yield Problem((*where, "end"), "ends a rate; without mass_rate or count_rate give mass or count alone")
     if insertion.end is not None and not insertion.end > insertion.start:
         yield Problem((*where, "end"), f"must be later than start ({insertion.start:g} s)")
     key = "count_rate" if insertion.mass_rate is None else "mass_rate"
@@ -124,16 +117,12 @@ def _geometry(case: CaseData, index: int, where: Location) -> Iterator[Problem]:
     yield from geometry_problems(case, insertion, face, where)
 
 
-def geometry_problems(
-    case: CaseData, insertion: Insertion, face: Face | None, where: Location
-) -> Iterator[Problem]:
+def geometry_problems(case: CaseData, insertion: Insertion, face: Face | None, where: Location) -> Iterator[Problem]:
     """Yield the problems of the place of an insertion, which may be a face, and of its velocity there."""
     if face is not None:
         velocity = mean_velocity(insertion, face)
         if not abs(float(velocity @ face.normal)) > 1e-6 * float(np.linalg.norm(velocity)):
-            yield Problem(
-                (*where, "velocity"), "does not lead through the face; give a speed along its normal"
-            )
+            yield Problem((*where, "velocity"), "does not lead through the face; give a speed along its normal")
             return
         low, high = face.bounds
         lower, upper = face.corners.min(axis=0), face.corners.max(axis=0)
@@ -152,16 +141,12 @@ def geometry_problems(
         yield Problem((*where, "every"), text)
 
 
-def _inside_domain(
-    case: CaseData, lower: np.ndarray, upper: np.ndarray, where: Location
-) -> Iterator[Problem]:
+def _inside_domain(case: CaseData, lower: np.ndarray, upper: np.ndarray, where: Location) -> Iterator[Problem]:
     for axis in range(case.domain.dimension):
         if case.domain.periodic[axis]:
             continue
         least, most = case.domain.lower[axis], case.domain.upper[axis]
         room = 1e-9 * (most - least)
         if lower[axis] < least - room or upper[axis] > most + room:
-            text = (
-                f"reaches from {lower[axis]:g} to {upper[axis]:g} m along {'xyz'[axis]}, out of the domain "
-            )
+            text = f"reaches from {lower[axis]:g} to {upper[axis]:g} m along {'xyz'[axis]}, out of the domain "
             yield Problem(where, f"{text}({least:g} to {most:g} m); move it or widen the domain")

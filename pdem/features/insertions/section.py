@@ -18,9 +18,7 @@ class RateTable(Section):
     """A rate by a table, linear between its times, constant before the first and after the last."""
 
     branch: ClassVar[str] = f"{BRANCH}table"
-    times: Numbers | None = entry(
-        "Times in increasing order, in s of simulated time.", default=None, unit="s"
-    )
+    times: Numbers | None = entry("Times in increasing order, in s of simulated time.", default=None, unit="s")
     values: Numbers | None = entry("Rates at these times, in kg/s or 1/s.", default=None, unit="kg/s or 1/s")
     file: Name | None = entry(
         "In place of the two lists: a text file with a column for each, relative to the folder of the case.",
@@ -43,8 +41,7 @@ def _mean_branch(value: Any) -> str:
 
 
 Mean = Annotated[
-    Annotated[Vector, Tag(f"{BRANCH}vector")] | Annotated[float, Tag(f"{BRANCH}number")],
-    Discriminator(_mean_branch),
+    Annotated[Vector, Tag(f"{BRANCH}vector")] | Annotated[float, Tag(f"{BRANCH}number")], Discriminator(_mean_branch)
 ]
 
 
@@ -94,9 +91,7 @@ class Insertion(Section):
         default=None,
         unit="kg/s",
     )
-    count_rate: GivenRate | None = entry(
-        "In place of `mass_rate`: rate in particles per s.", default=None, unit="1/s"
-    )
+    count_rate: GivenRate | None = entry("In place of `mass_rate`: rate in particles per s.", default=None, unit="1/s")
     start: NotNegative = entry("Beginning of the insertion, in s.", default=0.0, unit="s")
     end: Positive | None = entry("End of the insertion, in s.", default=None, unit="s")
     mass: Positive | None = entry("Mass in kg after which the insertion ends.", default=None, unit="kg")
@@ -109,9 +104,7 @@ class Insertion(Section):
         unit="m/s",
     )
     angular_velocity: AngularVelocity = entry(
-        "Angular velocity of the particles in rad/s, or `{rpm = [0, 0, 20]}`.",
-        default=(0.0, 0.0, 0.0),
-        unit="rad/s",
+        "Angular velocity of the particles in rad/s, or `{rpm = [0, 0, 20]}`.", default=(0.0, 0.0, 0.0), unit="rad/s"
     )
     every: Positive | None = entry(
         "Interval of insertion events, in s. By default the time in which the layer behind a face becomes two of "

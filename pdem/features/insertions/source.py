@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.features.insertions.section import Insertion
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Integers
 
 MOST_AT_ONCE = 200_000
 """Largest number of particles that are tried at one event."""
@@ -49,7 +47,7 @@ def _limits(case: Case, insertion: Insertion) -> tuple[float, float]:
     return limits
 
 
-def _no_numbers() -> Indices:
+def _no_numbers() -> Integers:
     return np.zeros(0, np.int64)
 
 
@@ -92,7 +90,7 @@ class InsertionState:
     asked: int = 0
     asked_mass: float = 0.0
     tried: int = 0
-    skipped: Indices = field(default_factory=_no_numbers)
+    skipped: Integers = field(default_factory=_no_numbers)
     came: int = 0
     mass: ExactSums = field(default_factory=lambda: ExactSums(("mass",)))
     complete: bool = False
@@ -124,9 +122,7 @@ class InsertionSource:
         If a file that it names cannot be used, or its face is no plane.
     """
 
-    def __init__(
-        self, case: Case, index: int, step: float, clocks: Mapping[str, Clock] | None = None
-    ) -> None:
+    def __init__(self, case: Case, index: int, step: float, clocks: Mapping[str, Clock] | None = None) -> None:
         insertion = case.insertions[index]
         self.stage = insertion.stage
         self.follow(clocks or {})
@@ -141,11 +137,7 @@ class InsertionSource:
         self.room = mean_room(case, insertion, self.sizes)
         self.mean_mass = 4.0 / 3.0 * math.pi * density * self.sizes.mean_cube
         self._density, self._dimension, self._step = density, case.domain.dimension, step
-        self._insertion, self._rate, self._perturbation = (
-            insertion,
-            rate_of(case, insertion),
-            case.perturbation,
-        )
+        self._insertion, self._rate, self._perturbation = (insertion, rate_of(case, insertion), case.perturbation)
         face = face_of(case, index)
         self._velocity = mean_velocity(insertion, face)
         self.interval = max(1, round(interval_of(case, insertion, face) / step))
@@ -196,7 +188,7 @@ class InsertionSource:
         """Count from a step on, if that is later than its start: its stage begins, or it is new in a continued case."""
         self.state = InsertionState(max(self._clock.begin + self._insertion.start, step * self._step))
 
-    def radii(self, numbers: Indices) -> Floats:
+    def radii(self, numbers: Integers) -> Floats:
         """Return the radii of particles by number [m]."""
         radii = self.sizes.radii(keyed_uniform(self.seed, _RADIUS_STREAM, numbers))
         if self._perturbation is None:
@@ -211,18 +203,18 @@ class InsertionSource:
         """Return the liquid that particles of these radii bring [m^3], not yet in whole quanta."""
         return carried_by(radii, self._insertion.liquid)
 
-    def velocities(self, numbers: Indices) -> Floats:
+    def velocities(self, numbers: Integers) -> Floats:
         """Return the velocities of particles by number (n, 3) [m/s]."""
         uniform = keyed_vectors(self.seed, _VELOCITY_STREAM, numbers)
         velocity = self._velocity + self._insertion.spread * (2.0 * uniform - 1.0)
         velocity[:, self._dimension :] = 0.0
         return velocity
 
-    def angular_velocities(self, numbers: Indices) -> Floats:
+    def angular_velocities(self, numbers: Integers) -> Floats:
         """Return the angular velocities of particles by number (n, 3) [rad/s]."""
         return np.tile(self._insertion.angular_velocity, (len(numbers), 1))
 
-    def turns(self, numbers: Indices, attempt: Indices) -> dict[str, NDArray[Any]]:
+    def turns(self, numbers: Integers, attempt: Integers) -> dict[str, NDArray[Any]]:
         """Return shapes and orientations of particles by number and attempt; nothing if the case has no shapes."""
         if not self._names:
             return {}
@@ -291,7 +283,7 @@ class InsertionSource:
         following = float(self.masses(self.radii(np.array([self.state.asked])))[0])
         return self.state.asked_mass + 0.5 * following > (self._insertion.mass or math.inf)
 
-    def candidates(self) -> Indices:
+    def candidates(self) -> Integers:
         """Return the numbers of the particles to be tried at this event: those that wait, the lowest first."""
         state = self.state
         new = max(0, self.most_at_once() - len(state.skipped))

@@ -23,16 +23,13 @@ from pdem.numerics.sums import ExactSums
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pdem.case.sections.schema import CaseData
     from pdem.contact.exchange.pair_flows import FlowingPairs
     from pdem.contact.exchange.wall_flows import FlowingWalls
     from pdem.engine.feature import Columns, SeriesLine
     from pdem.engine.setup import Constants
     from pdem.engine.system import System
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Int32s
 
 FIELD = "liquid"
 
@@ -134,11 +131,11 @@ class _Formed(NamedTuple):
 
     overlap: Floats
     radius: Floats
-    pair: NDArray[np.int32]
+    pair: Int32s
     volume: Floats
 
     @classmethod
-    def of(cls, history: Floats, place: int, radius: Floats, pair: NDArray[np.int32], counts: Any) -> _Formed:
+    def of(cls, history: Floats, place: int, radius: Floats, pair: Int32s, counts: Any) -> _Formed:
         """Return those of some contacts that have a bridge, by histories (columns, n), and that count here."""
         some = (history[place] > 0.0) & counts
         return cls(history[OVERLAP][some], radius[some], pair[some], history[place][some])

@@ -75,9 +75,7 @@ class ObservedState:
         if OBSERVERS not in groups:
             return cls()
         calls, columns = groups[OBSERVERS], groups[OBSERVED]
-        values = zip(
-            _texts(columns["observer"]), _texts(columns["unit"]), columns["value"].tolist(), strict=True
-        )
+        values = zip(_texts(columns["observer"]), _texts(columns["unit"]), columns["value"].tolist(), strict=True)
         return cls(
             dict(zip(_texts(calls["name"]), calls["last"].tolist(), strict=True)),
             {name: Observed(*one) for name, one in zip(_texts(columns["name"]), values, strict=True)},

@@ -96,9 +96,7 @@ def every(time: float | None = None, *, steps: int | None = None) -> Callable[[F
     ...     return {"height": ("m", simulation.maximum(simulation.particles.position[:, 2]))}
     """
     if (time is None) == (steps is None):
-        raise InputError(
-            "pdem.every takes an interval in s, pdem.every(0.01), or steps: pdem.every(steps=100)"
-        )
+        raise InputError("pdem.every takes an interval in s, pdem.every(0.01), or steps: pdem.every(steps=100)")
     if steps is not None:
         whole_number("steps of pdem.every", steps, 1)
     elif real_number("the interval of pdem.every", time) <= 0.0:
@@ -145,12 +143,7 @@ def column_of(name: object, value: object) -> tuple[str, float]:
     InputError
         If the name cannot be that of a column, or the value is no number; NaN and infinite ones are welcome.
     """
-    if (
-        not isinstance(name, str)
-        or not name
-        or set(name) & set(',"\n[]')
-        or len(name.encode()) > LONGEST_NAME
-    ):
+    if not isinstance(name, str) or not name or set(name) & set(',"\n[]') or len(name.encode()) > LONGEST_NAME:
         raise InputError(
             f"the column {shown(name)}: a name is a text without commas, quotes and brackets, of up to {LONGEST_NAME} "
             "bytes"
@@ -159,9 +152,7 @@ def column_of(name: object, value: object) -> tuple[str, float]:
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
         unit, value = value
         if set(unit) & set(',"\n[]') or len(unit.encode()) > LONGEST_NAME:
-            raise InputError(
-                f"the column {name} has the unit {shown(unit)}; leave out commas, quotes and brackets"
-            )
+            raise InputError(f"the column {name} has the unit {shown(unit)}; leave out commas, quotes and brackets")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

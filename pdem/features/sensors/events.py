@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from pdem.engine.system import System
     from pdem.engine.views.bodies import Bodies
     from pdem.features.sensors.place import SensorPlace, SensorState
+    from pdem.foundation.array_types import Booleans, Floats, Integers
 
     Columns = dict[str, NDArray[Any]]
-    Indices = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
 
 
 def act_sensors(system: System, places: Sequence[SensorPlace], phases: Phases) -> None:
@@ -55,7 +54,7 @@ def act_sensors(system: System, places: Sequence[SensorPlace], phases: Phases) -
         migrate_and_rebuild_lists(system, contacts, phases)
 
 
-def add_by_class(sums: ExactSums, kind: Indices, mass: NDArray[np.float64], classes: int) -> Indices:
+def add_by_class(sums: ExactSums, kind: Integers, mass: Floats, classes: int) -> Integers:
     """Add masses of particles (n,) [kg] to the sums of their classes; return their numbers. Class 0 has all."""
     count = np.zeros(classes, np.int64)
     for number in range(classes):
@@ -76,14 +75,14 @@ def _count_removed(system: System, place: SensorPlace, bodies: Bodies, inside: B
     _add_counted(state, total)
 
 
-def _add_counted(state: SensorState, total: Indices) -> None:
+def _add_counted(state: SensorState, total: Integers) -> None:
     """Add numbers and masses of particles of all ranks, a row for each class."""
     state.count += total[:, 0]
     state.mass.limbs += total[:, 1:]
     state.mass.normalise()
 
 
-def _stay(system: System, place: SensorPlace, ids: Indices) -> None:
+def _stay(system: System, place: SensorPlace, ids: Integers) -> None:
     """Note who has come into a region, and how long those stayed that have left it. Collective."""
     exchange, state = system.exchange, place.state
     now = np.sort(exchange.route({"id": ids}, remembering(ids, exchange.size))["id"])
@@ -97,7 +96,7 @@ def _stay(system: System, place: SensorPlace, ids: Indices) -> None:
     state.known, state.value, state.stays = now, since, stays
 
 
-def _look_up(known: Indices, ids: Indices) -> tuple[Indices, Booleans]:
+def _look_up(known: Integers, ids: Integers) -> tuple[Integers, Booleans]:
     """Return the rows of ids among rising known ones, and which are known."""
     if not len(known):
         return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
@@ -126,7 +125,7 @@ def _pass(system: System, place: SensorPlace, own: Bodies, present: Booleans) ->
     return np.asarray(np.isin(own.id, taken) & present)
 
 
-def _count_passed(place: SensorPlace, came: Columns) -> tuple[Indices, Columns]:
+def _count_passed(place: SensorPlace, came: Columns) -> tuple[Integers, Columns]:
     """Compare sides with those at the last event.
 
     Returns the numbers and the limbs of the masses of those that have passed, a row for each class, and the columns of

@@ -50,9 +50,7 @@ class Sensors(Feature):
         if not case.sensors:
             return cls()
         numbers = range(len(case.sensors))
-        return cls(
-            on_first_rank(system.exchange, lambda: [SensorPlace(case, index, step) for index in numbers])
-        )
+        return cls(on_first_rank(system.exchange, lambda: [SensorPlace(case, index, step) for index in numbers]))
 
     @property
     def next_step(self) -> int:

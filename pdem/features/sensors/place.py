@@ -25,21 +25,20 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.box_shape import BoxShape
+    from pdem.foundation.array_types import Booleans, Floats, Integers
     from pdem.particles.faces import Face
 
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
     Columns = Mapping[str, NDArray[Any]]
 
 MARGIN = 2.0
 """Half width of the layer at a plane in which particles are remembered, over the expected way between two events."""
 
 
-def _none() -> Indices:
+def _none() -> Integers:
     return np.zeros(0, np.int64)
 
 
-def remembering(ids: Indices, ranks: int) -> Indices:
+def remembering(ids: Integers, ranks: int) -> Integers:
     """Return the rank (n,) that remembers what sensors know of the particle of each id."""
     return ids % ranks
 
@@ -65,15 +64,15 @@ class SensorState:
         How many particles have stayed for each number of events.
     """
 
-    count: Indices
+    count: Integers
     mass: ExactSums
     last: int = -1
     line_time: float = 0.0
     line_mass: float = 0.0
     flow: float = 0.0
-    known: Indices = field(default_factory=_none)
-    value: Indices = field(default_factory=_none)
-    stays: Indices = field(default_factory=_none)
+    known: Integers = field(default_factory=_none)
+    value: Integers = field(default_factory=_none)
+    stays: Integers = field(default_factory=_none)
 
 
 class SensorPlace:
@@ -154,7 +153,7 @@ class SensorPlace:
             state.known, state.value, state.last, self.first_step = _none(), _none(), -1, step
             state.line_time = max(state.line_time, step * self.step)
 
-    def class_of(self, columns: Columns) -> Indices:
+    def class_of(self, columns: Columns) -> Integers:
         """Return the class (n,) of particles, from 1 on; 0 where there are no classes."""
         if self._materials:
             return columns["material"].astype(np.int64) + 1
@@ -162,7 +161,7 @@ class SensorPlace:
             return np.zeros(len(columns["radius"]), np.int64)
         return np.searchsorted(self._edges, columns["radius"], side="right") + 1
 
-    def inside(self, position: Floats) -> NDArray[np.bool_]:
+    def inside(self, position: Floats) -> Booleans:
         """Return which centres (n, 3) [m] are in the region."""
         assert self.section.region is not None
         return regions.inside(self.section.region, position, self._domain.dimension)
@@ -173,7 +172,7 @@ class SensorPlace:
         assert self.section.region is not None
         return regions.size(self.section.region, self._domain.dimension)
 
-    def distance(self, position: Floats, box: BoxShape) -> tuple[Floats, NDArray[np.bool_]]:
+    def distance(self, position: Floats, box: BoxShape) -> tuple[Floats, Booleans]:
         """Return how far (n,) centres are past the plane along its normal [m], and which are within the outline."""
         offset = box.nearest(position - self._point)
         distance = along(offset, self._normal)

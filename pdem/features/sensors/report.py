@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
     from pdem.features.sensors.place import SensorPlace
+    from pdem.foundation.array_types import Floats, Integers
 
 
 def sensor_values(
@@ -57,9 +56,7 @@ def sensor_values(
 def reported(system: System, places: Sequence[SensorPlace]) -> dict[str, dict[str, float]]:
     """Return the values of all sensors, by name and by column without the name. Collective."""
     line = SeriesLine(system)
-    values = {
-        place.name: sensor_values(system, place, contacts=_contacts_if_asked(place, line)) for place in places
-    }
+    values = {place.name: sensor_values(system, place, contacts=_contacts_if_asked(place, line)) for place in places}
     return {
         name: {column.removeprefix(f"{name}_"): value for column, value in columns.items()}
         for name, columns in values.items()
@@ -71,9 +68,7 @@ def line_values(system: System, places: Sequence[SensorPlace], line: SeriesLine)
     return {
         name: value
         for place in places
-        for name, value in sensor_values(
-            system, place, line=True, contacts=_contacts_if_asked(place, line)
-        ).items()
+        for name, value in sensor_values(system, place, line=True, contacts=_contacts_if_asked(place, line)).items()
     }
 
 
@@ -82,7 +77,7 @@ def _contacts_if_asked(place: SensorPlace, line: SeriesLine) -> ActingContacts |
     return line.contacts if place.section.stress else None
 
 
-def stays_of(place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def stays_of(place: SensorPlace) -> tuple[Floats, Integers]:
     """Return the times [s] that particles have stayed in a region, and how many each."""
     stays = place.state.stays
     times = np.arange(len(stays)) * (place.interval * place.step)
@@ -105,7 +100,7 @@ def finish_sensors(system: System, places: Sequence[SensorPlace], folder: Path) 
     return lines
 
 
-def _write_stays(path: Path, times: NDArray[np.float64], stays: NDArray[np.int64]) -> None:
+def _write_stays(path: Path, times: Floats, stays: Integers) -> None:
     rows = [f"{time!r},{count}\n" for time, count in zip(times.tolist(), stays.tolist(), strict=True)]
     save_file(path, "stay [s],particles [1]\n" + "".join(rows), "make room, then restart")
 
@@ -164,7 +159,7 @@ def _lacey(system: System, place: SensorPlace) -> float:
     return lacey_index(system.exchange.add(counts), mixing.least)
 
 
-def lacey_index(counts: NDArray[np.int64], least: int) -> float:
+def lacey_index(counts: Integers, least: int) -> float:
     """Return Lacey's index of mixing: 0 where two materials are apart, 1 where they are mixed at random.
 
     (s0^2 - s^2) / (s0^2 - sr^2) with the variance s^2 of the share of the first material, by number, over cells,

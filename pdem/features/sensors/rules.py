@@ -53,18 +53,14 @@ def _place(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]
     if sensor.plane is not None:
         yield from direction_problems(sensor.plane.normal, (*where, "plane", "normal"))
         if _is_outside(case, sensor.plane.point, sensor.plane.point):
-            yield Problem(
-                (*where, "plane", "point"), "is outside the domain, where no particles are; move it"
-            )
+            yield Problem((*where, "plane", "point"), "is outside the domain, where no particles are; move it")
     elif sensor.face is not None:
         yield from _face(case, sensor, (*where, "face"))
     elif sensor.region is not None:
         problems = list(region_problems(sensor.region, (*where, "region")))
         yield from problems
         if not problems and _is_outside(case, *regions.bounds(sensor.region)):
-            yield Problem(
-                (*where, "region"), "lies wholly outside the domain, where no particles are; move it"
-            )
+            yield Problem((*where, "region"), "lies wholly outside the domain, where no particles are; move it")
 
 
 def _face(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
@@ -115,9 +111,7 @@ def _stages(sensor: Sensor, where: Location) -> Iterator[Problem]:
     if sensor.stage is not None and sensor.stages is not None:
         yield Problem((*where, "stages"), "is not allowed together with stage; keep one of them")
     elif getattr(sensor, key) is not None and not sensor.has_events:
-        text = (
-            "has no influence: a region alone is looked at for lines of the series; add remove or residence"
-        )
+        text = "has no influence: a region alone is looked at for lines of the series; add remove or residence"
         yield Problem((*where, key), text)
 
 

@@ -30,8 +30,7 @@ def _by_branch(value: Any) -> str:
 
 
 By = Annotated[
-    Annotated[Literal["material"], Tag(f"{BRANCH}material")]
-    | Annotated[SizeClasses, Tag(SizeClasses.branch)],
+    Annotated[Literal["material"], Tag(f"{BRANCH}material")] | Annotated[SizeClasses, Tag(SizeClasses.branch)],
     Discriminator(_by_branch),
 ]
 
@@ -62,8 +61,7 @@ class Sensor(Section):
     )
     by: By | None = entry("Count each material or size class as well.", default=None)
     remove: bool = entry(
-        "Make the sensor an outlet: remove particles that are in the region, or that pass the plane along its "
-        "normal.",
+        "Make the sensor an outlet: remove particles that are in the region, or that pass the plane along its normal.",
         default=False,
     )
     residence: bool = entry("Regions: measure how long particles stay.", default=False)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pdem.engine.system import System
     from pdem.features.sensors.place import SensorPlace
+    from pdem.foundation.array_types import Integers
 
 SENSORS, SUMS, KNOWN, STAYS = "sensors", "sensor_sums", "sensor_particles", "sensor_stays"
 """Names of the groups of a checkpoint: a row for each sensor, for each of its classes, for each particle that it
@@ -43,7 +44,7 @@ def sensor_groups(places: Sequence[SensorPlace]) -> dict[str, dict[str, NDArray[
     def of(name: str, kind: type) -> NDArray[Any]:
         return np.array([getattr(one, name) for one in states], kind)
 
-    def key_of(name: str) -> NDArray[np.int64]:
+    def key_of(name: str) -> Integers:
         return np.repeat(keys, [len(getattr(one, name)) for one in states])
 
     def joined(name: str) -> NDArray[Any]:

@@ -30,8 +30,6 @@ def stage_line(stages: Stages, number: int) -> str:
 def stage_lines(stages: Stages) -> list[str]:
     """Return a line on each stage for the report that ends a run."""
     return [
-        stage_line(stages, number)
-        if state.begin >= 0
-        else f"stage {stages.sections[number].name}: not reached"
+        stage_line(stages, number) if state.begin >= 0 else f"stage {stages.sections[number].name}: not reached"
         for number, state in enumerate(stages.states)
     ]

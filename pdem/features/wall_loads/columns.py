@@ -21,17 +21,13 @@ def walls_with_means(case: CaseData) -> list[int]:
     """Return the numbers of the walls whose mean loads are asked for, in the order of the case."""
     wanted = case.output.mean_wall_loads
     return [
-        number
-        for number, wall in enumerate(case.walls)
-        if any(fnmatchcase(wall.name, pattern) for pattern in wanted)
+        number for number, wall in enumerate(case.walls) if any(fnmatchcase(wall.name, pattern) for pattern in wanted)
     ]
 
 
 def mean_load_columns(case: CaseData) -> list[Column]:
     """Return names, units and types of the columns: means of force, torque and power; largest force and torque."""
-    return [
-        column for number in walls_with_means(case) for column in columns_of_wall(case.walls[number].name)
-    ]
+    return [column for number in walls_with_means(case) for column in columns_of_wall(case.walls[number].name)]
 
 
 def columns_of_wall(name: str) -> list[Column]:

@@ -22,13 +22,12 @@ from pdem.numerics.sums import NARROW_LIMBS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.storage import Evaluated
     from pdem.engine.feature import Columns, Groups, SeriesLine
     from pdem.engine.phases import Phases
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Floats
 
 LOAD_MEANS = "wall_load_means"
 """Name of the group of a checkpoint: a row for each wall whose mean loads are asked for."""
@@ -145,6 +144,6 @@ class WallLoads(Feature):
         self.steps.begin_at(system.step, begun)
 
 
-def _size(vector: NDArray[np.float64]) -> float:
+def _size(vector: Floats) -> float:
     squared = vector**2
     return float(np.sqrt(squared[0] + squared[1] + squared[2]))

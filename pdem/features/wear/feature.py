@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pdem.contact.walls.storage import Evaluated
     from pdem.engine.feature import Columns, Groups
     from pdem.engine.system import System
+    from pdem.foundation.array_types import Integers
 
 WEAR = "wall_wear"
 """Name of the group of a checkpoint: a row for each facet that has worn."""
@@ -32,7 +33,7 @@ WEAR_FIELD = Field("wear", np.float64, (), "m", "depth by which each facet has w
 _MODELS = {"archard": kernels.ARCHARD, "finnie": kernels.FINNIE}
 
 
-class Wear(Feature):
+class WearFeature(Feature):
     """The wear of all walls of a case.
 
     Attributes
@@ -110,9 +111,9 @@ class Wear(Feature):
         return {WEAR_FIELD.name: depths(limbs, system.moving_walls.mesh.facet_areas)}
 
 
-def _keys(system: System) -> NDArray[np.int64]:
+def _keys(system: System) -> Integers:
     """Return the key of the wall of each facet (F,)."""
     assert system.moving_walls is not None
     keys = np.array([name_key(wall.name) for wall in system.case.walls], np.int64)
-    found: NDArray[np.int64] = keys[system.moving_walls.facet_wall]
+    found: Integers = keys[system.moving_walls.facet_wall]
     return found

@@ -24,7 +24,5 @@ def wear_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Probl
     found = [case.interaction(name, wall.material) for name in case.materials]
     frictions = [one.friction for one in found if one is not None]
     if frictions and not any(frictions):
-        text = (
-            f"follows from the work of friction, and nothing has friction with {wall.material}; give it some"
-        )
+        text = f"follows from the work of friction, and nothing has friction with {wall.material}; give it some"
         yield Problem((*where, "wear", "model"), text)

@@ -12,7 +12,7 @@ class Wear(Section):
 
     model: Literal["archard", "finnie"] = entry(
         "Model of wear. By sliding: `coefficient * normal force * sliding distance`; or by impacts: `coefficient * "
-        "m v**2 * f(angle)`, with Finnie's function of the angle.",
+        "m v**2 * f(angle)`, with Finnie's function of the angle."
     )
     coefficient: Positive = entry(
         "Coefficient in 1/Pa. Archard: the wear coefficient over the hardness of the wall, K / H. Finnie: the "

@@ -11,15 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pdem.motion.displacement import drifted, went_too_far
-from pdem.motion.integration import (
-    FINE,
-    LOST,
-    STALE,
-    FixedColumns,
-    Motion,
-    StepColumns,
-    pack_particle,
-)
+from pdem.motion.integration import FINE, LOST, STALE, FixedColumns, Motion, StepColumns, pack_particle
 from pdem.numerics.box_images import images_in
 from pdem.numerics.geometry_kernels import inlined_geometry
 from pdem.numerics.kernels import plain, prange, threaded_kernel
@@ -27,10 +19,8 @@ from pdem.numerics.kernels import plain, prange, threaded_kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pdem.containers.particles import Particles
+    from pdem.foundation.array_types import Floats, Int32s
 
 
 class Placing(NamedTuple):
@@ -49,11 +39,11 @@ class Placing(NamedTuple):
     """
 
     motion: Motion
-    density: NDArray[np.float64]
+    density: Floats
     fixed: FixedColumns
-    packed: NDArray[np.float64]
+    packed: Floats
 
-    def place(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> int:
+    def place(self, particles: Particles, rows: Int32s, dt: float) -> int:
         """Wrap the positions in some rows of the columns, and pack these particles, in a step of `dt` [s].
 
         Returns
@@ -63,9 +53,7 @@ class Placing(NamedTuple):
             in the step, or is at no finite place.
         """
         columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
-        return int(
-            place_carried(*plain(rows, dt, self.motion, self.density, self.fixed, columns, self.packed))
-        )
+        return int(place_carried(*plain(rows, dt, self.motion, self.density, self.fixed, columns, self.packed)))
 
 
 class Loads(NamedTuple):
@@ -86,14 +74,14 @@ class Loads(NamedTuple):
 class Carriers(Protocol):
     """All carriers of a rank; the attribute `carriers` of `pdem.engine.system.System`."""
 
-    def rows(self, particles: Particles) -> NDArray[np.int32]:
+    def rows(self, particles: Particles) -> Int32s:
         """Return the rows of the owned particles that are carried, each once; asked whenever lists are made.
 
         They stay the same until the next lists.
         """
         ...
 
-    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float, placing: Placing) -> int:
+    def begin(self, particles: Particles, rows: Int32s, dt: float, placing: Placing) -> int:
         """Begin a step of length `dt` [s]: half a kick by the forces of the last step in the columns, and the drift.
 
         Written to the packed rows: position, wrapped, velocity and angular velocity, those of the middle of the step;
@@ -107,16 +95,14 @@ class Carriers(Protocol):
         """
         ...
 
-    def advance(
-        self, particles: Particles, rows: NDArray[np.int32], half: float, placing: Placing, loads: Loads
-    ) -> int:
+    def advance(self, particles: Particles, rows: Int32s, half: float, placing: Placing, loads: Loads) -> int:
         """Do what `finish` and then `begin` with a step of twice `half` [s] do; nobody looks in between.
 
         The columns ``force`` and ``torque`` are those of the step once ``loads.write()`` has been called.
         """
         ...
 
-    def finish(self, particles: Particles, rows: NDArray[np.int32], half: float) -> None:
+    def finish(self, particles: Particles, rows: Int32s, half: float) -> None:
         """Kick by the forces in the columns ``force`` and ``torque`` for the other half of the step [s].
 
         Written to `rows` of the columns: ``velocity`` and ``angular_velocity``. `half` is 0 where forces are only
@@ -127,13 +113,7 @@ class Carriers(Protocol):
 
 @inlined_geometry
 def place_particle(
-    p: int,
-    dt: float,
-    motion: Motion,
-    density: NDArray[np.float64],
-    fixed: FixedColumns,
-    columns: StepColumns,
-    packed: NDArray[np.float64],
+    p: int, dt: float, motion: Motion, density: Floats, fixed: FixedColumns, columns: StepColumns, packed: Floats
 ) -> int:
     """Wrap the position of a carried particle and pack it; return see `pdem.motion.integration.FINE`."""
     position, image, velocity, reference = columns.position, columns.image, columns.velocity, fixed.reference
@@ -156,13 +136,7 @@ def place_particle(
 
 @threaded_kernel
 def place_carried(
-    rows: NDArray[np.int32],
-    dt: float,
-    motion: Motion,
-    density: NDArray[np.float64],
-    fixed: FixedColumns,
-    columns: StepColumns,
-    packed: NDArray[np.float64],
+    rows: Int32s, dt: float, motion: Motion, density: Floats, fixed: FixedColumns, columns: StepColumns, packed: Floats
 ) -> int:
     """Wrap the positions that carriers have written, and pack these particles.
 

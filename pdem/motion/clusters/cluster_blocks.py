@@ -26,9 +26,7 @@ from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_colu
 from pdem.numerics.vectors import get3, put3
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 BLOCK = 8
 """Clusters that are moved at a time: all of their members fit into the nearest cache."""
@@ -70,11 +68,11 @@ class Members(NamedTuple):
         By lane: the row of a particle, and which of the spheres of all shapes it is.
     """
 
-    order: NDArray[np.int32]
-    first: NDArray[np.int64]
-    lane: NDArray[np.int64]
-    row: NDArray[np.int32]
-    sphere: NDArray[np.int32]
+    order: Int32s
+    first: Integers
+    lane: Integers
+    row: Int32s
+    sphere: Int32s
 
 
 class ClusterArrays(NamedTuple):
@@ -102,7 +100,7 @@ class ClusterArrays(NamedTuple):
     """
 
     states: Floats
-    image: NDArray[np.int32]
+    image: Int32s
     density: Floats
     spheres: Floats
     turned: Floats
@@ -147,15 +145,13 @@ _write_inertia = column_writer(_inertia)
 
 
 @inlined_geometry
-def _row_begin(place: int, last: int, order: NDArray[np.int32]) -> int:
+def _row_begin(place: int, last: int, order: Int32s) -> int:
     """Return where a state begins; behind the last one, that of the last one."""
     return STATE * (order[np.uint64(min(place, last))] & ROW)
 
 
 @inlined_geometry
-def gather_clusters(
-    block: Block, order: NDArray[np.int32], shapes: ShapeArrays, clusters: ClusterArrays
-) -> None:
+def gather_clusters(block: Block, order: Int32s, shapes: ShapeArrays, clusters: ClusterArrays) -> None:
     """Write the states of the clusters of a block, their masses and moments into columns.
 
     Behind the last one it stands there again, up to a multiple of `ROWS`.
@@ -189,7 +185,7 @@ def gather_clusters(
 
 
 @inlined_geometry
-def scatter_clusters(block: Block, order: NDArray[np.int32], clusters: ClusterArrays) -> None:
+def scatter_clusters(block: Block, order: Int32s, clusters: ClusterArrays) -> None:
     """Write columns back to the states of clusters."""
     (at, first, count, _, _), states, work = block, clusters.states, clusters.work
     last = first + count - 1
@@ -251,12 +247,7 @@ def spin_block(at: int, count: int, back: float, work: Floats) -> None:
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         then, inverse = read_then(work, w), get3(work, w + INVERSE_INERTIA, STRIDE)
-        put3(
-            work,
-            w + SPIN,
-            STRIDE,
-            angular_velocity_by(then, get3(work, w + LX, STRIDE), inverse),
-        )
+        put3(work, w + SPIN, STRIDE, angular_velocity_by(then, get3(work, w + LX, STRIDE), inverse))
 
 
 @inlined_geometry

@@ -30,13 +30,10 @@ from pdem.numerics.simd.places import ROW, offset
 from pdem.numerics.vectors import exact_cross3, exact_plus3, get3
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Int32s
     from pdem.motion.clusters.cluster_blocks import Block, ClusterArrays, Members
     from pdem.motion.integration import StepColumns
     from pdem.numerics.vectors import Vector
-
-    Floats = NDArray[np.float64]
 
 
 @inlined_geometry
@@ -49,7 +46,7 @@ def _arm(block: Block, s: int, c: int, clusters: ClusterArrays, members: Members
 
 
 @inlined_geometry
-def count_periods(block: Block, order: NDArray[np.int32], clusters: ClusterArrays) -> None:
+def count_periods(block: Block, order: Int32s, clusters: ClusterArrays) -> None:
     """Add the periods that centres have crossed to the images of their clusters."""
     image, work = clusters.image, clusters.work
     for c in range(block.size):
@@ -81,11 +78,7 @@ def show_members(
     work = clusters.work
     for c in range(block.size):
         w = offset(block.at, c)
-        centre, velocity, spin = (
-            get3(work, w + CX, STRIDE),
-            get3(work, w + VX, STRIDE),
-            get3(work, w + SPIN, STRIDE),
-        )
+        centre, velocity, spin = (get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE), get3(work, w + SPIN, STRIDE))
         for s in range(block.members):
             p, arm = row_of(block, s, c, members), _arm(block, s, c, clusters, members)
             speed = exact_plus3(velocity, exact_cross3(spin, arm))
@@ -102,11 +95,7 @@ def write_places(block: Block, clusters: ClusterArrays, members: Members, column
     image, work = clusters.image, clusters.work
     for c in range(block.size):
         w, cluster = offset(block.at, c), members.order[np.uint64(block.first + c)] & ROW
-        centre, velocity, spin = (
-            get3(work, w + CX, STRIDE),
-            get3(work, w + VX, STRIDE),
-            get3(work, w + SPIN, STRIDE),
-        )
+        centre, velocity, spin = (get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE), get3(work, w + SPIN, STRIDE))
         for s in range(block.members):
             p, arm = row_of(block, s, c, members), _arm(block, s, c, clusters, members)
             speed = exact_plus3(velocity, exact_cross3(spin, arm))

@@ -43,12 +43,9 @@ from pdem.numerics.simd.transposition import ROWS, columns_to_rows, rows_to_colu
 from pdem.numerics.vectors import exact_cross3, exact_plus3, get3, put3
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from pdem.foundation.array_types import Floats, Int32s
     from pdem.motion.clusters.cluster_blocks import Block, ClusterArrays, Members
     from pdem.numerics.vectors import Vector
-
-    Floats = NDArray[np.float64]
 
 AWAY, RADIUS, FORCE, TORQUE, REFERENCE, SKIN, THERE, RATE, TURNS, INVERSE, FAR = (
     np.uint64(MEMBER + BLOCK * k) for k in (0, 3, 4, 7, 4, 7, 8, 11, 14, 17, 23)
@@ -154,9 +151,7 @@ def _fetch_ahead(p: int, fixed: FixedColumns, clusters: ClusterArrays) -> None:
 
 
 @inlined_geometry
-def _gather_fixed(
-    block: Block, s: int, members: Members, fixed: FixedColumns, clusters: ClusterArrays
-) -> None:
+def _gather_fixed(block: Block, s: int, members: Members, fixed: FixedColumns, clusters: ClusterArrays) -> None:
     """Write into columns what has stayed the same of members since lists were made.
 
     Meanwhile those of the next block are prefetched: there is too much of each for what the hardware expects.
@@ -239,9 +234,7 @@ def _turned_anew(block: Block, s: int, clusters: ClusterArrays) -> bool:
 
 
 @inlined_geometry
-def _write_images(
-    block: Block, s: int, members: Members, clusters: ClusterArrays, image: NDArray[np.int32]
-) -> None:
+def _write_images(block: Block, s: int, members: Members, clusters: ClusterArrays, image: Int32s) -> None:
     """Write the images of members: those of their clusters, and the periods that were taken off the members."""
     for c in range(block.size):
         w, p = offset(block.at, c), row_of(block, s, c, members)
@@ -265,7 +258,7 @@ def _last_lost(block: Block, s: int, members: Members, work: Floats) -> int:
 @inlined_geometry
 def place_members(
     block: Block, dt: float, motion: Motion, clusters: ClusterArrays, members: Members,
-    image: NDArray[np.int32], fixed: FixedColumns,
+    image: Int32s, fixed: FixedColumns,
 ) -> int:  # fmt: skip
     """Write packed rows, images and inverse mass tensors of owned members, `dt` [s] after the last time.
 

@@ -49,13 +49,9 @@ from pdem.numerics.geometry_kernels import inlined_geometry, sphere_mass
 from pdem.numerics.kernels import plain, prange, uncounted_kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from pdem.foundation.array_types import Floats, Int32s, Integers
 
 
 @inlined_geometry
@@ -73,9 +69,7 @@ def block_of(b: int, worker: int, members: Members) -> Block:
     """Return block b of some members, for a worker."""
     k, after = np.uint64(b), np.uint64(b + 1)
     first, lane = members.first[k], members.lane[k]
-    return Block(
-        worker * COLUMNS, first, members.first[after] - first, lane, (members.lane[after] - lane) // BLOCK
-    )
+    return Block(worker * COLUMNS, first, members.first[after] - first, lane, (members.lane[after] - lane) // BLOCK)
 
 
 @inlined_geometry
@@ -88,7 +82,7 @@ def present_block(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, me
 @inlined_geometry
 def move_block(
     block: Block, dt: float, kicks: int, motion: Motion, clusters: ClusterArrays, members: Members,
-    image: NDArray[np.int32], fixed: FixedColumns,
+    image: Int32s, fixed: FixedColumns,
 ) -> int:  # fmt: skip
     """Let forces and torques in columns act for so many halves of a step of `dt` [s], and begin the next.
 
@@ -123,7 +117,7 @@ def _begin_block(
 
 @uncounted_kernel
 def begin_clusters(
-    worst: NDArray[np.int64], dt: float, kicks: int, ended: Motion, motion: Motion, shapes: ShapeArrays,
+    worst: Integers, dt: float, kicks: int, ended: Motion, motion: Motion, shapes: ShapeArrays,
     clusters: ClusterArrays, members: Members, columns: StepColumns, fixed: FixedColumns,
 ) -> None:  # fmt: skip
     """Begin a step of `dt` [s]: half a kick by the forces of the last one, the drift, and the packed rows of members.
@@ -247,7 +241,7 @@ def write_tensors(workers: int, shapes: ShapeArrays, clusters: ClusterArrays, me
 
 @uncounted_kernel
 def write_sphere_tensors(
-    count: int, cluster: NDArray[np.int64], radius: Floats, material: NDArray[np.int32], density: Floats,
+    count: int, cluster: Integers, radius: Floats, material: Int32s, density: Floats,
     tensor: Floats,
 ) -> None:  # fmt: skip
     """Write the inverse mass tensors of all particles that are no members."""

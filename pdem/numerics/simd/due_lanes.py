@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.numerics.numba_private import intrinsic_or_plain, ir, types
-from pdem.numerics.simd.transposition import (
-    address_of,
-    compressed,
-    data_of,
-    lanes_below,
-    number_of_flags,
-    spread,
-)
+from pdem.numerics.simd.transposition import address_of, compressed, data_of, lanes_below, number_of_flags, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,9 +35,7 @@ def make_due(due: NDArray[np.float32]) -> None:
     np.minimum(due, ALWAYS, out=due)
 
 
-def _plain_append(
-    due: NDArray[Any], first: Any, count: int, limit: Any, listed: NDArray[Any], at: Any
-) -> int:
+def _plain_append(due: NDArray[Any], first: Any, count: int, limit: Any, listed: NDArray[Any], at: Any) -> int:
     places = np.arange(int(first), int(first) + min(count, DUE_LANES))
     found = places[due[places] <= limit]
     listed[int(at) : int(at) + len(found)] = found

@@ -57,9 +57,7 @@ def listed_rows_to_columns(
         from the given one on. Places are counted from the begin, and not checked.
     """
 
-    def plain(
-        rows: NDArray[Any], names: tuple[NDArray[Any], ...], place: int, columns: NDArray[Any], at: int
-    ) -> None:
+    def plain(rows: NDArray[Any], names: tuple[NDArray[Any], ...], place: int, columns: NDArray[Any], at: int) -> None:
         for lane in range(group):
             row = behind + width * _plain_number(names, int(place) + lane)
             for column in range(count):
@@ -67,9 +65,7 @@ def listed_rows_to_columns(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rows, columns = (data_of(context, builder, signature, arguments, number) for number in (0, 3))
-        begins = _begins(
-            context, builder, (signature.args[1], arguments[1]), arguments[2], (group, width, behind)
-        )
+        begins = _begins(context, builder, (signature.args[1], arguments[1]), arguments[2], (group, width, behind))
         build_columns(builder, rows, begins, columns, arguments[4], (count, stride))
         return context.get_dummy_value()
 
@@ -88,9 +84,7 @@ def columns_to_listed_rows(
     rows begins in it, the flat array of rows, a tuple of lists, and where the group begins.
     """
 
-    def plain(
-        columns: NDArray[Any], at: int, rows: NDArray[Any], names: tuple[NDArray[Any], ...], place: int
-    ) -> None:
+    def plain(columns: NDArray[Any], at: int, rows: NDArray[Any], names: tuple[NDArray[Any], ...], place: int) -> None:
         for lane in range(group):
             row = behind + width * _plain_number(names, int(place) + lane)
             for column in range(count):
@@ -98,9 +92,7 @@ def columns_to_listed_rows(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         columns, rows = (data_of(context, builder, signature, arguments, number) for number in (0, 2))
-        begins = _begins(
-            context, builder, (signature.args[3], arguments[3]), arguments[4], (group, width, behind)
-        )
+        begins = _begins(context, builder, (signature.args[3], arguments[3]), arguments[4], (group, width, behind))
         build_rows(builder, columns, arguments[1], rows, begins, (count, stride))
         return context.get_dummy_value()
 
@@ -116,9 +108,7 @@ def _plain_number(names: tuple[NDArray[Any], ...], place: int) -> int:
     return place
 
 
-def _begins(
-    context: Any, builder: Any, names: tuple[Any, Any], place: Any, rows: tuple[int, int, int]
-) -> list[Any]:
+def _begins(context: Any, builder: Any, names: tuple[Any, Any], place: Any, rows: tuple[int, int, int]) -> list[Any]:
     """Return where the rows of a group begin."""
     (kind, value), (group, width, behind) = names, rows
     lists = [

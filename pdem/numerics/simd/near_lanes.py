@@ -54,17 +54,13 @@ def _generate_mask(context: Any, builder: Any, signature: Any, arguments: Any) -
     )
     squared = None
     for axis in range(3):
-        here, span = (
-            spread(builder, builder.extract_value(vector, axis), LANES) for vector in (centre, spans)
-        )
+        here, span = (spread(builder, builder.extract_value(vector, axis), LANES) for vector in (centre, spans))
         apart = builder.call(absolute, [builder.fsub(column(axis), here)])
         other = builder.fsub(span, apart)
         nearest = builder.select(builder.fcmp_ordered("<", other, apart), other, apart)
         square = builder.fmul(nearest, nearest)
         squared = square if squared is None else builder.fadd(squared, square)
-    limit = builder.fmul(
-        builder.fadd(column(3), spread(builder, reach, LANES)), spread(builder, slack, LANES)
-    )
+    limit = builder.fmul(builder.fadd(column(3), spread(builder, reach, LANES)), spread(builder, slack, LANES))
     near = builder.fcmp_ordered("<=", squared, builder.fmul(limit, limit))
     counted = lanes_below(builder, count, LANES)
     return builder.zext(builder.bitcast(builder.and_(near, counted), _MASK), _PLACE)

@@ -77,8 +77,7 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     width = cgutils.unpack_tuple(builder, array.shape)[1]
     found = _Rows(builder, listed, rows, width)
     forces, resistances = (
-        cgutils.alloca_once_value(builder, ir.Constant(kind, [0.0] * kind.count))
-        for kind in (_FORCE, _RESISTANCE)
+        cgutils.alloca_once_value(builder, ir.Constant(kind, [0.0] * kind.count)) for kind in (_FORCE, _RESISTANCE)
     )
 
     def add_all(resists: bool) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from pdem.foundation.array_types import Floats
 
 LARGEST = 2.0**51
 """Shares that are added up in whole quanta have to be smaller than this many quanta."""
@@ -115,10 +115,7 @@ class _BoxCode:
         """Append plane after plane of so many rows, whose numbers are in registers all the while."""
         builder, numbers = self.builder, []
         for row in range(rows):
-            places = (
-                (_behind(builder, self.begin, row * self.apart + column), kind)
-                for column, kind in self.groups
-            )
+            places = ((_behind(builder, self.begin, row * self.apart + column), kind) for column, kind in self.groups)
             numbers.append([_load(builder, self.room, place, kind) for place, kind in places])
         self.add_cells(0, self.shares, self.to, numbers)
 
@@ -225,11 +222,7 @@ def share_writer(
                 behind = builder.mul(arguments[3], ir.Constant(_PLACE, LANES * (axis * nodes + node)))
                 factor = builder.fmul(rows[6], _constant(weight)) if axis == 0 else None
                 code.write_node(
-                    builder.fsub(face, _constant(reach)),
-                    length,
-                    count,
-                    builder.add(arguments[2], behind),
-                    factor,
+                    builder.fsub(face, _constant(reach)), length, count, builder.add(arguments[2], behind), factor
                 )
         return context.get_dummy_value()
 
@@ -318,9 +311,7 @@ def box_writer(nodes: int) -> Callable[..., None]:
 
         def factors(axis: int, index: Any) -> list[Any]:
             begins = rows[axis * nodes : (axis + 1) * nodes]
-            return [
-                _load(builder, room, builder.add(one, builder.mul(index, lanes)), _WIDE) for one in begins
-            ]
+            return [_load(builder, room, builder.add(one, builder.mul(index, lanes)), _WIDE) for one in begins]
 
         with cgutils.for_range(builder, counts[0], intp=_PLACE) as x:
             of_x, plane = factors(0, x.index), builder.mul(x.index, counts[1])
@@ -370,6 +361,4 @@ def _splat(builder: Any, number: Any, kind: Any = _WIDE) -> Any:
         return number
     undefined = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(_LANE, 0))
-    return builder.shuffle_vector(
-        first, undefined, ir.Constant(ir.VectorType(_LANE, kind.count), [0] * kind.count)
-    )
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_LANE, kind.count), [0] * kind.count))

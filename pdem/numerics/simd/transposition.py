@@ -152,9 +152,7 @@ def _turned(builder: Any, parts: Sequence[Any]) -> list[Any]:
     if together == 2:
         even, odd = (_side_by_side(builder, parts[first::2]) for first in (0, 1))
         return [_shuffle(builder, even, odd, lanes) for lanes in _zipped(rows)]
-    halves = [
-        [_side_by_side(builder, parts[first + start : first + 4 : 2]) for start in (0, 1)] for first in (0, 4)
-    ]
+    halves = [[_side_by_side(builder, parts[first + start : first + 4 : 2]) for start in (0, 1)] for first in (0, 4)]
     found = {}
     for behind, lanes in enumerate(_zipped(rows)):
         one, other = (_shuffle(builder, even, odd, lanes) for even, odd in halves)
@@ -171,9 +169,7 @@ def _side_by_side(builder: Any, parts: Sequence[Any]) -> Any:
     return parts[0]
 
 
-def build_rows(
-    builder: Any, columns: Any, at: Any, rows: Any, begins: Sequence[Any], shape: tuple[int, int]
-) -> None:
+def build_rows(builder: Any, columns: Any, at: Any, rows: Any, begins: Sequence[Any], shape: tuple[int, int]) -> None:
     """Have columns written to the begins of rows; parameters as for `build_columns`."""
     (count, stride), many = shape, len(begins)
     kind, column = ir.VectorType(_NUMBER, many), 0

@@ -25,7 +25,7 @@ from pdem.output.checkpoints.content_digest import content_digest_of_tables
 from pdem.output.hdf5.parallel_hdf5 import (
     ALONE,
     RankWriter,
-    Table,
+    RowTable,
     block_bytes,
     on_rank_0,
     row_bytes,
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.output.hdf5.parallel_hdf5 import Ranks
+    from pdem.output.hdf5.parallel_hdf5 import WritingRanks
 
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
-    Tables = Mapping[str, Table]
+    Tables = Mapping[str, RowTable]
 
 _LARGEST_ITEM = 8
 
@@ -119,7 +119,7 @@ def write_tables(
     path: Path | str,
     tables: Tables,
     attributes: Mapping[str, Attribute],
-    ranks: Ranks = ALONE,
+    ranks: WritingRanks = ALONE,
     no_state: Collection[str] = (),
 ) -> Digests:
     """Write a state that is spread over ranks; otherwise like `write_checkpoint`. Collective.
@@ -128,11 +128,11 @@ def write_tables(
     ----------
     path : path
         File to write or replace, the same on all ranks.
-    tables : mapping of Table
+    tables : mapping of RowTable
         Groups of columns.
     attributes : mapping
         Texts, integers and floats; those of rank 0 count.
-    ranks : Ranks
+    ranks : WritingRanks
         Who writes.
     no_state : collection of str
         Groups that the digest of the state leaves out.
@@ -174,9 +174,7 @@ def write_tables(
     return sealed
 
 
-def _create_file(
-    path: Path, tables: Tables, attributes: Mapping[str, Attribute]
-) -> tuple[int, dict[str, Region]]:
+def _create_file(path: Path, tables: Tables, attributes: Mapping[str, Attribute]) -> tuple[int, dict[str, Region]]:
     """Create a file with space for all columns; return the end of its HDF5 part and the regions of the columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open_hdf5(path, "w", userblock_size=SEAL_BYTES) as file:
@@ -211,9 +209,7 @@ def _contiguous() -> Any:
     return create
 
 
-def _write_columns(
-    path: Path, tables: Tables, regions: Mapping[str, Region], ranks: Ranks
-) -> dict[str, bytes]:
+def _write_columns(path: Path, tables: Tables, regions: Mapping[str, Region], ranks: WritingRanks) -> dict[str, bytes]:
     """Write this rank's rows of every column; return the checksums of all ranks on rank 0."""
     checks = {}
     with RankWriter(path, ranks) as writer:
@@ -227,9 +223,7 @@ def _write_columns(
     return {name: column.tobytes() for name, column in joined.items()}
 
 
-def read_checkpoint(
-    path: Path | str, part: tuple[int, int] = (0, 1), divided: Collection[str] = ()
-) -> Checkpoint:
+def read_checkpoint(path: Path | str, part: tuple[int, int] = (0, 1), divided: Collection[str] = ()) -> Checkpoint:
     """Read a state back, exactly as it was written, or a part of its rows.
 
     Parameters
@@ -248,11 +242,10 @@ def read_checkpoint(
     return Checkpoint(reader.path, reader.read(part=part, divided=divided), reader.attributes, reader.content)
 
 
-def _checked_tables(tables: Tables) -> dict[str, Table]:
+def _checked_tables(tables: Tables) -> dict[str, RowTable]:
     return {
-        _checked_name(group): Table(
-            {_checked_name(name): _checked_column(name, column) for name, column in table.columns.items()},
-            table.rows,
+        _checked_name(group): RowTable(
+            {_checked_name(name): _checked_column(name, column) for name, column in table.columns.items()}, table.rows
         )
         for group, table in tables.items()
     }
@@ -260,16 +253,12 @@ def _checked_tables(tables: Tables) -> dict[str, Table]:
 
 def _checked_name(name: str) -> str:
     if not name or "/" in name or set(name) == {"."}:
-        raise InputError(
-            f"{name!r} cannot name a checkpoint group or column; it must not be empty or contain '/'"
-        )
+        raise InputError(f"{name!r} cannot name a checkpoint group or column; it must not be empty or contain '/'")
     return name
 
 
 def _checked_column(name: str, column: NDArray[Any]) -> NDArray[Any]:
     array = np.asarray(column)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > _LARGEST_ITEM:
-        raise InputError(
-            f"checkpoint column {name} has dtype {array.dtype}; give integers, floats or booleans"
-        )
+        raise InputError(f"checkpoint column {name} has dtype {array.dtype}; give integers, floats or booleans")
     return array

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.output.hdf5.parallel_hdf5 import Ranks, Table
+    from pdem.output.hdf5.parallel_hdf5 import RowTable, WritingRanks
     from pdem.output.storage import Attribute
 
 _NAME = re.compile(r"(?:checkpoint|begin)-([0-9]+)\.h5")
@@ -125,9 +125,9 @@ class CheckpointFolder:
     def write_tables(
         self,
         step: int,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, RowTable],
         attributes: Mapping[str, Attribute],
-        ranks: Ranks = ALONE,
+        ranks: WritingRanks = ALONE,
         *,
         begins: bool = False,
         no_state: Collection[str] = (),

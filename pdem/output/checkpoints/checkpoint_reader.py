@@ -104,20 +104,13 @@ class CheckpointReader:
         chosen = {name: list(layout) for name, layout in names.items()} if only is None else only
         if self._old_groups is not None:
             return content_digest(
-                {
-                    group: {name: self._old_groups[group][name] for name in some}
-                    for group, some in chosen.items()
-                },
-                {},
+                {group: {name: self._old_groups[group][name] for name in some} for group, some in chosen.items()}, {}
             )
         layout = {group: {name: self.layout[group][name] for name in some} for group, some in chosen.items()}
         return content_digest_of_layout(layout, self._seal.checks, {})
 
     def read(
-        self,
-        groups: Collection[str] | None = None,
-        part: tuple[int, int] = (0, 1),
-        divided: Collection[str] = (),
+        self, groups: Collection[str] | None = None, part: tuple[int, int] = (0, 1), divided: Collection[str] = ()
     ) -> dict[str, Columns]:
         """Return columns by group and name, with the dtypes and shapes they were written with.
 
@@ -176,9 +169,7 @@ class _Columns:
         column = np.empty(shape, layout.dtype)
         found = self._read_blocks(bytes_of(column) if column.size else memoryview(b""), region, first, last)
         if found != self._seal.checks[name][first * CHECKSUM_BYTES : last * CHECKSUM_BYTES]:
-            raise CheckpointError(
-                f"{self._path}: checkpoint was altered, a check of {name} differs; {REMEDY}"
-            )
+            raise CheckpointError(f"{self._path}: checkpoint was altered, a check of {name} differs; {REMEDY}")
         return column
 
     def _read_blocks(self, data: memoryview, region: Region, first: int, last: int) -> bytes:

@@ -80,9 +80,7 @@ class Seal:
     checks: Mapping[str, bytes]
 
 
-def write_seal(
-    path: Path, end: int, regions: Mapping[str, Region], checks: Mapping[str, bytes], content: str
-) -> None:
+def write_seal(path: Path, end: int, regions: Mapping[str, Region], checks: Mapping[str, bytes], content: str) -> None:
     """Write index and seal of a file whose HDF5 part ends at byte `end`."""
     with path.open("r+b") as file:
         head = {
@@ -133,9 +131,7 @@ def check_seal(path: Path) -> Seal:
         found = _parsed_seal(path, file.read(SEAL_BYTES))
         size, present = int(found[2]), path.stat().st_size
         if present != size:
-            raise CheckpointError(
-                f"{path}: checkpoint is torn or altered ({present} bytes of {size}); {REMEDY}"
-            )
+            raise CheckpointError(f"{path}: checkpoint is torn or altered ({present} bytes of {size}); {REMEDY}")
         if int(found[1]) == 1:
             file.seek(SEAL_BYTES)
             if hashlib.file_digest(file, "sha256").hexdigest() != found[3].decode():
@@ -145,14 +141,10 @@ def check_seal(path: Path) -> Seal:
         file.seek(min(end, size))
         index = file.read()
         if digest(index).hex() != found[4].decode():
-            raise CheckpointError(
-                f"{path}: checkpoint was altered, the digest of its index differs; {REMEDY}"
-            )
+            raise CheckpointError(f"{path}: checkpoint was altered, the digest of its index differs; {REMEDY}")
         frame, regions, checks = _parsed_index(index)
         if _frame_digest(file, end, regions.values()) != frame:
-            raise CheckpointError(
-                f"{path}: checkpoint was altered, the digest of its frame differs; {REMEDY}"
-            )
+            raise CheckpointError(f"{path}: checkpoint was altered, the digest of its frame differs; {REMEDY}")
     return Seal(FORMAT, content, regions, checks)
 
 

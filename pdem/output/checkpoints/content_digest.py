@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.output.hdf5.parallel_hdf5 import Table
+    from pdem.output.hdf5.parallel_hdf5 import RowTable
     from pdem.output.storage import Attribute
 
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
@@ -62,7 +62,7 @@ def content_digest(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
 
 
 def content_digest_of_tables(
-    tables: Mapping[str, Table], checks: Mapping[str, bytes], attributes: Mapping[str, Attribute]
+    tables: Mapping[str, RowTable], checks: Mapping[str, bytes], attributes: Mapping[str, Attribute]
 ) -> str:
     """Return the digest of a state from the checksums of all blocks of its columns, by ``group/name``."""
     layout = {
@@ -73,9 +73,7 @@ def content_digest_of_tables(
 
 
 def content_digest_of_layout(
-    groups: Mapping[str, Mapping[str, Layout]],
-    checks: Mapping[str, bytes],
-    attributes: Mapping[str, Attribute],
+    groups: Mapping[str, Mapping[str, Layout]], checks: Mapping[str, bytes], attributes: Mapping[str, Attribute]
 ) -> str:
     """Return the digest of a state from types, shapes and checksums of its columns."""
     found = hashlib.blake2b(digest_size=DIGEST_BYTES)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.global_order import Rows
+    from pdem.containers.global_order import OrderedRows
 
 BLOCK_ROWS = 1 << 15
 """Rows of a column with one checksum; no block is divided between ranks."""
@@ -41,7 +41,7 @@ CHECKSUM_BYTES = 12
 _WORD_BYTES = 8
 
 
-class Ranks(Protocol):
+class WritingRanks(Protocol):
     """The ranks that write a file, a part of `pdem.containers.exchange.Exchange`; all methods are collective."""
 
     @property
@@ -96,24 +96,24 @@ class _SingleProcess:
         return columns
 
 
-ALONE: Ranks = _SingleProcess()
+ALONE: WritingRanks = _SingleProcess()
 """This process as the only rank."""
 
 
 @dataclass(frozen=True)
-class Table:
+class RowTable:
     """Columns that are spread over ranks.
 
     Attributes
     ----------
     columns : mapping of ndarray
         This rank's rows; names, types and shapes of a row are the same on all ranks.
-    rows : Rows or None
+    rows : OrderedRows or None
         Redistribution to the order of the file; None: rank 0 has all rows.
     """
 
     columns: Mapping[str, NDArray[Any]]
-    rows: Rows | None = None
+    rows: OrderedRows | None = None
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a whole column."""
@@ -128,9 +128,9 @@ class Table:
         return 0, whole if rank == 0 else whole.reshape(-1)[:0]
 
 
-def tables_of_groups(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Table]:
+def tables_of_groups(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, RowTable]:
     """Return the tables of groups that this process holds alone."""
-    return {name: Table(columns) for name, columns in groups.items()}
+    return {name: RowTable(columns) for name, columns in groups.items()}
 
 
 def block_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
@@ -179,7 +179,7 @@ def read_at(descriptor: int, data: memoryview, offset: int) -> None:
         data, offset = data[found:], offset + found
 
 
-def on_rank_0(ranks: Ranks, work: Callable[[], Any]) -> Any:
+def on_rank_0(ranks: WritingRanks, work: Callable[[], Any]) -> Any:
     """Call `work` on rank 0 and return its result on all. Collective.
 
     Raises
@@ -208,11 +208,11 @@ class RankWriter:
     ----------
     path : path
         The file; opened at the first write.
-    ranks : Ranks
+    ranks : WritingRanks
         All ranks that write.
     """
 
-    def __init__(self, path: Path, ranks: Ranks) -> None:
+    def __init__(self, path: Path, ranks: WritingRanks) -> None:
         self._path, self._ranks = path, ranks
         self._descriptor = -1
         self._problem: str | None = None

@@ -131,9 +131,7 @@ class RecoverableFile:
         """Return so many bytes, behind the end of the file zeros."""
         content, found = bytearray(count), 0
         with memoryview(content) as view:
-            while found < count and (
-                more := os.preadv(self._descriptor, [view[found:]], self._place + found)
-            ):
+            while found < count and (more := os.preadv(self._descriptor, [view[found:]], self._place + found)):
                 found += more
         self._pieces.read_over(self._place, content)
         self._place += count

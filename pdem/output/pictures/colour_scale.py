@@ -76,9 +76,7 @@ class Scale(NamedTuple):
 
 def class_scale(name: str, names: Sequence[str], present: Sequence[float]) -> Scale:
     """Return the scale of a field whose values are numbers of classes with names; the `present` ones are shown."""
-    return Scale(
-        name.replace("_", " "), "", 0.0, max(len(names) - 1.0, 0.0), 1.0, tuple(present), tuple(names)
-    )
+    return Scale(name.replace("_", " "), "", 0.0, max(len(names) - 1.0, 0.0), 1.0, tuple(present), tuple(names))
 
 
 def scale_of(
@@ -134,9 +132,7 @@ def add_bars(plotter: Any, scales: list[Scale], points: float) -> None:
     """Add the bars of one scale, or of two, at the right edge; `points` are pixels per pixel of a usual picture."""
     for scale, (begin, height) in zip(scales, _PLACES.get(len(scales), ()), strict=False):
         (_add_classes if scale.names else _add_numbers)(plotter, scale, (begin, height), points)
-        _add_words(
-            plotter, scale.label, (_LEFT + 0.5 * _WIDTH, begin + height + 0.045), 20 * points, to="middle"
-        )
+        _add_words(plotter, scale.label, (_LEFT + 0.5 * _WIDTH, begin + height + 0.045), 20 * points, to="middle")
 
 
 def _add_numbers(plotter: Any, scale: Scale, place: tuple[float, float], points: float) -> None:
@@ -168,8 +164,7 @@ def _add_strips(plotter: Any, colours: NDArray[np.uint8], place: tuple[float, fl
     corners = np.array([[x, y, 0.0] for y in edges for x in (_LEFT, _LEFT + _WIDTH)])
     first = 2 * np.arange(len(colours))
     strips = PolyData(
-        corners,
-        faces=np.column_stack((np.full(len(colours), 4), first, first + 1, first + 3, first + 2)).ravel(),
+        corners, faces=np.column_stack((np.full(len(colours), 4), first, first + 1, first + 3, first + 2)).ravel()
     )
     strips.cell_data["colour"] = colours
     strips.set_active_scalars("colour", preference="cell")
@@ -183,12 +178,7 @@ def _add_strips(plotter: Any, colours: NDArray[np.uint8], place: tuple[float, fl
 
 
 def _add_words(
-    plotter: Any,
-    text: str,
-    place: tuple[float, float],
-    size: float,
-    *,
-    to: Literal["left", "middle", "right"] = "left",
+    plotter: Any, text: str, place: tuple[float, float], size: float, *, to: Literal["left", "middle", "right"] = "left"
 ) -> None:
     """Add words at a place (shares of width and height) that is their middle, or the middle of one of their ends."""
     actor = plotter.add_text(text, position=place, viewport=True, font_size=round(size), color=_LINE_COLOUR)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pdem.foundation.array_types import Floats
-    from pdem.output.pictures.scene import Frame, Scene
+    from pdem.output.pictures.scene import Scene, SceneFrame
 
     Limits = tuple[float, float] | None
 
@@ -51,7 +51,7 @@ class Coloured(NamedTuple):
     walls: frozenset[int] = frozenset()
 
 
-def assigned(frame: Frame, particles: Choice, walls: Choice) -> tuple[Choice, Choice]:
+def assigned(frame: SceneFrame, particles: Choice, walls: Choice) -> tuple[Choice, Choice]:
     """Return how particles and walls are coloured: a field that walls alone have is for these."""
     fields = {} if frame.walls is None else frame.walls.fields
     if not walls.field and particles.field in fields and not frame.has(particles.field):
@@ -82,9 +82,7 @@ def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> 
         limits = limits[0], max(limits[1], *(_noise_of(one) for one in frames))
     whole, exact = all(one.is_whole(choice.field) for one in frames), choice.limits is not None
     unit = frames[0].unit(choice.field)
-    return Coloured(
-        choice.field, scale_of(choice.field, unit, choice.colour_map, limits, exact=exact, whole=whole)
-    )
+    return Coloured(choice.field, scale_of(choice.field, unit, choice.colour_map, limits, exact=exact, whole=whole))
 
 
 def coloured_walls(scene: Scene, indices: Sequence[int], choice: Choice, *, beside: bool) -> Coloured | None:
@@ -104,22 +102,16 @@ def coloured_walls(scene: Scene, indices: Sequence[int], choice: Choice, *, besi
         raise InputError(f"no walls to colour by {choice.field!r}: the run has written none")
     found = [one.values(choice.field) for one in walls]
     limits = choice.limits or _limits(found, 100.0, True)
-    numbers = {
-        int(wall) for one, values in zip(walls, found, strict=True) for wall in one.facet_wall[values != 0.0]
-    }
+    numbers = {int(wall) for one, values in zip(walls, found, strict=True) for wall in one.facet_wall[values != 0.0]}
     every = {int(wall) for one in walls for wall in one.facet_wall}
     name = f"wall {choice.field}" if beside else choice.field
     scale = scale_of(
-        name,
-        walls[0].units.get(choice.field, "1"),
-        choice.colour_map,
-        limits,
-        exact=choice.limits is not None,
+        name, walls[0].units.get(choice.field, "1"), choice.colour_map, limits, exact=choice.limits is not None
     )
     return Coloured(choice.field, scale, frozenset(numbers or every))
 
 
-def _sampled(scene: Scene, indices: Sequence[int]) -> Iterator[Frame]:
+def _sampled(scene: Scene, indices: Sequence[int]) -> Iterator[SceneFrame]:
     chosen = list(indices)
     return (scene.frame(index) for index in chosen[:: max(1, len(chosen) // _FRAMES_FOR_LIMITS)])
 
@@ -134,7 +126,7 @@ def _limits(columns: Sequence[Floats], percentile: float, from_zero: bool) -> tu
     return (low, high) if high > low else (low, low + (abs(low) or 1.0))
 
 
-def _noise_of(frame: Frame) -> float:
+def _noise_of(frame: SceneFrame) -> float:
     """Return the speed up to which particles of a frame look at rest [m/s]."""
     radius = frame.columns["radius"]
     return _AT_REST * float(np.sqrt(4.0 * _GRAVITY * np.median(radius))) if len(radius) else 0.0

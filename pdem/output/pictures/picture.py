@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
     from pdem.output.pictures.colour_scale import Scale
     from pdem.output.pictures.colours import Coloured
-    from pdem.output.pictures.scene import Frame, Walls
+    from pdem.output.pictures.scene import SceneFrame, Walls
 
 _LINE_COLOUR = "#2b3440"
 _BACKGROUND_BOTTOM, _BACKGROUND_TOP = "#ffffff", "#dfe6ee"
@@ -128,14 +128,12 @@ def import_pyvista() -> Any:
         import pyvista
         from vtkmodules.vtkCommonCore import vtkLogger
     except ImportError as error:
-        raise PdemError(
-            f"pictures need pyvista, which is not installed: {how_to_install('render')}"
-        ) from error
+        raise PdemError(f"pictures need pyvista, which is not installed: {how_to_install('render')}") from error
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
     return pyvista
 
 
-def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
+def draw(frame: SceneFrame, camera: Camera, look: Look) -> NDArray[np.uint8]:
     """Return one picture as an array of colours, shape (height, width, 3)."""
     pyvista = import_pyvista()
     pixels = [look.sampling * length for length in look.size]
@@ -144,9 +142,7 @@ def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
         plotter.render_window.SetMultiSamples(0)  # supersampling smooths edges already
         plotter.set_background(_BACKGROUND_BOTTOM, top=_BACKGROUND_TOP)
         for position, intensity in _LIGHTS:
-            plotter.add_light(
-                pyvista.Light(position=position, light_type="camera light", intensity=intensity)
-            )
+            plotter.add_light(pyvista.Light(position=position, light_type="camera light", intensity=intensity))
         if look.shows_particles:
             add = _add_particles if frame.contacts is None else _add_chains
             add(plotter, frame, camera, look)
@@ -164,7 +160,7 @@ def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
         plotter.close()
 
 
-def _add_particles(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
+def _add_particles(plotter: Any, frame: SceneFrame, camera: Camera, look: Look) -> None:
     """Add the spheres; their shader wants single precision, which is enough relative to the centre of the scene."""
     from vtkmodules.vtkRenderingCore import vtkActor
     from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLSphereMapper
@@ -190,7 +186,7 @@ def _add_particles(plotter: Any, frame: Frame, camera: Camera, look: Look) -> No
     plotter.add_actor(actor)
 
 
-def _colours(frame: Frame, look: Look) -> NDArray[np.uint8]:
+def _colours(frame: SceneFrame, look: Look) -> NDArray[np.uint8]:
     """Return the colours (n, 3) of all particles, or contacts."""
     if look.particles is None:
         number = len(frame.columns["radius"] if frame.contacts is None else frame.contacts["normal_force"])
@@ -198,7 +194,7 @@ def _colours(frame: Frame, look: Look) -> NDArray[np.uint8]:
     return look.particles.scale.colours(frame.values(look.particles.field))
 
 
-def _add_chains(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
+def _add_chains(plotter: Any, frame: SceneFrame, camera: Camera, look: Look) -> None:
     """Add a tube along each contact, as thick as its normal force is large beside the largest ones."""
     assert frame.contacts is not None
     force = np.abs(frame.contacts["normal_force"])
@@ -274,7 +270,7 @@ def _add_outline(plotter: Any, camera: Camera, look: Look) -> None:
     _add_edges(plotter, box, look)
 
 
-def _add_text(plotter: Any, frame: Frame, look: Look) -> None:
+def _add_text(plotter: Any, frame: SceneFrame, look: Look) -> None:
     """Add title, time and number of particles at the upper left."""
     state = f"t = {frame.time:.4g} s    {counted(body_count(frame.columns), 'particle')}"
     lines = [(frame.title, 13), (state, 10)] if frame.title else [(state, 10)]
@@ -304,14 +300,12 @@ def _place_camera(plotter: Any, camera: Camera, look: Look) -> None:
     plotter.reset_camera_clipping_range()
 
 
-def _add_shadows(plotter: Any, frame: Frame) -> None:
+def _add_shadows(plotter: Any, frame: SceneFrame) -> None:
     """Darken the gaps between spheres (ambient occlusion), which gives depth to a bed."""
     radii = frame.columns["radius"]
     if len(radii):
         typical = float(np.median(radii))
-        plotter.enable_ssao(
-            radius=_SHADOW_RADIUS * typical, bias=0.1 * typical, kernel_size=_SHADOW_SAMPLES, blur=True
-        )
+        plotter.enable_ssao(radius=_SHADOW_RADIUS * typical, bias=0.1 * typical, kernel_size=_SHADOW_SAMPLES, blur=True)
 
 
 def _downsampled(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:

@@ -63,9 +63,7 @@ def plot_series(
         mine = [name for name in columns if units[name] == unit]
         for run, rows in runs.items():
             for name in mine:
-                label = " ".join(
-                    ([name] if len(mine) > 1 or len(runs) == 1 else []) + ([run] if len(runs) > 1 else [])
-                )
+                label = " ".join(([name] if len(mine) > 1 or len(runs) == 1 else []) + ([run] if len(runs) > 1 else []))
                 axes.plot(rows["time"], rows[name], label=label, linewidth=1.2)
         what = mine[0] if len(mine) == 1 else ""
         axes.set_ylabel(f"{what} [{unit}]" if unit != "1" else what)

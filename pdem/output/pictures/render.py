@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.output.pictures.colour_scale import Scale
-    from pdem.output.pictures.scene import Frame, Scene
+    from pdem.output.pictures.scene import Scene, SceneFrame
 
 VIEWS: dict[str, tuple[float, float, float]] = {
     "three-quarter": (0.55, -1.0, 0.5),
@@ -154,12 +154,7 @@ def render(
     shown = coloured_particles(scene, indices, of_particles)
     walls = coloured_walls(scene, indices, of_walls, beside=shown is not None and options["particles"])
     picture = Look(
-        options["size"],
-        shown,
-        walls,
-        options["wall_opacity"],
-        options["particles"],
-        1 if ending in FILMS else 2,
+        options["size"], shown, walls, options["wall_opacity"], options["particles"], 1 if ending in FILMS else 2
     )
     pictures = (draw(scene.frame(index), camera, picture) for index in _with_progress(indices, report))
     with saving(output):
@@ -208,9 +203,7 @@ def _snapshot_index(scene: Scene, time: float | None, say: Callable[[str], objec
 def _with_progress(indices: Sequence[int], say: Callable[[str], object]) -> Iterator[int]:
     """Yield the snapshots to draw: with a progress line on a terminal, a line at every tenth elsewhere."""
     several = len(indices) > 1
-    bar = tqdm(
-        indices, desc="frames", unit="frame", disable=None if several else True, leave=False, file=ERRORS
-    )
+    bar = tqdm(indices, desc="frames", unit="frame", disable=None if several else True, leave=False, file=ERRORS)
     for number, index in enumerate(bar):
         done = number * _PROGRESS_LINES // len(indices)
         if several and bar.disable and done > (number - 1) * _PROGRESS_LINES // len(indices):
@@ -244,12 +237,10 @@ def _camera(
     length = np.linalg.norm(direction)
     if not 0 < length < np.inf:
         raise InputError(f"view {view} is no direction; give x y z from the scene towards the camera")
-    return Camera(
-        direction / length, np.concatenate([frame.outline(particles=particles) for frame in frames])
-    )
+    return Camera(direction / length, np.concatenate([frame.outline(particles=particles) for frame in frames]))
 
 
-def _is_flat(frame: Frame) -> bool:
+def _is_flat(frame: SceneFrame) -> bool:
     heights = frame.columns["position"][:, 2]
     return len(heights) > 1 and frame.walls is None and float(np.ptp(heights)) == 0.0
 

@@ -81,7 +81,7 @@ class Walls:
 
 
 @dataclass(frozen=True)
-class Frame:
+class SceneFrame:
     """Particles and walls at one time.
 
     Attributes
@@ -154,9 +154,7 @@ class Frame:
         if not particles and self.walls is not None and len(self.walls.vertices):
             return self.walls.vertices
         radius = self.columns["radius"][:, None]
-        box = _bounding_box(
-            np.concatenate([self.columns["position"] - radius, self.columns["position"] + radius])
-        )
+        box = _bounding_box(np.concatenate([self.columns["position"] - radius, self.columns["position"] + radius]))
         if self.walls is None or not len(self.walls.vertices):
             return _corners(box)
         wall_box = _bounding_box(self.walls.vertices)
@@ -217,7 +215,7 @@ class Scene(Protocol):
 
     times: Sequence[float]
 
-    def frame(self, index: int) -> Frame:
+    def frame(self, index: int) -> SceneFrame:
         """Return one frame."""
         ...
 
@@ -232,7 +230,7 @@ class SnapshotScene:
         self.times: Sequence[float] = vtkhdf.read_times(particles).tolist()
         step_index(particles, None)
 
-    def frame(self, index: int) -> Frame:
+    def frame(self, index: int) -> SceneFrame:
         """Return the frame of one snapshot."""
         step = vtkhdf.read_step(self._particles, index)
         columns = {"position": step.points, **step.point_data}
@@ -240,7 +238,7 @@ class SnapshotScene:
         if self._contacts is not None:
             contacts, units = _contacts_at(self._contacts, step.time), UNITS
         title, walls = str(step.attributes.get(_TITLE, "")), walls_at(self._walls, step.time)
-        return Frame(step.time, title, columns, walls, contacts, units, _names_of_classes(step.attributes))
+        return SceneFrame(step.time, title, columns, walls, contacts, units, _names_of_classes(step.attributes))
 
 
 class CheckpointScene:
@@ -251,7 +249,7 @@ class CheckpointScene:
         self._walls = walls
         self.times: Sequence[float] = [float(checkpoint.attributes.get("time", 0.0))]
 
-    def frame(self, index: int) -> Frame:
+    def frame(self, index: int) -> SceneFrame:
         """Return the only frame."""
         time = self.times[index]
         title, names = (
@@ -259,7 +257,7 @@ class CheckpointScene:
             _names_of_classes(self._checkpoint.attributes),
         )
         columns, walls = self._checkpoint.groups["particles"], walls_at(self._walls, time)
-        return Frame(time, title, columns, walls, names=names)
+        return SceneFrame(time, title, columns, walls, names=names)
 
 
 def _names_of_classes(attributes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -324,9 +322,7 @@ def open_scene(source: Path | str, *, contacts: bool = False) -> Scene:
         return SnapshotScene(source / PARTICLE_FILE, source / WALL_FILE)
     if any(source.glob("checkpoint-*.h5")):
         return CheckpointScene(latest_checkpoint(source), source / WALL_FILE)
-    raise InputError(
-        f"{source}: holds neither {PARTICLE_FILE} nor a checkpoint; name the output folder of a run"
-    )
+    raise InputError(f"{source}: holds neither {PARTICLE_FILE} nor a checkpoint; name the output folder of a run")
 
 
 def _scene_of_contacts(source: Path) -> SnapshotScene:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.global_order import Rows
+    from pdem.containers.global_order import OrderedRows
     from pdem.output.hdf5.growing_datasets import Extent
-    from pdem.output.hdf5.parallel_hdf5 import Ranks
+    from pdem.output.hdf5.parallel_hdf5 import WritingRanks
     from pdem.output.storage import Attribute
 
     Columns = Mapping[str, NDArray[Any]]
@@ -76,7 +76,7 @@ class ContactSnapshots(GrowingSnapshots):
         Texts and numbers on the file: the case, versions.
     resume_step : int, optional
         Continue an existing file after a restart from this step, dropping later ones. None begins anew.
-    ranks : Ranks
+    ranks : WritingRanks
         All ranks that write: rank 0 extends the file, each rank writes its contacts.
     """
 
@@ -87,13 +87,13 @@ class ContactSnapshots(GrowingSnapshots):
         attributes: Mapping[str, Attribute] | None = None,
         *,
         resume_step: int | None = None,
-        ranks: Ranks = ALONE,
+        ranks: WritingRanks = ALONE,
     ) -> None:
         self.fields = tuple(fields)
-        layout = vtkhdf.Layout(facet_fields=self.fields, shared=True, kind=vtkhdf.LINES)
+        layout = vtkhdf.VtkLayout(facet_fields=self.fields, shared=True, kind=vtkhdf.LINES)
         super().__init__(path, layout, attributes or {}, resume_step if ranks.rank == 0 else None, ranks)
 
-    def write(self, time: float, step: int, columns: Columns, rows: Rows | None = None) -> None:
+    def write(self, time: float, step: int, columns: Columns, rows: OrderedRows | None = None) -> None:
         """Append the contacts at `time` (s); those of this or a later step are replaced. Collective.
 
         Parameters
@@ -104,7 +104,7 @@ class ContactSnapshots(GrowingSnapshots):
             Number of the time step.
         columns : mapping of ndarray
             ``ends (n, 2, 3)`` and every field, by name; any n, 0 included; other columns are ignored.
-        rows : Rows, optional
+        rows : OrderedRows, optional
             Redistribution of the contacts of all ranks; None: this process has all, in order.
 
         Raises
@@ -138,9 +138,7 @@ class ContactSnapshots(GrowingSnapshots):
             data[f"CellData/{field.name}"] = np.asarray(columns[field.name], dtype=field.dtype)
         return data
 
-    def _write_lines(
-        self, writer: RankWriter, extents: dict[str, list[Extent]], rows: Rows, count: int
-    ) -> None:
+    def _write_lines(self, writer: RankWriter, extents: dict[str, list[Extent]], rows: OrderedRows, count: int) -> None:
         """Write which points the lines join that this rank writes, if this step has another number of them."""
         offsets, connectivity = (
             extents.get(full_name(f"{vtkhdf.LINES}/{name}"), []) for name in ("Offsets", "Connectivity")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.foundation.fields import Field
     from pdem.foundation.array_types import Floats
+    from pdem.foundation.fields import Field
 
     Columns = Mapping[str, NDArray[Any]]
 
@@ -43,7 +43,7 @@ def _rows(columns: Columns) -> list[str]:
     return [",".join(map(repr, row)) for row in zip(*lists, strict=True)]
 
 
-class Box(NamedTuple):
+class SnapshotBox(NamedTuple):
     """A box: its lowest corner (3,), its period vectors, one in each row (3, 3) [m], and which axes are periodic."""
 
     corner: Floats
@@ -61,7 +61,7 @@ class Box(NamedTuple):
 
 
 def write_csv(
-    path: Path, time: float, columns: Columns, box: Box, fields: Mapping[str, Field] = FIELDS
+    path: Path, time: float, columns: Columns, box: SnapshotBox, fields: Mapping[str, Field] = FIELDS
 ) -> None:
     """Write a snapshot as a table: one line per particle, names with units in the first, those of `fields`."""
     head = [
@@ -74,7 +74,7 @@ def write_csv(
 
 
 def write_extended_xyz(
-    path: Path, time: float, columns: Columns, box: Box, fields: Mapping[str, Field] = FIELDS
+    path: Path, time: float, columns: Columns, box: SnapshotBox, fields: Mapping[str, Field] = FIELDS
 ) -> None:
     """Write a snapshot as extended XYZ, which OVITO opens: spheres of the right size, all fields, the periodic box."""
     kinds = {"f": "R", "i": "I"}
@@ -88,7 +88,7 @@ def write_extended_xyz(
 
 
 def write_vtu(
-    path: Path, time: float, columns: Columns, box: Box, fields: Mapping[str, Field] = FIELDS
+    path: Path, time: float, columns: Columns, box: SnapshotBox, fields: Mapping[str, Field] = FIELDS
 ) -> None:
     """Write a snapshot as VTU, points with all fields, for ParaView and others."""
     import meshio  # late, because it takes long to import
@@ -100,7 +100,7 @@ def write_vtu(
         meshio.Mesh(columns["position"], cells, point_data=data).write(new, file_format="vtu")
 
 
-EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns, Box, Mapping[str, Field]], None]]] = {
+EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns, SnapshotBox, Mapping[str, Field]], None]]] = {
     "extxyz": (".xyz", write_extended_xyz),
     "csv": (".csv", write_csv),
     "vtu": (".vtu", write_vtu),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.global_order import Rows
+    from pdem.containers.global_order import OrderedRows
     from pdem.foundation.array_types import Floats
 
     Columns = Mapping[str, NDArray[Any]]
@@ -59,7 +59,7 @@ class SnapshotFile(Protocol):
 class RowWriter(SnapshotFile, Protocol):
     """A file of particles or contacts, see `pdem.output.snapshots.snapshot_files.ParticleSnapshots`."""
 
-    def write(self, time: float, step: int, columns: Columns, rows: Rows | None = None) -> None:
+    def write(self, time: float, step: int, columns: Columns, rows: OrderedRows | None = None) -> None:
         """Append the rows at `time` (s); those of this or a later step are replaced. Collective."""
         ...
 
@@ -68,12 +68,7 @@ class ParticleWriter(RowWriter, Protocol):
     """A file of particles that may have small tables besides."""
 
     def write(
-        self,
-        time: float,
-        step: int,
-        columns: Columns,
-        rows: Rows | None = None,
-        tables: Columns | None = None,
+        self, time: float, step: int, columns: Columns, rows: OrderedRows | None = None, tables: Columns | None = None
     ) -> None:
         """Append the rows at `time` (s), and tables by name; those of this or a later step are replaced. Collective."""
         ...

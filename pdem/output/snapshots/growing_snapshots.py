@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import h5py
 
-    from pdem.output.hdf5.parallel_hdf5 import Ranks
+    from pdem.output.hdf5.parallel_hdf5 import WritingRanks
     from pdem.output.storage import Attribute
 
 REMEDY = "the snapshots before are untouched; free space or choose another output.folder"
@@ -43,10 +43,10 @@ class GrowingSnapshots:
     def __init__(
         self,
         path: Path | str,
-        layout: vtkhdf.Layout,
+        layout: vtkhdf.VtkLayout,
         attributes: Mapping[str, Attribute],
         resume_step: int | None,
-        ranks: Ranks = ALONE,
+        ranks: WritingRanks = ALONE,
     ) -> None:
         self.commit_every = 0.0
         self._whole_steps, self._is_committed, self._last_commit = 0, True, -math.inf
@@ -179,9 +179,7 @@ def last_snapshot(path: Path) -> tuple[int, float] | None:
         with open_hdf5(path, "r") as file:
             steps = file[vtkhdf.ROOT]["Steps"]
             count = int(steps.attrs["NSteps"])
-            return (
-                (int(steps["StepNumbers"][count - 1]), float(steps["Values"][count - 1])) if count else None
-            )
+            return (int(steps["StepNumbers"][count - 1]), float(steps["Values"][count - 1])) if count else None
     except HDF5_ERRORS:
         return None
 

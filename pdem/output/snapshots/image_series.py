@@ -215,9 +215,7 @@ def _cut(root: h5py.Group, step: int) -> None:
     kept = int(np.searchsorted(steps["StepNumbers"][: int(steps.attrs["NSteps"])], step))
     steps.attrs["NSteps"] = np.int64(kept)
     for group in (root["CellData"], steps):
-        group.visititems(
-            lambda _, node: node.resize(kept, axis=0) if isinstance(node, h5py.Dataset) else None
-        )
+        group.visititems(lambda _, node: node.resize(kept, axis=0) if isinstance(node, h5py.Dataset) else None)
 
 
 def _in_file(column: Floats) -> Floats:
@@ -290,9 +288,7 @@ def _image_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) ->
     steps = root["Steps"]
     cells = tuple(root.attrs["WholeExtent"][1::2].tolist())
     places = (
-        [steps[name][index] for name in _PLACES]
-        if "Size" in steps
-        else [root.attrs["Origin"], root.attrs["Spacing"]]
+        [steps[name][index] for name in _PLACES] if "Size" in steps else [root.attrs["Origin"], root.attrs["Spacing"]]
     )
     lattice = Lattice(cells, *(tuple(place.tolist()) for place in places))
     columns = {name: data[index] for name, data in root["CellData"].items()}

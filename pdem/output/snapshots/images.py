@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 
-def write_image(
-    path: str | Path,
-    lower: Floats,
-    size: Floats,
-    columns: Mapping[str, NDArray[Any]],
-) -> None:
+def write_image(path: str | Path, lower: Floats, size: Floats, columns: Mapping[str, NDArray[Any]]) -> None:
     """Write fields of cells into a file.
 
     Parameters

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     import h5py
     from numpy.typing import NDArray
 
-    from pdem.containers.global_order import Rows
+    from pdem.containers.global_order import OrderedRows
     from pdem.foundation.array_types import Floats
     from pdem.output.hdf5.growing_datasets import Extent, GrowingDataset
-    from pdem.output.hdf5.parallel_hdf5 import Ranks
+    from pdem.output.hdf5.parallel_hdf5 import WritingRanks
     from pdem.output.storage import Attribute
 
 PARTICLE_FILE = "particles.vtkhdf"
@@ -43,18 +43,10 @@ WALL_FILE = "walls.vtkhdf"
 
 WALL_LOADS = (
     Field("force", np.float64, (3,), "N", "contact force on each wall, in the order of the case"),
-    Field(
-        "torque",
-        np.float64,
-        (3,),
-        "N m",
-        "contact torque on each wall about its centre, in the order of the case",
-    ),
+    Field("torque", np.float64, (3,), "N m", "contact torque on each wall about its centre, in the order of the case"),
 )
 WALL_INDEX = Field("wall", np.int32, (), "1", "index of the wall in the case")
-PRESENT = Field(
-    "present", np.uint8, (), "1", "1 for a facet of a wall that is there, 0 if a stage has taken it out"
-)
+PRESENT = Field("present", np.uint8, (), "1", "1 for a facet of a wall that is there, 0 if a stage has taken it out")
 
 _OFFSETS, _CONNECTIVITY = f"{vtkhdf.VERTICES}/Offsets", f"{vtkhdf.VERTICES}/Connectivity"
 
@@ -72,7 +64,7 @@ class ParticleSnapshots(GrowingSnapshots):
         Texts and numbers on the file: the case, versions.
     resume_step : int, optional
         Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
-    ranks : Ranks
+    ranks : WritingRanks
         All ranks that write: rank 0 extends the file, each rank writes its particles.
     tables : sequence of Field, optional
         Small tables that each snapshot has besides.
@@ -85,12 +77,12 @@ class ParticleSnapshots(GrowingSnapshots):
         attributes: Mapping[str, Attribute] | None = None,
         *,
         resume_step: int | None = None,
-        ranks: Ranks = ALONE,
+        ranks: WritingRanks = ALONE,
         tables: Sequence[Field] = (),
     ) -> None:
         chosen = written_fields() if fields is None else fields
         self.fields = tuple(field for field in chosen if field.name != "position")
-        layout = vtkhdf.Layout(point_fields=self.fields, step_fields=tuple(tables), shared=True)
+        layout = vtkhdf.VtkLayout(point_fields=self.fields, step_fields=tuple(tables), shared=True)
         super().__init__(path, layout, attributes or {}, resume_step if ranks.rank == 0 else None, ranks)
 
     def write(
@@ -98,7 +90,7 @@ class ParticleSnapshots(GrowingSnapshots):
         time: float,
         step: int,
         columns: Mapping[str, NDArray[Any]],
-        rows: Rows | None = None,
+        rows: OrderedRows | None = None,
         tables: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         """Append the particles at `time` (s); snapshots of this or a later step are replaced. Collective.
@@ -111,7 +103,7 @@ class ParticleSnapshots(GrowingSnapshots):
             Number of the time step.
         columns : mapping of ndarray
             ``position (n, 3)`` and every field, by name; any n, 0 included; other columns are ignored.
-        rows : Rows, optional
+        rows : OrderedRows, optional
             Redistribution of the particles of all ranks; None: this process has all, in order.
         tables : mapping of ndarray, optional
             Rows of the tables, by name, on rank 0.
@@ -200,14 +192,14 @@ class WallSnapshots(GrowingSnapshots):
         constant: Mapping[Field, NDArray[Any]] | None = None,
         resume_step: int | None = None,
     ) -> None:
-        self._facets = vtkhdf.Cells(
+        self._facets = vtkhdf.VtkCells(
             "Polygons", np.asarray(facet_start, dtype=np.int64), np.asarray(facet_vertices, dtype=np.int64)
         )
         columns = {WALL_INDEX: facet_wall, **(constant or {})}
         self._constant = {row.name: np.asarray(column, row.dtype) for row, column in columns.items()}
         self.vertex_fields, self.facet_fields = tuple(vertex_fields), tuple(facet_fields)
         self.table_fields = (*WALL_LOADS, *table_fields)
-        layout = vtkhdf.Layout(
+        layout = vtkhdf.VtkLayout(
             self.vertex_fields,
             self.table_fields,
             tuple(columns),
@@ -271,9 +263,7 @@ class WallSnapshots(GrowingSnapshots):
     ) -> dict[str, NDArray[Any]]:
         missing = [row.name for row in fields if row.name not in columns]
         if missing:
-            raise InputError(
-                f"{self.path}: wall snapshot lacks {', '.join(missing)}; give every declared column"
-            )
+            raise InputError(f"{self.path}: wall snapshot lacks {', '.join(missing)}; give every declared column")
         return {row.name: np.asarray(columns[row.name], dtype=row.dtype) for row in fields}
 
     def _same_cells(self, root: h5py.Group) -> bool:

@@ -49,7 +49,7 @@ _LONGEST_TYPE_NAME = 8
 
 
 @dataclass(frozen=True)
-class Cells:
+class VtkCells:
     """The cells of one part: ``offsets (m + 1,)`` into ``connectivity``; `kind` is one of TOPOLOGIES."""
 
     kind: str
@@ -63,7 +63,7 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Layout:
+class VtkLayout:
     """Fields of a file besides points and cells.
 
     Attributes
@@ -94,7 +94,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Step:
+class VtkStep:
     """One step read back.
 
     Attributes
@@ -107,7 +107,7 @@ class Step:
         Positions (m).
     point_data, cell_data, step_data : dict of ndarray
         Columns by field name.
-    cells : dict of Cells
+    cells : dict of VtkCells
         By kind; kinds without cells are left out.
     attributes : dict
         Attributes of the file.
@@ -121,12 +121,12 @@ class Step:
     point_data: dict[str, NDArray[Any]]
     cell_data: dict[str, NDArray[Any]] = field(default_factory=dict)
     step_data: dict[str, NDArray[Any]] = field(default_factory=dict)
-    cells: dict[str, Cells] = field(default_factory=dict)
+    cells: dict[str, VtkCells] = field(default_factory=dict)
     attributes: dict[str, Attribute] = field(default_factory=dict)
     units: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows: int) -> None:
+def create(path: Path, layout: VtkLayout, attributes: Mapping[str, Attribute], rows: int) -> None:
     """Create an empty file; datasets of points get chunks of about `rows` rows."""
     chunk = min(max(rows, _SMALLEST_CHUNK), _LARGEST_CHUNK)
     with open_hdf5(path, "w") as file:
@@ -135,14 +135,12 @@ def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows
         root.attrs["Version"] = np.array([2, 0], dtype=np.int64)
         root.attrs.create("Type", np.bytes_("PolyData"), dtype=h5py.string_dtype("ascii", _LONGEST_TYPE_NAME))
         create_growing_dataset(root, "NumberOfPoints", (), np.int64, _SMALL_CHUNK)
-        create_growing_dataset(root, "Points", (3,), np.float64, chunk, early=layout.shared).attrs["unit"] = (
-            "m"
-        )
+        create_growing_dataset(root, "Points", (3,), np.float64, chunk, early=layout.shared).attrs["unit"] = "m"
         _create_cells(root, layout, chunk)
         _create_steps(root, layout, chunk)
 
 
-def _create_cells(root: h5py.Group, layout: Layout, chunk: int) -> None:
+def _create_cells(root: h5py.Group, layout: VtkLayout, chunk: int) -> None:
     """Create the groups of all kinds of cells; those that the file has none of are one."""
     empty = next(kind for kind in TOPOLOGIES if kind != layout.kind)
     for kind in (layout.kind, empty):
@@ -156,7 +154,7 @@ def _create_cells(root: h5py.Group, layout: Layout, chunk: int) -> None:
             root[kind] = root[empty]
 
 
-def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
+def _create_steps(root: h5py.Group, layout: VtkLayout, chunk: int) -> None:
     steps = root.create_group("Steps")
     steps.attrs["NSteps"] = np.int64(0)
     create_growing_dataset(steps, "Values", (), np.float64, _SMALL_CHUNK).attrs["unit"] = "s"
@@ -184,7 +182,7 @@ def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
         create_growing_dataset(sizes, row.name, (2,), np.int64, _SMALL_CHUNK)
 
 
-def _create_column(data: h5py.Group, row: Field, chunk: int, layout: Layout) -> h5py.Dataset:
+def _create_column(data: h5py.Group, row: Field, chunk: int, layout: VtkLayout) -> h5py.Dataset:
     """Create a column of points or cells."""
     column = create_growing_dataset(
         data, row.name, row.shape, row.dtype, chunk, sparse=layout.sparse, early=layout.shared
@@ -241,7 +239,7 @@ def _cell_counts(root: h5py.Group) -> Integers:
     return np.sum([root[kind]["NumberOfCells"][:] for kind in TOPOLOGIES], axis=0, dtype=np.int64)
 
 
-def fits(root: h5py.Group, layout: Layout) -> bool:
+def fits(root: h5py.Group, layout: VtkLayout) -> bool:
     """Return whether a file holds the fields of `layout` and no others."""
     expected = (
         ("PointData", layout.point_fields),
@@ -268,7 +266,7 @@ def read_times(path: Path) -> Floats:
     return times
 
 
-def read_step(path: Path, index: int = -1) -> Step:
+def read_step(path: Path, index: int = -1) -> VtkStep:
     """Return step `index` of a file, counted like a list: 0 is the first, -1 the last.
 
     Raises
@@ -300,12 +298,11 @@ def _reading(path: Path) -> h5py.File:
 
 def _unreadable(path: Path, error: BaseException) -> CheckpointError:
     return CheckpointError(
-        f"{path}: is no snapshot file of pdem or is damaged ({reason(error)}); "
-        "name a .vtkhdf file of an output folder"
+        f"{path}: is no snapshot file of pdem or is damaged ({reason(error)}); name a .vtkhdf file of an output folder"
     )
 
 
-def _step_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) -> Step:
+def _step_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) -> VtkStep:
     steps = root["Steps"]
     part = int(steps["PartOffsets"][index])
     count = int(root["NumberOfPoints"][part])
@@ -314,7 +311,7 @@ def _step_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) -> 
     for name, dataset in root["FieldData"].items():
         first = int(steps["FieldDataOffsets"][name][index])
         step_data[name] = dataset[first : first + int(steps["FieldDataSizes"][name][index, 1])]
-    return Step(
+    return VtkStep(
         time=float(steps["Values"][index]),
         step=int(steps["StepNumbers"][index]),
         points=root["Points"][begin : begin + count],
@@ -341,13 +338,9 @@ def _cell_data_at(root: h5py.Group, index: int, part: int) -> dict[str, NDArray[
     return data
 
 
-def cells_of(root: h5py.Group, kind: str, part: int) -> Cells:
+def cells_of(root: h5py.Group, kind: str, part: int) -> VtkCells:
     """Return the cells of one kind in `part`."""
     group = root[kind]
     cells_before, first = part_begins(group)[part]
-    offsets = group["Offsets"][
-        cells_before + part : cells_before + part + int(group["NumberOfCells"][part]) + 1
-    ]
-    return Cells(
-        kind, offsets, group["Connectivity"][first : first + int(group["NumberOfConnectivityIds"][part])]
-    )
+    offsets = group["Offsets"][cells_before + part : cells_before + part + int(group["NumberOfCells"][part]) + 1]
+    return VtkCells(kind, offsets, group["Connectivity"][first : first + int(group["NumberOfConnectivityIds"][part])])

@@ -19,7 +19,7 @@ from pdem.output.snapshots.vtkhdf import (
     ROOT,
     TOPOLOGIES,
     VERTICES,
-    Cells,
+    VtkCells,
     part_begins,
     truncate_before,
 )
@@ -120,13 +120,11 @@ class Writer:
         """Return the first part with this many points, or None."""
         return self._part_of.get(point_count)
 
-    def add_part(self, point_count: int, cells: Cells) -> int:
+    def add_part(self, point_count: int, cells: VtkCells) -> int:
         """Append a part, the cells that several steps share; return its number."""
         offsets = cells.offsets if cells.count else np.zeros(2, np.int64)
         rows = {"Offsets": offsets, "Connectivity": cells.connectivity}
-        return self._add_part(
-            point_count, cells.kind, cells.count, lambda name, column: column.append(rows[name])
-        )
+        return self._add_part(point_count, cells.kind, cells.count, lambda name, column: column.append(rows[name]))
 
     def add_vertices(self, count: int, allocated: AllocatedRows) -> int:
         """Append a part with one vertex cell per point and allocate the rows of its cells; return its number."""
@@ -144,9 +142,7 @@ class Writer:
 
         return self._add_part(points * count, kind, count, allocate)
 
-    def _add_part(
-        self, points: int, kind: str, cells: int, add: Callable[[str, GrowingDataset], object]
-    ) -> int:
+    def _add_part(self, points: int, kind: str, cells: int, add: Callable[[str, GrowingDataset], object]) -> int:
         added: dict[GrowingDataset, int] = {}  # kinds without cells may have their datasets in common
         for other in TOPOLOGIES:
             own, numbers = other == kind, self._datasets[f"{other}/NumberOfCells"]

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     Table = dict[str, NDArray[Any]]
 
 
-def cluster_columns(
-    shapes: Sequence[ClusterShape], placed: Mapping[str, NDArray[Any]], density: Floats
-) -> Table:
+def cluster_columns(shapes: Sequence[ClusterShape], placed: Mapping[str, NDArray[Any]], density: Floats) -> Table:
     """Return the columns of clusters (`pdem.containers.clusters.COLUMNS`) at some places.
 
     Parameters

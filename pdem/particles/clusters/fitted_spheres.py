@@ -121,9 +121,7 @@ def _inside(mesh: Mesh) -> _Inside:
     step = (solid.volume / _POINTS) ** (1.0 / 3.0)
     lower, upper = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     counts = np.maximum(np.round((upper - lower) / step).astype(np.int64), 1)
-    shift = 0.5 * (
-        (upper - lower) - (counts - 1) * step
-    )  # the same space left at both sides: symmetry is kept
+    shift = 0.5 * ((upper - lower) - (counts - 1) * step)  # the same space left at both sides: symmetry is kept
     axes = (np.arange(count) for count in counts)
     cells = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     points = lower + shift + step * cells

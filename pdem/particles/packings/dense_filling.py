@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.foundation.array_types import Floats
     from pdem.particles.filling import FillGroup, FillRequest, Surroundings
-    from pdem.particles.packings.packing_task import Packing, Places
+    from pdem.particles.packings.packing_task import Packing, PackingPlaces
 
 GROWTH = (0.6, 0.7, 0.8, 0.9)
 """Shares of their size at which particles are relaxed for a while first, so that none is pushed through a wall."""
@@ -85,7 +85,7 @@ def pack(task: Task, counts: Sequence[int | None], bar: Any) -> tuple[list[Float
     return reach, found, factor
 
 
-def _relaxed(task: Task, reach: list[Floats], places: Places, bar: Any) -> Packing:
+def _relaxed(task: Task, reach: list[Floats], places: PackingPlaces, bar: Any) -> Packing:
     """Push particles apart that begin anywhere; they grow first, if there are walls that they must not pass."""
     for share in GROWTH if len(task.corners) else ():
         places = task.relax(places, reach, bar, scale=share, most=GROWTH_STEPS).places
@@ -176,8 +176,7 @@ def pack_together(
         return
     begins = [over.before(len(one.radius)) for one in groups]
     asked = [
-        (one.request, one.first_id - begin, count)
-        for one, begin, count in zip(groups, begins, counts, strict=True)
+        (one.request, one.first_id - begin, count) for one, begin, count in zip(groups, begins, counts, strict=True)
     ]
     _, places = _packed(asked, placed, surroundings, progress, over)
     ends = np.cumsum([0, *counts]).tolist()
@@ -220,7 +219,7 @@ def _packed(
     surroundings: Surroundings,
     progress: bool,
     over: Exchange,
-) -> tuple[list[Floats], Places]:
+) -> tuple[list[Floats], PackingPlaces]:
     """Return how far particles of whole groups reach, and their places: of requests, first ids, and known numbers."""
     obstacles = over.collect(
         {
@@ -229,7 +228,7 @@ def _packed(
         }
     )
 
-    def work() -> tuple[list[Floats], Places]:
+    def work() -> tuple[list[Floats], PackingPlaces]:
         assert obstacles is not None
         requests, first_ids, counts = map(list, zip(*asked, strict=True))
         task, begin = Task(requests, first_ids, obstacles, surroundings), time.perf_counter()

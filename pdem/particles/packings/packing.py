@@ -73,13 +73,9 @@ def _cell_sizes(radii: Floats) -> Floats:
     return np.sort(2.0 * radii.max() * 0.5**octaves)
 
 
-def _near(
-    positions: Floats, radii: Floats, sizes: Floats, width: Floats
-) -> tuple[Integers, Integers, Floats, Floats]:
+def _near(positions: Floats, radii: Floats, sizes: Floats, width: Floats) -> tuple[Integers, Integers, Floats, Floats]:
     """Return both spheres of each overlapping pair, the vector from the first to the second, and its length [m]."""
-    found = find_pairs(
-        positions, radii, cell_sizes=sizes, lower=np.zeros(3), upper=width, periodic=(True, True, True)
-    )
+    found = find_pairs(positions, radii, cell_sizes=sizes, lower=np.zeros(3), upper=width, periodic=(True, True, True))
     first, second = found.pairs.T
     apart = positions[second] - positions[first]
     apart -= width * np.rint(apart / width)

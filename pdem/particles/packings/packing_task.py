@@ -25,7 +25,7 @@ from pdem.particles.packings.soft_contacts import (
     TIME_STEP,
     VIRIAL,
     Crowd,
-    Lists,
+    SoftContactLists,
 )
 from pdem.particles.particle_spheres import SINGLE, ParticleShapes, SphereGroups
 
@@ -59,7 +59,7 @@ _PLACE_STREAM, _ATTEMPTS, _FREE = 48, 400, 0.5
 
 
 @dataclass
-class Places:
+class PackingPlaces:
     """Where particles are.
 
     Attributes
@@ -73,15 +73,13 @@ class Places:
     position: Floats
     turn: Floats
 
-    def of(self, rows: Any) -> Places:
+    def of(self, rows: Any) -> PackingPlaces:
         """Return those of some particles."""
-        return Places(self.position[rows], self.turn[rows])
+        return PackingPlaces(self.position[rows], self.turn[rows])
 
-    def joined(self, others: Places) -> Places:
+    def joined(self, others: PackingPlaces) -> PackingPlaces:
         """Return them with others behind."""
-        return Places(
-            np.concatenate((self.position, others.position)), np.concatenate((self.turn, others.turn))
-        )
+        return PackingPlaces(np.concatenate((self.position, others.position)), np.concatenate((self.turn, others.turn)))
 
 
 @dataclass
@@ -90,7 +88,7 @@ class Packing:
 
     Attributes
     ----------
-    places : Places
+    places : PackingPlaces
         Of all particles.
     overlap : float
         Mean overlap over the diameter of the contacts that are left; 0 if none is.
@@ -100,7 +98,7 @@ class Packing:
         Why steps ended.
     """
 
-    places: Places
+    places: PackingPlaces
     overlap: float
     virial: float
     reason: int
@@ -168,9 +166,7 @@ class Task:
         self.period = np.where(self.domain.periodic, width, 0.0)
         self.period[self.domain.dimension :] = 0.0
         avoids = any(one.fill.avoid_walls for one in requests)
-        self.corners, self.facets = (
-            surroundings.corners() if avoids else (np.zeros((0, 3, 3)), np.zeros(0, np.int64))
-        )
+        self.corners, self.facets = surroundings.corners() if avoids else (np.zeros((0, 3, 3)), np.zeros(0, np.int64))
         kinds = list({one.shape: None for one in requests if one.shape is not None})
         self._shapes = ParticleShapes(kinds)
         self._shape = [SINGLE if one.shape is None else kinds.index(one.shape) for one in requests]
@@ -187,9 +183,7 @@ class Task:
 
     def room(self) -> float:
         """Return the volume of the regions of all groups [m^3], in 2D the area [m^2]."""
-        rooms = {
-            f"{one.region} {one.fill.connected_to}": self.surroundings.room(one) for one in self.requests
-        }
+        rooms = {f"{one.region} {one.fill.connected_to}": self.surroundings.room(one) for one in self.requests}
         return float(sum(rooms.values()))
 
     def fraction(self, reach: Sequence[Floats]) -> float:
@@ -197,7 +191,7 @@ class Task:
         solid = [self.volumes(group, one).sum() for group, one in enumerate(reach)]
         return float(sum(solid) / self.room())
 
-    def seeds(self, group: int, begin: int, reach: Floats, turned: int = 0) -> Places:
+    def seeds(self, group: int, begin: int, reach: Floats, turned: int = 0) -> PackingPlaces:
         """Return random places of particles of a group, from the one numbered `begin` on.
 
         They are in their region, and off walls by half of their size. `turned` is another number for each attempt to
@@ -206,13 +200,13 @@ class Task:
         request, count = self.requests[group], len(reach)
         lower, upper = regions.bounds(request.region)
         ids = self.first_ids[group] + begin + np.arange(count)
-        found, left = Places(np.zeros((count, 3)), request.oriented(ids)), np.arange(count)
+        found, left = PackingPlaces(np.zeros((count, 3)), request.oriented(ids)), np.arange(count)
         for attempt in range(turned * _ATTEMPTS, (turned + 1) * _ATTEMPTS):
             uniform = keyed_vectors(request.fill.seed, _PLACE_STREAM + 3 * attempt, ids[left])
             places = lower + uniform * (upper - lower)
             places[:, self.domain.dimension :] = 0.5 * (lower + upper)[self.domain.dimension :]
             free = self.surroundings.free(
-                request, self._spheres(group, _FREE * reach[left], Places(places, found.turn[left]))
+                request, self._spheres(group, _FREE * reach[left], PackingPlaces(places, found.turn[left]))
             )
             found.position[left[free]] = places[free]
             left = left[~free]
@@ -220,7 +214,7 @@ class Task:
                 return found
         raise CaseError(f"{request.where}: no room is free of walls in this region; enlarge it")
 
-    def _spheres(self, group: int, reach: Floats, places: Places) -> SphereGroups:
+    def _spheres(self, group: int, reach: Floats, places: PackingPlaces) -> SphereGroups:
         """Return the spheres of particles of a group."""
         columns = {"position": places.position, "radius": reach}
         if self._shape[group] != SINGLE:
@@ -228,7 +222,7 @@ class Task:
             columns["orientation"] = places.turn
         return self._shapes.spheres(columns)
 
-    def all_spheres(self, reach: Sequence[Floats], places: Places) -> SphereGroups:
+    def all_spheres(self, reach: Sequence[Floats], places: PackingPlaces) -> SphereGroups:
         """Return the spheres of all particles, one group after the other."""
         counts = [len(one) for one in reach]
         columns = {"position": places.position, "radius": np.concatenate(reach)}
@@ -236,7 +230,7 @@ class Task:
             columns["shape"], columns["orientation"] = np.repeat(self._shape, counts), places.turn
         return self._shapes.spheres(columns)
 
-    def outside(self, reach: Sequence[Floats], places: Places) -> Integers:
+    def outside(self, reach: Sequence[Floats], places: PackingPlaces) -> Integers:
         """Return which particles are not in the container that they should be in."""
         ends, found = np.cumsum([0, *map(len, reach)]), [np.zeros(0, np.int64)]
         for group, request in enumerate(self.requests):
@@ -249,13 +243,11 @@ class Task:
     def drawn_spheres(self, reach: Sequence[Floats]) -> SphereGroups:
         """Return the spheres of all particles as they are drawn, about 0."""
         count = sum(map(len, reach))
-        return self.all_spheres(
-            reach, Places(np.zeros((count, 3)), np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)))
-        )
+        return self.all_spheres(reach, PackingPlaces(np.zeros((count, 3)), np.tile((1.0, 0.0, 0.0, 0.0), (count, 1))))
 
     def relax(
         self,
-        places: Places,
+        places: PackingPlaces,
         reach: Sequence[Floats],
         bar: Any,
         *,
@@ -280,15 +272,15 @@ class Task:
         self.steps += steps
         state, done = motion.state, reason == soft_spheres.DONE
         found = (
-            Places(motion.centre, motion.turn)
+            PackingPlaces(motion.centre, motion.turn)
             if self.clustered
-            else Places(motion.position[: len(places.position)].copy(), places.turn)
+            else PackingPlaces(motion.position[: len(places.position)].copy(), places.turn)
         )
         return Packing(found, 0.0 if done else float(state[MEAN]), float(state[VIRIAL]), reason)
 
     def _at_rest(
-        self, places: Places, sizes: Sequence[Floats], obstacle: float, law: Law | None
-    ) -> tuple[Crowd, soft_spheres.Bodies, soft_spheres.Motion]:
+        self, places: PackingPlaces, sizes: Sequence[Floats], obstacle: float, law: Law | None
+    ) -> tuple[Crowd, soft_spheres.SoftBodies, soft_spheres.SoftMotion]:
         """Return spheres and bodies as kernels take them, at rest."""
         spheres = self.drawn_spheres(sizes)
         number, reach = np.diff(spheres.begin), np.concatenate(sizes)
@@ -306,14 +298,14 @@ class Task:
         )  # fmt: skip
         return crowd, bodies, motion
 
-    def _motion(self, places: Places, bodies: soft_spheres.Bodies, count: int) -> soft_spheres.Motion:
+    def _motion(self, places: PackingPlaces, bodies: soft_spheres.SoftBodies, count: int) -> soft_spheres.SoftMotion:
         """Return positions, velocities and forces of spheres and bodies at rest."""
         state = np.zeros(STATE)
         state[TIME_STEP], state[MIXING] = soft_spheres.FIRST, soft_spheres.TURNED
         rows, several = len(bodies.mass), len(bodies.reach) > 0
         velocity, force, none = np.zeros((rows, 3)), np.zeros((rows, 3)), np.zeros((0, 3))
         inner = np.zeros((count, 3)) if several else places.position
-        motion = soft_spheres.Motion(
+        motion = soft_spheres.SoftMotion(
             np.concatenate((inner, self.obstacles[0])), np.zeros((count, 3)) if several else force, velocity, force,
             places.position.copy() if several else none, places.turn.copy() if several else np.zeros((0, 4)),
             np.zeros((count, 3)) if several else none, np.zeros((count, 3)) if several else none, state,
@@ -321,7 +313,9 @@ class Task:
         soft_spheres.place_spheres(bodies, motion)
         return motion
 
-    def _lists(self, crowd: Crowd, bodies: soft_spheres.Bodies, motion: soft_spheres.Motion) -> Lists:
+    def _lists(
+        self, crowd: Crowd, bodies: soft_spheres.SoftBodies, motion: soft_spheres.SoftMotion
+    ) -> SoftContactLists:
         """Return who may touch whom while none moves farther than its skin; spheres are wrapped into the domain."""
         count, size, position = len(crowd.region), self.domain.dimension, motion.position
         wrapped = regions.wrap_positions(position[:count], self.domain)
@@ -342,7 +336,7 @@ class Task:
         first, second = np.ascontiguousarray(pairs.T)
         sphere, triangle = self._near_walls(position[:count], reach[:count])
         walls = np.searchsorted(sphere, np.arange(count + 1))
-        return Lists(first, second, walls, triangle, position[:count].copy(), skin)
+        return SoftContactLists(first, second, walls, triangle, position[:count].copy(), skin)
 
     def _near_walls(self, position: Floats, reach: Floats) -> tuple[Integers, Integers]:
         """Return which spheres may touch which triangles, sorted."""
@@ -352,28 +346,26 @@ class Task:
         for near, triangle in near_triangles(position, float(reach.max()), self.corners):
             close = triangle_distance(position[near], self.corners[triangle]) <= reach[near]
             touched.append((near[close], triangle[close]))
-        sphere, triangle = (
-            np.concatenate([np.zeros(0, np.int64), *(one[k] for one in touched)]) for k in (0, 1)
-        )
+        sphere, triangle = (np.concatenate([np.zeros(0, np.int64), *(one[k] for one in touched)]) for k in (0, 1))
         order = np.lexsort((triangle, sphere))
         return sphere[order], triangle[order]
 
 
-def _bodies(spheres: SphereGroups, reach: Floats, unit: float, *, clustered: bool) -> soft_spheres.Bodies:
+def _bodies(spheres: SphereGroups, reach: Floats, unit: float, *, clustered: bool) -> soft_spheres.SoftBodies:
     """Return what moves, of spheres as they are drawn about 0."""
     if not clustered:
-        return soft_spheres.Bodies(
+        return soft_spheres.SoftBodies(
             np.zeros(1, np.int64), np.zeros((0, 3)), np.zeros(0), (reach / unit) ** 2, LARGEST_STEP * reach
         )
     smallest = np.minimum.reduceat(spheres.radius, spheres.begin[:-1]) if len(reach) else reach
-    return soft_spheres.Bodies(
+    return soft_spheres.SoftBodies(
         spheres.begin, spheres.centre, reach, np.repeat((reach / unit) ** 2, 2),
         np.repeat(LARGEST_STEP * smallest, 2),
     )  # fmt: skip
 
 
 def _rows_of_regions(
-    requests: Sequence[FillRequest], domain: regions.Domain
+    requests: Sequence[FillRequest], domain: regions.RegionDomain
 ) -> tuple[Integers, Floats, Integers]:
     """Return kinds and numbers of regions and of those that are kept free, see `Crowd`."""
     free = [(group, one) for group, request in enumerate(requests) for one in request.fill.exclude]
@@ -387,7 +379,7 @@ def _rows_of_regions(
     return np.array(kinds), rows, np.array(excluded, np.int64).reshape(-1, 2)
 
 
-def _row_of_region(region: Any, domain: regions.Domain) -> tuple[int, list[float]]:
+def _row_of_region(region: Any, domain: regions.RegionDomain) -> tuple[int, list[float]]:
     free = regions.unbounded_axes(region, domain)
     if region.shape == "box":
         return BOX, [*region.lower, *region.upper, *(~free)]

@@ -174,11 +174,7 @@ def _grown(press: _Press, reach: Floats, found: Packing, bar: Any) -> tuple[floa
 
 
 def _next_scale(
-    scale: float,
-    root: float,
-    below: tuple[float, float] | None,
-    above: tuple[float, float] | None,
-    strain: float,
+    scale: float, root: float, below: tuple[float, float] | None, above: tuple[float, float] | None, strain: float
 ) -> float:
     """Return the next factor to be tried: by the line between two, or a step that grows with what is missing."""
     if below is None or above is None:

@@ -82,7 +82,7 @@ class Crowd(NamedTuple):
     dimension: int
 
 
-class Lists(NamedTuple):
+class SoftContactLists(NamedTuple):
     """Who may touch whom.
 
     Attributes
@@ -114,13 +114,7 @@ def nearest_on_triangle(x: Vector, corners: Floats, t: int) -> Vector:
     b = corners[t, 1, 0] - a[0], corners[t, 1, 1] - a[1], corners[t, 1, 2] - a[2]
     c = corners[t, 2, 0] - a[0], corners[t, 2, 1] - a[1], corners[t, 2, 2] - a[2]
     p = x[0] - a[0], x[1] - a[1], x[2] - a[2]
-    bb, bc, cc, pb, pc = (
-        exact_dot3(b, b),
-        exact_dot3(b, c),
-        exact_dot3(c, c),
-        exact_dot3(p, b),
-        exact_dot3(p, c),
-    )
+    bb, bc, cc, pb, pc = (exact_dot3(b, b), exact_dot3(b, c), exact_dot3(c, c), exact_dot3(p, b), exact_dot3(p, c))
     d3, d4, d5, d6 = pb - bb, pc - bc, pb - bc, pc - cc
     va, vb, vc = d3 * d6 - d5 * d4, d5 * pc - pb * d6, pb * d4 - d3 * pc
     if pb <= 0.0 and pc <= 0.0:
@@ -172,7 +166,7 @@ def _add(i: int, force: float, n: Vector, push: Floats) -> None:
 
 @inlined_geometry
 def _push_pairs(
-    crowd: Crowd, lists: Lists, position: Floats, arm: Floats, push: Floats, state: Floats
+    crowd: Crowd, lists: SoftContactLists, position: Floats, arm: Floats, push: Floats, state: Floats
 ) -> None:
     moving, period, frequency = len(crowd.region), crowd.period, crowd.frequency
     for k in range(len(lists.first)):
@@ -198,7 +192,7 @@ def _push_pairs(
 
 
 @inlined_geometry
-def _is_repeated(k: int, i: int, d: Vector, crowd: Crowd, lists: Lists, position: Floats) -> bool:
+def _is_repeated(k: int, i: int, d: Vector, crowd: Crowd, lists: SoftContactLists, position: Floats) -> bool:
     """Return whether the nearest point of a triangle is one of another triangle that is nearer, or comes before."""
     x = position[i, 0], position[i, 1], position[i, 2]
     point, squared = (x[0] - d[0], x[1] - d[1], x[2] - d[2]), exact_dot3(d, d)
@@ -215,7 +209,7 @@ def _is_repeated(k: int, i: int, d: Vector, crowd: Crowd, lists: Lists, position
 
 @inlined_geometry
 def _push_from_walls(
-    crowd: Crowd, lists: Lists, position: Floats, arm: Floats, push: Floats, state: Floats
+    crowd: Crowd, lists: SoftContactLists, position: Floats, arm: Floats, push: Floats, state: Floats
 ) -> None:
     for i in range(len(crowd.region)):
         r = crowd.radius[i]
@@ -248,7 +242,7 @@ def _push_inward(
 
 
 @inlined_geometry
-def _is_borne(i: int, n: Vector, crowd: Crowd, lists: Lists, position: Floats) -> bool:
+def _is_borne(i: int, n: Vector, crowd: Crowd, lists: SoftContactLists, position: Floats) -> bool:
     """Return whether a wall bears a sphere where a side of its region would push it."""
     if not len(crowd.hardness):
         return False
@@ -263,9 +257,16 @@ def _is_borne(i: int, n: Vector, crowd: Crowd, lists: Lists, position: Floats) -
 
 @inlined_geometry
 def _push_from_side(
-    i: int, overlap: float, n: Vector, crowd: Crowd, lists: Lists, position: Floats, arm: Floats, push: Floats,
+    i: int,
+    overlap: float,
+    n: Vector,
+    crowd: Crowd,
+    lists: SoftContactLists,
+    position: Floats,
+    arm: Floats,
+    push: Floats,
     state: Floats,
-) -> None:  # fmt: skip
+) -> None:
     if overlap > 0.0 and not _is_borne(i, n, crowd, lists, position):
         _push_inward(i, overlap, _force(overlap, crowd.radius[i], crowd), n, crowd, arm, push, state)
 
@@ -284,7 +285,7 @@ def _from_centre(i: int, g: int, crowd: Crowd, position: Floats) -> Vector:
 
 @inlined_geometry
 def _push_into_region(
-    i: int, crowd: Crowd, lists: Lists, position: Floats, arm: Floats, push: Floats, state: Floats
+    i: int, crowd: Crowd, lists: SoftContactLists, position: Floats, arm: Floats, push: Floats, state: Floats
 ) -> None:
     r, g = crowd.radius[i], crowd.region[i]
     kind, numbers = crowd.kind[g], crowd.numbers
@@ -347,9 +348,7 @@ def _way_out_of_cylinder(i: int, g: int, crowd: Crowd, position: Floats) -> tupl
 
 
 @inlined_geometry
-def _push_out(
-    i: int, g: int, crowd: Crowd, position: Floats, arm: Floats, push: Floats, state: Floats
-) -> None:
+def _push_out(i: int, g: int, crowd: Crowd, position: Floats, arm: Floats, push: Floats, state: Floats) -> None:
     """Push a sphere out of a region that is kept free."""
     if crowd.kind[g] == BOX:
         depth, n = _way_out_of_box(i, g, crowd, position)
@@ -365,7 +364,7 @@ def _push_out(
 
 
 @inlined_geometry
-def push_all(crowd: Crowd, lists: Lists, position: Floats, arm: Floats, push: Floats, state: Floats) -> None:
+def push_all(crowd: Crowd, lists: SoftContactLists, position: Floats, arm: Floats, push: Floats, state: Floats) -> None:
     """Write the sum of the pushes on each sphere that moves (m, 3), and take note of contacts.
 
     `arm` (m, 3) is where spheres are from the centres of the bodies that they belong to [m]; empty for single ones.

@@ -22,7 +22,7 @@ from pdem.particles.packings.soft_contacts import DOWNHILL, FORCES, LARGEST, MIX
 
 if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
-    from pdem.particles.packings.soft_contacts import Crowd, Lists
+    from pdem.particles.packings.soft_contacts import Crowd, SoftContactLists
 
 SLOWEST, LONGEST, FIRST = 1e-3, 0.35, 0.1
 """Smallest, largest and first time step, of contacts of stiffness 1 and of the smallest spheres with mass 1."""
@@ -33,7 +33,7 @@ DONE, JAMMED, MOVED, LIMIT = range(4)
 """Why steps end: overlaps are small; forces are balanced; lists are old; there were as many as allowed."""
 
 
-class Bodies(NamedTuple):
+class SoftBodies(NamedTuple):
     """Rigid bodies of spheres.
 
     Attributes
@@ -57,7 +57,7 @@ class Bodies(NamedTuple):
     most: Floats
 
 
-class Motion(NamedTuple):
+class SoftMotion(NamedTuple):
     """Where spheres and bodies are, and the state of the method; all written.
 
     Attributes
@@ -67,7 +67,7 @@ class Motion(NamedTuple):
     push : (m, 3) array
         Of those that move; without bodies the same array as `force`.
     velocity, force : (rows, 3) arrays
-        Of what moves, see `Bodies`.
+        Of what moves, see `SoftBodies`.
     centre, turn : (b, 3) and (b, 4) arrays
         Of bodies [m], and unit quaternions from how they are drawn, w first.
     arm, shift : (m, 3) arrays
@@ -88,7 +88,7 @@ class Motion(NamedTuple):
 
 
 @inlined_geometry
-def _gather(bodies: Bodies, motion: Motion) -> None:
+def _gather(bodies: SoftBodies, motion: SoftMotion) -> None:
     """Sum pushes on spheres, and their torques over the reach, for each body."""
     push, arm, force = motion.push, motion.arm, motion.force
     for b in range(len(bodies.reach)):
@@ -101,7 +101,7 @@ def _gather(bodies: Bodies, motion: Motion) -> None:
 
 
 @inlined_geometry
-def _place(b: int, bodies: Bodies, motion: Motion) -> None:
+def _place(b: int, bodies: SoftBodies, motion: SoftMotion) -> None:
     """Write the places of the spheres of a body."""
     turn, arm = motion.turn, motion.arm
     w, x, y, z = turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3]
@@ -116,7 +116,7 @@ def _place(b: int, bodies: Bodies, motion: Motion) -> None:
 
 
 @inlined_geometry
-def _move(bodies: Bodies, motion: Motion, dt: float) -> None:
+def _move(bodies: SoftBodies, motion: SoftMotion, dt: float) -> None:
     """Move all by their velocities for a time."""
     velocity, centre, turn = motion.velocity, motion.centre, motion.turn
     if not len(bodies.reach):
@@ -137,7 +137,7 @@ def _move(bodies: Bodies, motion: Motion, dt: float) -> None:
 
 
 @inlined_geometry
-def _turn(bodies: Bodies, motion: Motion) -> float:
+def _turn(bodies: SoftBodies, motion: SoftMotion) -> float:
     """Turn velocities towards forces, or stop; return the sum of the squares of the forces."""
     velocity, force, state = motion.velocity, motion.force, motion.state
     power = speeds = forces = balance = 0.0
@@ -168,7 +168,7 @@ def _turn(bodies: Bodies, motion: Motion) -> float:
 
 
 @inlined_geometry
-def _limit(bodies: Bodies, motion: Motion) -> None:
+def _limit(bodies: SoftBodies, motion: SoftMotion) -> None:
     """Shorten ways that are too long."""
     for i in range(len(motion.velocity)):
         v = motion.velocity[i, 0], motion.velocity[i, 1], motion.velocity[i, 2]
@@ -179,7 +179,7 @@ def _limit(bodies: Bodies, motion: Motion) -> None:
 
 
 @inlined_geometry
-def _is_gone(lists: Lists, position: Floats) -> bool:
+def _is_gone(lists: SoftContactLists, position: Floats) -> bool:
     """Return whether a sphere has moved farther than its skin."""
     gone = False
     for i in range(len(lists.skin)):
@@ -192,13 +192,19 @@ def _is_gone(lists: Lists, position: Floats) -> bool:
 
 @geometry_kernel
 def relax(
-    crowd: Crowd, bodies: Bodies, lists: Lists, motion: Motion, most: int, small: float, balanced: float
+    crowd: Crowd,
+    bodies: SoftBodies,
+    lists: SoftContactLists,
+    motion: SoftMotion,
+    most: int,
+    small: float,
+    balanced: float,
 ) -> tuple[int, int]:
     """Move spheres until no overlap is larger than `small` of the diameter, or forces are balanced.
 
     Parameters
     ----------
-    crowd, bodies, lists, motion : Crowd, Bodies, Lists, Motion
+    crowd, bodies, lists, motion : Crowd, SoftBodies, SoftContactLists, SoftMotion
         See there; motion is written. Forces are computed first.
     most : int
         Largest number of steps.
@@ -231,7 +237,7 @@ def relax(
 
 
 @geometry_kernel
-def place_spheres(bodies: Bodies, motion: Motion) -> None:
+def place_spheres(bodies: SoftBodies, motion: SoftMotion) -> None:
     """Write the places of the spheres of all bodies, from the centres and turns of these."""
     for b in range(len(bodies.reach)):
         _place(b, bodies, motion)

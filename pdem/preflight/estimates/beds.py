@@ -64,9 +64,7 @@ def bed_of(case: Case, particles: Population, frame: Floats) -> Bed:
     low, high = _ends(particles, places)
     across = [axis for axis in (0, 1) if dimension == 3 or abs(frame[axis, 2]) < 0.5]
     width = np.array([max((high[axis] - low[axis]) / _MOST_COLUMNS, _WIDTH * largest) for axis in across])
-    counts = [
-        max(1, math.ceil((high[axis] - low[axis]) / one)) for axis, one in zip(across, width, strict=True)
-    ]
+    counts = [max(1, math.ceil((high[axis] - low[axis]) / one)) for axis, one in zip(across, width, strict=True)]
     cells = np.zeros(len(places), np.int64)
     for axis, one, count in zip(across, width, counts, strict=True):
         cells = cells * count + np.clip(((places[:, axis] - low[axis]) / one).astype(np.int64), 0, count - 1)
@@ -88,8 +86,7 @@ def bed_depth(case: Case, particles: Population, pull: Floats) -> float:
     frame = frame_of(pull.tolist())
     depth = bed_of(case, particles, frame).depth if particles.count else 0.0
     solid = sum(
-        expected_number(case, one) * mean_room(case, one, insertion_sizes(case, one))
-        for one in case.insertions
+        expected_number(case, one) * mean_room(case, one, insertion_sizes(case, one)) for one in case.insertions
     )
     dimension = case.domain.dimension
     sides = np.subtract(case.domain.upper, case.domain.lower)

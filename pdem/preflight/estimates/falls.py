@@ -13,7 +13,7 @@ from pdem.case.wall_motions import motion_of
 from pdem.containers.meshes.closed_surfaces import crossings_upwards
 from pdem.containers.meshes.mesh_splitting import triangle_fans
 from pdem.containers.primitives.frames import frame_of
-from pdem.motion.motions import Turn
+from pdem.motion.motions import MotionTurn
 from pdem.preflight.estimates.beds import bed_of
 from pdem.preflight.open_sides import RAYS
 
@@ -107,9 +107,7 @@ def distances_below(points: Floats, meshes: Sequence[Mesh | None], frame: Floats
     return distance, wall
 
 
-def _of_particles(
-    case: Case, particles: Population, meshes: Sequence[Mesh | None], frame: Floats
-) -> Iterator[Fall]:
+def _of_particles(case: Case, particles: Population, meshes: Sequence[Mesh | None], frame: Floats) -> Iterator[Fall]:
     """Yield the longest fall of particles at time 0 onto a wall, or onto those that have come to rest on it."""
     if not particles.count:
         return
@@ -197,7 +195,7 @@ def _lifts(case: Case, meshes: Sequence[Mesh], frame: Floats) -> Iterator[Fall]:
     box = float(np.abs(corners[1] - corners[0])[2])
     for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
         motion = motion_of(wall, case.motions, case.directory)
-        turns = [part for part in motion.parts if isinstance(part, Turn) and part.angle.largest_rate > 0.0]
+        turns = [part for part in motion.parts if isinstance(part, MotionTurn) and part.angle.largest_rate > 0.0]
         reach = [_reach(turn, mesh, frame[2]) for turn in turns]
         if reach and max(reach) > 0.0:
             height = min(2.0 * max(reach), box)
@@ -205,7 +203,7 @@ def _lifts(case: Case, meshes: Sequence[Mesh], frame: Floats) -> Iterator[Fall]:
             yield Fall(height, 0.0, text, number, math.inf)
 
 
-def _reach(turn: Turn, mesh: Mesh, down: Floats) -> float:
+def _reach(turn: MotionTurn, mesh: Mesh, down: Floats) -> float:
     """Return how far up a turning wall reaches from its axis [m], 0 if that is along gravity."""
     axis = np.array(turn.axis) / math.hypot(*turn.axis)
     lever = float(np.linalg.norm(np.cross(axis, down)))

@@ -43,11 +43,7 @@ _HALVINGS = 60
 
 
 def stiffness_findings(
-    case: Case,
-    conditions: ImpactConditions,
-    radius: Floats,
-    bed: tuple[float, float],
-    count: float,
+    case: Case, conditions: ImpactConditions, radius: Floats, bed: tuple[float, float], count: float
 ) -> Iterator[Finding]:
     """Yield the findings on the stiffness of the contacts of a case.
 
@@ -97,9 +93,7 @@ def impact_findings(case: Case, conditions: ImpactConditions, radius: Floats) ->
     linear = any(law.normal_stiffness is not None for law in case.interactions.values())
     key = "normal_stiffness or youngs_modulus" if linear else "youngs_modulus"
     text += f", and a run ends at {100.0 * most:g} % (limits.largest_overlap)"
-    yield Finding(
-        "warning", "stiffness", f"{text}: check the unit of {key} and of lengths, or make it larger"
-    )
+    yield Finding("warning", "stiffness", f"{text}: check the unit of {key} and of lengths, or make it larger")
 
 
 def impact_of(conditions: ImpactConditions) -> Impact:
@@ -139,9 +133,7 @@ def resting_overlap(
     return max(found, default=0.0)
 
 
-def _overlap_under(
-    case: CaseData, pair: tuple[str, str], effective: float, force: float, most: float
-) -> float:
+def _overlap_under(case: CaseData, pair: tuple[str, str], effective: float, force: float, most: float) -> float:
     """Return the overlap [m] at which a contact bears a force [N], at most a radius."""
     low, high = 0.0, most
     for _ in range(_HALVINGS):
@@ -169,9 +161,7 @@ def _too_stiff(case: Case, conditions: ImpactConditions, deepest: float, resting
     """Report what a softer material would save, where overlaps would still be small."""
     factors = [(DEEPEST_WORTH / deepest) ** 2.5, (RESTING_WORTH / resting) ** 1.5 if resting else math.inf]
     elastic = {name: one.youngs_modulus for name, one in case.materials.items() if one.youngs_modulus}
-    hardest = max(
-        (name for name in conditions.smallest if name in elastic), key=lambda name: elastic[name], default=""
-    )
+    hardest = max((name for name in conditions.smallest if name in elastic), key=lambda name: elastic[name], default="")
     if min(factors) <= 1.0 or not hardest:
         return
     largest = elastic[hardest]
@@ -180,9 +170,7 @@ def _too_stiff(case: Case, conditions: ImpactConditions, deepest: float, resting
     if gain < LEAST_GAIN:
         return
     share = (largest / softer) ** 0.4 * deepest
-    text = (
-        f"materials.{hardest}.youngs_modulus = {number_text(softer)} Pa in place of {number_text(largest)} Pa"
-    )
+    text = f"materials.{hardest}.youngs_modulus = {number_text(softer)} Pa in place of {number_text(largest)} Pa"
     text += " (others in proportion)" if len(set(elastic.values())) > 1 else ""
     text += f" would make the run {gain:.2g} times shorter"
     yield Finding("info", "stiffness", f"{text}; the fastest impacts would overlap by {_percent(share)}")
@@ -227,9 +215,7 @@ def _contacts(
 ) -> Iterator[tuple[tuple[str, str], tuple[float, float], float, str]]:
     """Yield each pair at both ends of sizes: materials, effective mass and radius [kg, m], smaller radius [m], text."""
     largest = float(radius.max())
-    if (
-        not SMALLEST <= float(radius.min()) <= largest <= LARGEST
-    ):  # that is an error of its own: masses may be 0
+    if not SMALLEST <= float(radius.min()) <= largest <= LARGEST:  # that is an error of its own: masses may be 0
         return
     for first, second, is_wall in conditions.pairs:
         if first not in conditions.smallest or (not is_wall and second not in conditions.smallest):

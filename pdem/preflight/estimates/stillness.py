@@ -34,9 +34,7 @@ def stillness_findings(case: Case, particles: Population, *, touch: bool) -> Ite
     touch : bool
         Whether some overlap each other or a wall at time 0: they are pushed apart.
     """
-    moves = [
-        particles.worst(np.linalg.norm(particles[key], axis=1))[0] for key in ("velocity", "angular_velocity")
-    ]
+    moves = [particles.worst(np.linalg.norm(particles[key], axis=1))[0] for key in ("velocity", "angular_velocity")]
     if not (particles.count or case.insertions) or largest_gravity(case).any():
         return
     if touch or max(moves) > 0.0 or _acts(case):

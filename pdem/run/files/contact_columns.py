@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
-    from pdem.containers.global_order import Rows
+    from pdem.containers.global_order import OrderedRows
     from pdem.engine.protocol import Engine
     from pdem.engine.system import System
     from pdem.engine.views.acting_contacts import ActingContacts
@@ -43,7 +43,7 @@ def fields_of_contacts(system: System) -> tuple[Field, ...]:
     return contact_fields(energies=law.has_ledger, ages=law.has(AGE.name))
 
 
-def contact_columns(system: System, *, remembered: bool = False) -> tuple[Columns, Rows]:
+def contact_columns(system: System, *, remembered: bool = False) -> tuple[Columns, OrderedRows]:
     """Return the contacts that this rank counts, and how those of all ranks get into the order of ids. Collective.
 
     They have the columns `pdem.output.snapshots.contact_snapshots.contact_fields` and ``ends``. Both are what
@@ -61,9 +61,7 @@ def contact_columns(system: System, *, remembered: bool = False) -> tuple[Column
     return columns, system.exchange.in_order([columns["first"], columns["second"]])
 
 
-def contact_file_of(
-    simulation: Engine, form: SnapshotFormat, attributes: Mapping[str, Attribute]
-) -> RowWriter | None:
+def contact_file_of(simulation: Engine, form: SnapshotFormat, attributes: Mapping[str, Attribute]) -> RowWriter | None:
     """Return the file of contacts of a run with these attributes, None if its case wants none."""
     if simulation.case.output.contacts_every is None:
         return None
@@ -118,12 +116,7 @@ def _lengths(vectors: Floats) -> Floats:
     return found
 
 
-def _energies(
-    system: System,
-    contacts: ActingContacts,
-    materials: tuple[Int32s, Int32s],
-    histories: Floats,
-) -> Columns:
+def _energies(system: System, contacts: ActingContacts, materials: tuple[Int32s, Int32s], histories: Floats) -> Columns:
     """Return energies, and ages if contacts have some; of both bodies of each contact the materials are given."""
     constants, radius = system.constants, system.particles.column("radius")
     law, one, other = constants.law, radius[contacts.first], radius[contacts.second]

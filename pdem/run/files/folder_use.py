@@ -32,9 +32,7 @@ class UserCommands(NamedTuple):
 
 
 COMMAND_LINE = UserCommands("pdem restart {quoted}", "--overwrite", "--set output.folder=...")
-PYTHON = UserCommands(
-    "Simulation.restart('{folder}')", "run(overwrite=True)", "case.override('output.folder=...')"
-)
+PYTHON = UserCommands("Simulation.restart('{folder}')", "run(overwrite=True)", "case.override('output.folder=...')")
 
 
 class FolderUse(NamedTuple):

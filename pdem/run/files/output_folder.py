@@ -165,9 +165,7 @@ def check_continued(
         )
     if not later.ends:
         return []
-    return [
-        f"rows and snapshots after {time:g} s (until {later.reached:g} s) are made again, with the same bits"
-    ]
+    return [f"rows and snapshots after {time:g} s (until {later.reached:g} s) are made again, with the same bits"]
 
 
 def _case_of_last_run(folder: Path, directory: Path) -> Case | None:
@@ -249,10 +247,7 @@ def require_same_physics(other: Case, case: Case, found: str, remedies: str) -> 
 
 
 def prepare_output_folder(
-    simulation: Engine,
-    *,
-    use: FolderUse,
-    conflict: Callable[[], str | None],
+    simulation: Engine, *, use: FolderUse, conflict: Callable[[], str | None]
 ) -> tuple[list[str], FolderLock | None]:
     """Take the output folder of a run, check it, and remove results that may be overwritten. Collective.
 
@@ -298,9 +293,7 @@ def prepare_output_folder(
 
 
 @contextmanager
-def writing_into(
-    folder: Path | str, comm: Any, commands: UserCommands = COMMAND_LINE
-) -> Iterator[FolderLock | None]:
+def writing_into(folder: Path | str, comm: Any, commands: UserCommands = COMMAND_LINE) -> Iterator[FolderLock | None]:
     """Hold the lock on an output folder in this context. Collective.
 
     Yields

@@ -75,12 +75,7 @@ class Outputs:
     """
 
     def __init__(
-        self,
-        simulation: Engine,
-        *,
-        quiet: bool,
-        findings: Sequence[object],
-        use: FolderUse = FOLDER_USE,
+        self, simulation: Engine, *, quiet: bool, findings: Sequence[object], use: FolderUse = FOLDER_USE
     ) -> None:
         self._simulation = simulation
         self._quiet = quiet
@@ -101,9 +96,7 @@ class Outputs:
         if own_lock is not None:
             self._files.close_last(own_lock.release)
         try:
-            self._files.agree(
-                lambda: self._open([*findings, *(note for note in notes if note not in findings)])
-            )
+            self._files.agree(lambda: self._open([*findings, *(note for note in notes if note not in findings)]))
         except BaseException:
             self.close(quietly=True)
             raise
@@ -149,9 +142,7 @@ class Outputs:
         ]
         if not self._quiet:
             steps = round(case.time.end / simulation.system.constants.step) - step
-            tqdm.write(
-                f"pdem: {counted(steps, 'step')} to {case.time.end:g} s; log in {self._log.path}", ERRORS
-            )
+            tqdm.write(f"pdem: {counted(steps, 'step')} to {case.time.end:g} s; log in {self._log.path}", ERRORS)
         self._log.text(header(case.title or case.source, exchange.size, exchange.workers, details))
         self._log.text(case.to_toml())
         self._log.text(table_heading())

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from pdem.output.snapshots.formats import RowWriter
     from pdem.output.storage import Attribute
 
-CONTACT_COUNT = Field(
-    "contact_count", np.int32, (), "1", "number of contacts that overlap, with particles and walls"
-)
+CONTACT_COUNT = Field("contact_count", np.int32, (), "1", "number of contacts that overlap, with particles and walls")
 """Column of snapshots of particles, and of clusters: the sum over the spheres of each."""
 
 CLUSTER_FIELDS = (

@@ -25,9 +25,7 @@ def load_columns(case: CaseData) -> list[tuple[str, str]]:
 
 def load_values(case: CaseData, loads: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """Return the values of `load_columns` for the loads by wall."""
-    values = (
-        float(value) for load in loads.values() for value in (*load["force"], *load["torque"], load["power"])
-    )
+    values = (float(value) for load in loads.values() for value in (*load["force"], *load["torque"], load["power"]))
     return dict(zip((name for name, _ in load_columns(case)), values, strict=True))
 
 

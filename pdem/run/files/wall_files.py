@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pdem.contact.walls.nodal_loads import Bodies
+    from pdem.contact.walls.nodal_loads import MeshComponents
     from pdem.engine.protocol import Engine
     from pdem.output.snapshots.formats import WallWriter
     from pdem.output.storage import Attribute
@@ -48,7 +48,7 @@ class WallFiles:
         self._simulation = simulation
         self._fields = [field for one in features_of(simulation.system) for field in one.facet_fields]
         self._change = any(stage.walls for stage in simulation.case.stages)
-        self._bodies: Bodies | None = None
+        self._bodies: MeshComponents | None = None
         self._file: WallWriter | None = None
         walls = simulation.system.moving_walls
         if walls is None or simulation.system.exchange.rank != 0:

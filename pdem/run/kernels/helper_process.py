@@ -49,9 +49,7 @@ class HelperProcess:
         False if there is no work for it: then no process is started.
     """
 
-    def __init__(
-        self, function: Callable[..., object], arguments: Sequence[str] = (), *, needed: bool = True
-    ) -> None:
+    def __init__(self, function: Callable[..., object], arguments: Sequence[str] = (), *, needed: bool = True) -> None:
         self._program = _PROGRAM.format(function.__module__, function.__qualname__, list(arguments))
         self._needed = needed and available_cores() > 1 and bool(sys.executable)
         self._process: subprocess.Popen[bytes] | None = None
@@ -64,10 +62,7 @@ class HelperProcess:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._process is not None:
             self._process.kill()

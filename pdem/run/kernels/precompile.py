@@ -212,11 +212,7 @@ class _Laws(NamedTuple):
     @classmethod
     def of(cls, case: Case | None) -> _Laws:
         """Return those of a case, or the usual ones if it is not known."""
-        tables = (
-            [_USUAL]
-            if case is None
-            else [one.model_dump(exclude_none=True) for one in case.interactions.values()]
-        )
+        tables = [_USUAL] if case is None else [one.model_dump(exclude_none=True) for one in case.interactions.values()]
         tables = tables or [_USUAL]
         different = {tomli_w.dumps(table): table for table in tables}
         document: dict[str, Any] = {"materials": {}, "interactions": {}}

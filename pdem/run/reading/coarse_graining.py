@@ -13,7 +13,7 @@ from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import REACH, grid_of, too_wide
 from pdem.continuum.items import Matter, actions_of_contacts
 from pdem.continuum.layout import SUMS
-from pdem.continuum.moving_box import Frame, MovingImages
+from pdem.continuum.moving_box import FieldFrame, MovingImages
 from pdem.continuum.sums import field_sums
 from pdem.engine.views.bodies import sizes_of, sphere_masses
 from pdem.foundation.arguments import shown
@@ -95,15 +95,10 @@ def coarse_grain(
     names = list(case.materials) if by is not None or material is not None else []
     total, reasons = np.zeros((max(len(names), 1), grid.total, SUMS)), []
     for snapshot in several:
-        own, acting = (
-            frame.follow(grid, _frame_of(snapshot)),
-            snapshot.contacts if contacts is None else contacts,
-        )
+        own, acting = (frame.follow(grid, _frame_of(snapshot)), snapshot.contacts if contacts is None else contacts)
         reasons.append(acting.reason if isinstance(acting, ContactTable) else "")
         total += _sums(snapshot, acting, own, len(names)) * (grid.volume / own.volume)
-    lacking = next(
-        (f"{one}, or give contacts={{}} for the kinetic stress alone" for one in reasons if one), ""
-    )
+    lacking = next((f"{one}, or give contacts={{}} for the kinetic stress alone" for one in reasons if one), "")
     fields = ContinuumFields.of_sums(grid, total / len(several), names, lacking).on(own)
     return fields if material is None else fields.materials[material]
 
@@ -127,13 +122,7 @@ def _width_of(snapshot: Snapshot, width: float | None) -> float:
 
 
 def checked_grid(
-    case: CaseData,
-    frame: Frame,
-    cells: Any,
-    corners: tuple[Any, Any],
-    width: Any,
-    kernel: str,
-    by: str | None,
+    case: CaseData, frame: FieldFrame, cells: Any, corners: tuple[Any, Any], width: Any, kernel: str, by: str | None
 ) -> Grid:
     """Return a grid of so many cells between two corners [m], None for those of the frame.
 
@@ -149,15 +138,12 @@ def checked_grid(
         raise InputError(f"kernel = {kernel!r} is none; {name_hint(kernel, list(REACH))}")
     counts = np.asarray(cells)
     low, high = (
-        np.asarray(given if given is not None else own, np.float64)
-        for given, own in zip(corners, frame, strict=True)
+        np.asarray(given if given is not None else own, np.float64) for given, own in zip(corners, frame, strict=True)
     )
     if counts.shape != (3,) or counts.dtype.kind not in "iu" or counts.min() < 1:
         raise InputError(f"cells are {shown(cells)}; give three whole numbers of at least 1")
     if low.shape != (3,) or high.shape != (3,) or not np.all(high > low):
-        raise InputError(
-            f"the grid from {shown(corners[0])} to {shown(corners[1])} has no size; give two corners in m"
-        )
+        raise InputError(f"the grid from {shown(corners[0])} to {shown(corners[1])} has no size; give two corners in m")
     if domain.dimension == 2 and counts[2] != 1:
         raise InputError(f"cells are {shown(cells)}; a case in 2D has one along z")
     if not (isinstance(width, (int, float)) and 0.0 < width < np.inf):
@@ -176,12 +162,12 @@ def checked_grid(
     return grid
 
 
-def _frame_of(snapshot: Snapshot) -> Frame:
+def _frame_of(snapshot: Snapshot) -> FieldFrame:
     """Return the corners of the box of a snapshot, those of the domain where it does not deform."""
     if snapshot.box_speeds is None:
-        return Frame(np.array(snapshot.case.domain.lower), np.array(snapshot.case.domain.upper))
+        return FieldFrame(np.array(snapshot.case.domain.lower), np.array(snapshot.case.domain.upper))
     lower, vectors = snapshot.box
-    return Frame.of_lengths(lower, np.diag(vectors))
+    return FieldFrame.of_lengths(lower, np.diag(vectors))
 
 
 def _images_of(snapshot: Snapshot) -> MovingImages:

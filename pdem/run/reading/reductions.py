@@ -105,11 +105,7 @@ class Reductions:
         return 0.0 + float(self.system.exchange.largest(np.array([highest]))[0])  # no sign of a zero
 
     def histogram(
-        self,
-        values: ArrayLike,
-        edges: ArrayLike,
-        weights: ArrayLike | None = None,
-        where: ArrayLike | None = None,
+        self, values: ArrayLike, edges: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> NDArray[Any]:
         """Return how many values (n,) are between each two of rising edges, the last one included. Collective.
 
@@ -180,9 +176,7 @@ class Reductions:
         domain = self.system.case.domain
         shape, low, high = on_each_rank(
             self.system.exchange,
-            lambda: _box(
-                cells, domain.lower if lower is None else lower, domain.upper if upper is None else upper
-            ),
+            lambda: _box(cells, domain.lower if lower is None else lower, domain.upper if upper is None else upper),
         )
         position = self.system.particles.position
         place = np.floor((position - low) * (shape / (high - low))).astype(np.int64)
@@ -212,9 +206,7 @@ class Reductions:
             On all ranks, if it is no region.
         """
         system = self.system
-        return stress_of(
-            system, on_each_rank(system.exchange, lambda: None if region is None else region_of(region))
-        )
+        return stress_of(system, on_each_rank(system.exchange, lambda: None if region is None else region_of(region)))
 
     @property
     def fields(self) -> dict[str, ContinuumFields]:
@@ -264,8 +256,7 @@ class Reductions:
         system = self.system
         corners, names = (lower, upper), list(system.case.materials)
         grid = on_each_rank(
-            system.exchange,
-            lambda: checked_grid(system.case, present_frame(system), cells, corners, width, kernel, by),
+            system.exchange, lambda: checked_grid(system.case, present_frame(system), cells, corners, width, kernel, by)
         )
         sums = present_sums(system, grid, len(names) if by else 0, system.features.get(Fields).rooms)
         return ContinuumFields.of_sums(grid, sums, names if by else ())
@@ -346,9 +337,7 @@ def _edges(edges: Any) -> Floats:
 def _box(cells: Any, lower: Any, upper: Any) -> tuple[Integers, Floats, Floats]:
     shape = np.asarray(cells)
     if shape.shape != (3,) or shape.dtype.kind not in "iu" or shape.min() < 1 or shape.prod() > MOST_SUMS:
-        raise InputError(
-            f"cells are {shown(cells)}; give three numbers of at least 1, {MOST_SUMS} cells at most"
-        )
+        raise InputError(f"cells are {shown(cells)}; give three numbers of at least 1, {MOST_SUMS} cells at most")
     low, high = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
     if low.shape != (3,) or high.shape != (3,) or not np.all(high > low):
         raise InputError(f"the box from {shown(lower)} to {shown(upper)} has no size; give two corners in m")

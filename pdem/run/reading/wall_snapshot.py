@@ -35,7 +35,7 @@ class WallSnapshot:
         Load of the particles on it [N, N m], and the power it delivers [W], as `Simulation.wall_loads` has them.
     """
 
-    def __init__(self, step: vtkhdf.Step, wall: int) -> None:
+    def __init__(self, step: vtkhdf.VtkStep, wall: int) -> None:
         cells = step.cells[_POLYGONS]
         mine = np.flatnonzero(step.cell_data[WALL_INDEX.name] == wall)
         loops = [cells.connectivity[cells.offsets[one] : cells.offsets[one + 1]] for one in mine]
@@ -43,10 +43,7 @@ class WallSnapshot:
         self.facets = [np.searchsorted(nodes, loop) for loop in loops]
         self.vertices, self.node_force = step.points[nodes], step.point_data["force"][nodes]
         self.facet_force = step.cell_data["force"][mine]
-        self.pressure, self.sliding_power = (
-            step.cell_data["pressure"][mine],
-            step.cell_data["sliding_power"][mine],
-        )
+        self.pressure, self.sliding_power = (step.cell_data["pressure"][mine], step.cell_data["sliding_power"][mine])
         self.wear = step.cell_data["wear"][mine] if "wear" in step.cell_data else np.zeros(len(mine))
         self.force, self.torque = step.step_data["force"][wall], step.step_data["torque"][wall]
         self.power = float(step.step_data["power"][wall])

@@ -70,9 +70,7 @@ def next_places(
     wider = np.clip(middle + _WIDER * (drawn - middle), 0.0, 1.0)
     everywhere = qmc.Sobol(len(middle), rng=9).random(_EVERYWHERE)
     candidates = np.concatenate([drawn, wider, everywhere])
-    states = [
-        _State(one, error, candidates, replicas) for one, error in zip(responses, uncertainties, strict=True)
-    ]
+    states = [_State(one, error, candidates, replicas) for one, error in zip(responses, uncertainties, strict=True)]
     found: list[int] = []
     for _ in range(count):
         gain = np.sum([one.gain() for one in states], axis=0)

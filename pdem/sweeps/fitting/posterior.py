@@ -122,9 +122,7 @@ def _narrower(wanted: Callable[[float], Floats], drawn_by: Floats, logarithm: fl
     return high
 
 
-def _spread(
-    places: Floats, weights: Floats, count: int, random: np.random.Generator
-) -> tuple[Floats, Floats]:
+def _spread(places: Floats, weights: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:
     """Return places about weighted ones, and the logarithm of the density by which they are drawn."""
     places = places[_chosen(weights, (np.arange(_KERNELS) + random.random(_KERNELS)) / _KERNELS)]
     weights = np.full(_KERNELS, 1.0 / _KERNELS)

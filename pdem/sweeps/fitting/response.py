@@ -129,9 +129,7 @@ class Response:
         variance = self._variances[:, None] * np.maximum(variance, 0.0)
         mean = self._weights @ means
         spread = self._weights @ (variance + (means - mean) ** 2)
-        return Prediction(
-            self._middle + self._scale * mean, self._scale**2 * spread, float(max(self.freedom, 1))
-        )
+        return Prediction(self._middle + self._scale * mean, self._scale**2 * spread, float(max(self.freedom, 1)))
 
     def covariance(self, places: Floats) -> Floats:
         """Return the covariances (n, n) of the errors of the response at some places."""
@@ -159,9 +157,7 @@ def _represented(score: Floats) -> tuple[NDArray[np.intp], Floats]:
     order = np.argsort(-weights, kind="stable")
     sums = np.cumsum(weights[order]) / weights.sum()
     middles = (np.arange(KEPT) + 0.5) / KEPT
-    chosen, counts = np.unique(
-        order[np.searchsorted(sums, middles).clip(0, len(sums) - 1)], return_counts=True
-    )
+    chosen, counts = np.unique(order[np.searchsorted(sums, middles).clip(0, len(sums) - 1)], return_counts=True)
     return chosen, counts / KEPT
 
 

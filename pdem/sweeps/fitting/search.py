@@ -48,7 +48,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
+class FitProblem:
     """What is looked for.
 
     Attributes
@@ -128,20 +128,20 @@ class Solution:
         return bool(self.shares.max() <= ENOUGH)
 
 
-class Search:
+class FitSearch:
     """A search for the parameters: which runs are wanted next depends on the points alone that are known by then.
 
     So a search that is stopped goes on, and one with other targets begins with all that is known.
 
     Parameters
     ----------
-    problem : Problem
+    problem : FitProblem
         What is looked for.
     known : sequence of Point
         What has been measured before.
     """
 
-    def __init__(self, problem: Problem, known: Sequence[Point] = ()) -> None:
+    def __init__(self, problem: FitProblem, known: Sequence[Point] = ()) -> None:
         self.problem, self.points = problem, list(known)
         self.found: Solution | None = None
 
@@ -149,9 +149,7 @@ class Search:
         """Return places (n, k) at which to run next; none if runs are enough, or too few of a scan have numbers."""
         missing = [place for place in scan(self.problem.start) if not _is_there(place, self.points)]
         if missing:
-            return np.array(
-                missing if self.points else missing[:1]
-            )  # the first alone: much may be wrong with it
+            return np.array(missing if self.points else missing[:1])  # the first alone: much may be wrong with it
         self.found = found = solution(self.problem, self.points, _SEARCH)
         if found is None or _is_done(self.problem, found):
             return np.zeros((0, self.problem.dimension))
@@ -167,7 +165,7 @@ def _is_there(place: Floats, points: Sequence[Point]) -> bool:
     return any(np.abs(one.place - place).max() < 1e-3 for one in points)
 
 
-def _is_done(problem: Problem, found: Solution) -> bool:
+def _is_done(problem: FitProblem, found: Solution) -> bool:
     """Return whether runs are enough: they are precise, cannot reach the targets, or are as many as there may be."""
     step = problem.dimension + 1
     steps = (len(found.points) - scan_size(problem.dimension)) / step
@@ -176,7 +174,7 @@ def _is_done(problem: Problem, found: Solution) -> bool:
     return steps >= 1.0 and (found.is_precise or (steps >= 2.0 and found.probability < _HOPELESS))
 
 
-def solution(problem: Problem, points: Sequence[Point], count: int) -> Solution | None:
+def solution(problem: FitProblem, points: Sequence[Point], count: int) -> Solution | None:
     """Return what follows from some points, by so many samples; None if there are too few numbers."""
     places = [one.place for one in points]
     numbers = [observed(places, [one.values[row] for one in points]) for row in range(len(problem.targets))]
@@ -198,7 +196,7 @@ def solution(problem: Problem, points: Sequence[Point], count: int) -> Solution 
 class _State:
     """What points tell: the responses, and where there is nothing to be measured."""
 
-    def __init__(self, problem: Problem, responses: tuple[Response, ...], points: Sequence[Point]) -> None:
+    def __init__(self, problem: FitProblem, responses: tuple[Response, ...], points: Sequence[Point]) -> None:
         self.responses = responses
         self._targets = list(zip(problem.targets.tolist(), problem.uncertainties.tolist(), strict=True))
         self._places = np.array([one.place for one in points])
@@ -242,9 +240,7 @@ class _Predicted(NamedTuple):
 
     def misfit(self) -> Floats:
         """Return the sum of the squares (n,) of the standard errors by which targets are missed."""
-        scores = [
-            normal_scores(one, *target) for one, target in zip(self.responses, self.targets, strict=True)
-        ]
+        scores = [normal_scores(one, *target) for one, target in zip(self.responses, self.targets, strict=True)]
         return np.where(self.outside, -_NONE, np.sum(np.square(scores), axis=0))
 
 
