@@ -15,7 +15,7 @@ import pytest
 
 from decomposition.launch import launched_ranks
 from helpers.planted import plant_measurements, shuffle
-from pdem.engine import thread_tuner
+from pdem.engine.tuning import thread_tuner
 from rank_harness import BESIDE_VARIABLE, RANKS_VARIABLE
 
 # Programs that tests start end by Ctrl-C and with their terminal, also where nohup or a script that runs the tests in

@@ -15,8 +15,8 @@ import numpy as np
 
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
 from pdem.contact.law.dissipation import ENDED
-from pdem.contact.law.friction import MINDLIN
-from pdem.contact.law.hertz import HERTZ
+from pdem.contact.law.kinds.friction import MINDLIN
+from pdem.contact.law.kinds.hertz import HERTZ
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords

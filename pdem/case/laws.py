@@ -17,9 +17,9 @@ from pdem.case.sections.schema import CaseData
 from pdem.case.stage_cases import cases_of_stages
 from pdem.contact.law.check import check_part
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
+from pdem.contact.law.kinds.two_frictions import frictions_rule
 from pdem.contact.law.models import LAWS, PARTS, LawModel
 from pdem.contact.law.parts import MaterialProperties, Pair
-from pdem.contact.law.two_frictions import frictions_rule
 from pdem.foundation.errors import CaseError, InputError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pdem.engine.clusters.carried_particles import begin_carried, list_carried
 from pdem.engine.clusters.steps import cluster_table, states_to_share
 from pdem.engine.contact_forces import compute_contact_forces
 from pdem.engine.population import renew_levels_if_due
-from pdem.engine.skin_tuner import ListSizes, TunedWindow
+from pdem.engine.tuning.skin_tuner import ListSizes, TunedWindow
 from pdem.engine.walls.driven_walls import move_walls, record_fast_walls
 from pdem.motion.integration import LOST, STALE, StepColumns, drift, drift_rows
 from pdem.numerics.kernels import plain

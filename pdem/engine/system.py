@@ -23,12 +23,12 @@ from pdem.detection.searches import make_search
 from pdem.detection.skins import Skins
 from pdem.engine.box.drive import BoxDrive
 from pdem.engine.box.share import BoxShare
-from pdem.engine.chunk_tuner import ChunkTuner
 from pdem.engine.clusters.rigid_clusters import RigidClusters
 from pdem.engine.feature_set import Features
-from pdem.engine.skin_tuner import SkinTuner
 from pdem.engine.stages.timeline import Stages
-from pdem.engine.thread_tuner import ThreadTuner
+from pdem.engine.tuning.chunk_tuner import ChunkTuner
+from pdem.engine.tuning.skin_tuner import SkinTuner
+from pdem.engine.tuning.thread_tuner import ThreadTuner
 from pdem.engine.walls.wall_margin import WallMargin
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.numerics.arrays import room_for

@@ -2,7 +2,7 @@
 
 Half a kick and the drift begin a step, contact forces follow at the new positions, half a kick ends it, where forces
 are added up (`pdem.contact.pairs.force_sums`). In between velocities are those of the middle of the step, as
-`pdem.contact.law.viscoelastic` takes them.
+`pdem.contact.law.kinds.viscoelastic` takes them.
 
 While steps are taken, particles live in *packed* rows (`pdem.foundation.packed_row`): all that contacts need of one is
 at one address. Columns are

@@ -11,7 +11,7 @@ travel, all on bodies that do not give way, the travel s then follows
 
     s(n+1) = s(n) - gain (dt K s(n) + C (3 (s(n) - s(n-1)) - (s(n-1) - s(n-2))) / 2),
 
-since the contact law takes the velocity of a step's end from the last two (`pdem.contact.law.viscoelastic`). By Jury's
+since the contact law takes the velocity of a step's end from the last two (`law.kinds.viscoelastic`). By Jury's
 conditions at z = -1 this is stable while ``gain (dt K + 4 C) < 2``. K and C are sums over the contacts of every step,
 sticking friction included; the gain in use never exceeds ``SHARE / (dt K + 4 C)``, a quarter of the limit. The stable
 gain is that of contacts with resting bodies; bodies that give way only soften them.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pdem.case.messages import shown_key
 from pdem.case.stage_cases import cases_of_stages
 from pdem.case.timestep import effective_mass_and_radius, spring_of
-from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE, PENDULAR, VOLUMES
+from pdem.contact.law.kinds.liquid_bridge import LIQUID_BRIDGE, PENDULAR, VOLUMES
 from pdem.preflight.findings import Finding, Level
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from pdem.contact.law.constant_torque import CONSTANT_TORQUE
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
-from pdem.contact.law.friction import MINDLIN
-from pdem.contact.law.hertz import HERTZ
+from pdem.contact.law.kinds.constant_torque import CONSTANT_TORQUE
+from pdem.contact.law.kinds.friction import MINDLIN
+from pdem.contact.law.kinds.hertz import HERTZ
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles

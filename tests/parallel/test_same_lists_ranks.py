@@ -15,7 +15,7 @@ from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.contact.steps import PARTS
 from pdem.containers.exchange import AGREED, FAILURE, calls_without
 from pdem.engine import contact_forces, same_lists
-from pdem.engine.chunk_tuner import ChunkTuner
+from pdem.engine.tuning.chunk_tuner import ChunkTuner
 
 _MOTION = "rotation = {rate = 12.0, axis = [1.0, 0.0, 0.0]}\ntranslation = {velocity = [0.2, 0.0, 0.0]}\n"
 AT_REST = DRUM.replace(_MOTION, "")

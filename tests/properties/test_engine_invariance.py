@@ -8,9 +8,9 @@ import pytest
 from helpers.cases import Grains, box, simulate, state_of
 from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.detection import skins
-from pdem.engine import skin_tuner
-from pdem.engine.chunk_tuner import ChunkTuner
-from pdem.engine.thread_tuner import ThreadTuner
+from pdem.engine.tuning import skin_tuner
+from pdem.engine.tuning.chunk_tuner import ChunkTuner
+from pdem.engine.tuning.thread_tuner import ThreadTuner
 
 R = 1.0 / 256.0
 LAW = {"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.02}

@@ -10,11 +10,11 @@ import pytest
 
 from helpers.cases import Grains, quad, simulate, state_of
 from helpers.sticky import ADHESION, MODULUS, sticky_case, sticky_law
-from pdem.contact.law import liquid_bridge
 from pdem.contact.law.contact_law import PartUse, Recipe
 from pdem.contact.law.contact_spring import ContactSpring
-from pdem.contact.law.hertz import HERTZ
-from pdem.contact.law.linear import LINEAR
+from pdem.contact.law.kinds import liquid_bridge
+from pdem.contact.law.kinds.hertz import HERTZ
+from pdem.contact.law.kinds.linear import LINEAR
 from pdem.contact.law.models import PARTS
 from pdem.contact.law.parts import MaterialProperties
 from pdem.containers.meshes.mesh import Mesh

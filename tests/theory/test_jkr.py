@@ -10,7 +10,7 @@ import pytest
 
 from helpers.cases import Grains, quad, simulate, state_of
 from helpers.sticky import with_all_models
-from pdem.contact.law import jkr
+from pdem.contact.law.kinds import jkr
 from pdem.contact.law.parts import MaterialProperties, Pair
 
 pytestmark = pytest.mark.shares_law("sticky")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.cases import GRAIN, Grains, quad, simulate
-from pdem.contact.law.constant_torque import ROLLING_SHARE
+from pdem.contact.law.kinds.constant_torque import ROLLING_SHARE
 
 G = 9.81
 

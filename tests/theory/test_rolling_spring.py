@@ -9,7 +9,7 @@ import pytest
 
 from helpers.cases import GRAIN, Grains, quad, simulate, state_of
 from helpers.sticky import with_all_models
-from pdem.contact.law import rolling_spring
+from pdem.contact.law.kinds import rolling_spring
 from pdem.contact.law.parts import Contact, Load, Step
 
 G, R = 9.81, 3.5e-3

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.cases import GRAIN, Grains, quad, state_of
 from helpers.law_models import with_all_models
-from pdem.contact.law import marshall, rolling_spring, spring_dashpot_slider
+from pdem.contact.law.kinds import marshall, rolling_spring, spring_dashpot_slider
 from pdem.contact.law.models import PARTS
 from pdem.contact.law.parts import Contact, Load, MaterialProperties, Pair, Step
 

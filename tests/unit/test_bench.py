@@ -22,7 +22,8 @@ from pdem.benchmark.roofline import OF_LAW, Arithmetic, MachineLimits, work_of
 from pdem.benchmark.wall_cases import RADIUS, hopper, mesh_of_a_million
 from pdem.case.groups.initial import initial_particles
 from pdem.case.laws import law_of
-from pdem.contact.law import hertz, limits, spring_force, viscoelastic
+from pdem.contact.law import limits
+from pdem.contact.law.kinds import hertz, spring_force, viscoelastic
 from pdem.containers.exchange import Alone
 from pdem.preflight.preflight import preflight
 from pdem.run.simulation import Simulation

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
-from pdem.engine.chunk_tuner import FIRST_TRIAL, LONGEST_PAUSE, PAUSE, REJECTION_SAMPLES, ChunkTuner
+from pdem.engine.tuning.chunk_tuner import FIRST_TRIAL, LONGEST_PAUSE, PAUSE, REJECTION_SAMPLES, ChunkTuner
 
 LISTS = 30
 """Steps that lists hold for."""

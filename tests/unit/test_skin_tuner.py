@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdem.engine.skin_tuner import (
+from pdem.engine.tuning.skin_tuner import (
     _FRACTIONS,
     FIRST_WINDOW,
     GUESSED,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.engine import thread_tuner
-from pdem.engine.thread_tuner import ThreadTuner
+from pdem.engine.tuning import thread_tuner
+from pdem.engine.tuning.thread_tuner import ThreadTuner
 
 FIRST, WINDOW = 8, thread_tuner.WINDOW
 

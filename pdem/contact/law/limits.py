@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.law.constant_torque import ROLLING_SHARE
+from pdem.contact.law.kinds.constant_torque import ROLLING_SHARE
 from pdem.contact.law.parts import TINY
 from pdem.numerics.kernels import inlined
 from pdem.numerics.vectors import square_root

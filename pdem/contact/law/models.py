@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from pdem.contact.law.adhesion_part import AdhesionPart
-from pdem.contact.law.constant_torque import CONSTANT_TORQUE
-from pdem.contact.law.contact_area_adhesion import CONTACT_AREA_ADHESION
-from pdem.contact.law.dmt import DMT, no_gap
-from pdem.contact.law.eepa import EEPA, EEPA_LINEAR
-from pdem.contact.law.friction import MINDLIN, SPRING
-from pdem.contact.law.hertz import HERTZ, VISCOELASTIC
-from pdem.contact.law.jkr import JKR
-from pdem.contact.law.linear import LINEAR
-from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE
-from pdem.contact.law.marshall import MARSHALL
+from pdem.contact.law.kinds.constant_torque import CONSTANT_TORQUE
+from pdem.contact.law.kinds.contact_area_adhesion import CONTACT_AREA_ADHESION
+from pdem.contact.law.kinds.dmt import DMT, no_gap
+from pdem.contact.law.kinds.eepa import EEPA, EEPA_LINEAR
+from pdem.contact.law.kinds.friction import MINDLIN, SPRING
+from pdem.contact.law.kinds.hertz import HERTZ, VISCOELASTIC
+from pdem.contact.law.kinds.jkr import JKR
+from pdem.contact.law.kinds.linear import LINEAR
+from pdem.contact.law.kinds.liquid_bridge import LIQUID_BRIDGE
+from pdem.contact.law.kinds.marshall import MARSHALL
+from pdem.contact.law.kinds.plastic import LUDING, PLASTIC, WALTON_BRAUN
+from pdem.contact.law.kinds.rolling_spring import ROLLING_SPRING
+from pdem.contact.law.kinds.spring_dashpot_slider import ROLLING_SDS, TWISTING_SDS
 from pdem.contact.law.parts import ROLES, Energy, HistoryColumn, Key, NormalPart, ResistancePart, TangentialPart
-from pdem.contact.law.plastic import LUDING, PLASTIC, WALTON_BRAUN
 from pdem.contact.law.restitution import damping_factor
-from pdem.contact.law.rolling_spring import ROLLING_SPRING
 from pdem.contact.law.rotation import resistance_energies
-from pdem.contact.law.spring_dashpot_slider import ROLLING_SDS, TWISTING_SDS
 from pdem.foundation.errors import InputError, name_hint
 from pdem.numerics.function_digest import digest_of
 

@@ -320,7 +320,7 @@ class TangentialPart(Part):
     force : callable or None
         ``force(step, contact, c, load, history)`` returns the force on the second body (3) [N], the new history, a
         tuple like the old one, and the energy stored in it [J]. What is lost follows from its work. None: pdem's own
-        spring with Coulomb's limit (`pdem.contact.law.friction`), with the coefficients ``ratio``, ``ratio_root``,
+        spring with Coulomb's limit (`kinds.friction`), with the coefficients ``ratio``, ``ratio_root``,
         ``friction``.
     """
 
@@ -337,7 +337,7 @@ class ResistancePart(Part):
     torque : callable or None
         ``torque(step, contact, c, load, history)`` returns the torque on the second body (3) [N m], which is opposite
         on the first, the new history, a tuple like the old one, and the energy stored in it [J]. What is lost follows
-        from its work. None: pdem's own constant torque (`pdem.contact.law.constant_torque`), with the coefficient
+        from its work. None: pdem's own constant torque (`pdem.contact.law.kinds.constant_torque`), with the coefficient
         ``friction``.
     stiffness : callable or None
         ``stiffness(overlap, radius, normal, c)`` returns the stiffness [N m/rad] at an overlap, with the normal

@@ -14,7 +14,7 @@ from pdem.case.laws import takes_liquid
 from pdem.contact.law import carried_liquid as law
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.elastic import ElasticState, elastic_energies
-from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE
+from pdem.contact.law.kinds.liquid_bridge import LIQUID_BRIDGE
 from pdem.engine.feature import Feature, features_of
 from pdem.engine.feature_set import Turn
 from pdem.engine.quantum_field import QuantumField, sum_over_contacts

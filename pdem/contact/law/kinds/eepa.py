@@ -8,7 +8,7 @@ n, ``x = overlap^n``, the overlap h up to which a contact has been loaded, and t
 For n = 3/2, k1 is that of Hertz. The pull grows with the area that is plastic, of radius ``a = sqrt(2 R d)`` at the
 largest plastic overlap ``d = p^(1/n) h_max``: it is ``3/2 pi w a``, with the work of adhesion w, where the line of
 unloading meets that of the pull. That gives ``ka = pull / (d^n - pull / k2)``, at most k2. On the line of the pull h
-decreases as in `pdem.contact.law.plastic`; ka does not.
+decreases as in `pdem.contact.law.kinds.plastic`; ka does not.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.contact.law.jkr import cube_root
+from pdem.contact.law.kinds.jkr import cube_root
+from pdem.contact.law.kinds.plastic import PLASTIC, PLASTIC_OVERLAP
 from pdem.contact.law.parts import TINY, HistoryColumn, Key, NormalPart
-from pdem.contact.law.plastic import PLASTIC, PLASTIC_OVERLAP
 from pdem.contact.law.restitution import damped_as_hertz, damped_as_spring
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The tangential force of a contact: a spring that remembers, damping, and Coulomb's limit.
 
 Stiffness is a part of the normal one: Mindlin's for elastic spheres (k_t = 8 G* sqrt(R delta), 1/G* = sum of (2 -
-nu)/G), or a given part of a linear spring. The force itself is `pdem.contact.law.spring_force.spring_force`.
+nu)/G), or a given part of a linear spring. The force itself is `pdem.contact.law.kinds.spring_force.spring_force`.
 
 With a dynamic friction below the static one a contact sticks up to the static limit, and then slips at the dynamic one
 until the spring asks for less than that (Luding, Granular Matter 10 (2008) 235, sect. 3.2). It remembers which.
@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pdem.contact.law.kinds.two_frictions import DYNAMIC_FRICTION
 from pdem.contact.law.parts import Energy, HistoryColumn, Key, TangentialPart, vector
-from pdem.contact.law.two_frictions import DYNAMIC_FRICTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.friction import mindlin_ratio
+from pdem.contact.law.kinds.friction import mindlin_ratio
+from pdem.contact.law.kinds.two_frictions import DYNAMIC_FRICTION, frictions_rule, torques_of, with_two_frictions
 from pdem.contact.law.parts import TINY, Key, ResistancePart, vector
 from pdem.contact.law.rotation import (
     DAMPING_RATIO,
@@ -26,7 +27,6 @@ from pdem.contact.law.rotation import (
     stable_damping,
     turned,
 )
-from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, torques_of, with_two_frictions
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Pair, Step

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pdem.contact.law.kinds.two_frictions import DYNAMIC_FRICTION, frictions_rule, torques_of, with_two_frictions
 from pdem.contact.law.parts import TINY, HistoryColumn, Key, ResistancePart, vector
 from pdem.contact.law.rotation import (
     TORQUE_FRICTION,
@@ -23,7 +24,6 @@ from pdem.contact.law.rotation import (
     turned,
     twisting_slider,
 )
-from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, torques_of, with_two_frictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

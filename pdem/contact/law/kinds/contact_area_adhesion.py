@@ -20,7 +20,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.adhesion_part import AdhesionPart
-from pdem.contact.law.dmt import no_gap
+from pdem.contact.law.kinds.dmt import no_gap
 from pdem.contact.law.parts import Key
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.friction import mindlin_ratio
+from pdem.contact.law.kinds.friction import mindlin_ratio
 from pdem.contact.law.parts import TINY, HistoryColumn, Key, ResistancePart
 from pdem.contact.law.rotation import DAMPING_RATIO, resistance_energies, stable_damping, twisting_slider
 

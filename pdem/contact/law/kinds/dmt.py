@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.adhesion_part import AdhesionPart
-from pdem.contact.law.jkr import WORK_OF_ADHESION
+from pdem.contact.law.kinds.jkr import WORK_OF_ADHESION
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair

@@ -26,7 +26,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.adhesion_part import AdhesionPart
-from pdem.contact.law.jkr import cube_root
+from pdem.contact.law.kinds.jkr import cube_root
 from pdem.contact.law.parts import TINY, Energy, HistoryColumn, Key
 
 if TYPE_CHECKING:

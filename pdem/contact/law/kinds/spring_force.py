@@ -1,4 +1,4 @@
-"""The tangential force of a contact as pdem computes it; its declaration is in `pdem.contact.law.friction`.
+"""The tangential force of a contact as pdem computes it; its declaration is in `pdem.contact.law.kinds.friction`.
 
 The force grows by the velocity of the middle of a step in the tangent plane of the middle, and is then turned into the
 tangent plane of the end (Vyas, Ottino, Lueptow, Umbanhowar, Comput. Phys. Commun. 310 (2025) 109524); it is kept as a

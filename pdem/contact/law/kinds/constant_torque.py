@@ -2,7 +2,7 @@
 
 Type A of Wensrich and Katterfeld, Powder Technology 217 (2012) 409. Near rest it is limited to what takes a tenth of
 the rotation away in a step, so that it stops instead of chattering; a heap therefore creeps, which the spring
-(`pdem.contact.law.rolling_spring`) does not.
+(`pdem.contact.law.kinds.rolling_spring`) does not.
 """
 
 from __future__ import annotations
