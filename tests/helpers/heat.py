@@ -13,6 +13,7 @@ from pdem.engine.feature import Feature
 from pdem.engine.feature_set import Turn, observing
 from pdem.engine.quantum_field import QuantumField
 from pdem.features import registry
+from pdem.features.registry import FEATURES, OBSERVING
 from pdem.foundation.fields import Field
 
 FIELD = "heat"
@@ -99,8 +100,8 @@ class Heat(Feature):
 
 
 def register(monkeypatch, feature=Heat):
-    """Have the feature in all simulations of a test."""
-    features = (*registry.FEATURES, feature)
+    """Have the feature in all simulations of a test, in place of another one that was registered before."""
+    features = (*FEATURES, feature)
     for module in (registry, pdem.run.simulation, pdem.run.files.particle_output):
         monkeypatch.setattr(module, "FEATURES", features)
-    monkeypatch.setattr(pdem.run.files.outputs, "OBSERVING", (*registry.OBSERVING, *observing((feature,))))
+    monkeypatch.setattr(pdem.run.files.outputs, "OBSERVING", (*OBSERVING, *observing((feature,))))

@@ -86,7 +86,7 @@ def test_points_of_a_bridge(relative, angle):
     volume, theta = relative * (2.0 * R) ** 3, math.radians(angle)
     most = 2.0 * math.pi * 2.0 * R * 0.07 * math.cos(theta)
     rupture = (1.0 + 0.5 * theta) * volume ** (1.0 / 3.0)
-    assert liquid_bridge.gap(R, c, 0.0) == pytest.approx(rupture, rel=1e-14)
+    assert liquid_bridge.gap(R, c) == pytest.approx(rupture, rel=1e-14)
     assert liquid_bridge.elastic(0.0, R, c, 0.0, 0.0) == pytest.approx((-most, 0.0, most), rel=1e-14)
     s = rupture * math.sqrt(2.0 * R / volume)
     force, _, held = liquid_bridge.elastic(-rupture, R, c, 0.0, 1.0)
@@ -133,7 +133,7 @@ def test_a_given_volume_is_that_of_every_bridge():
     for overlap in (1e-6, -1e-6, -1e-4):
         expected = pytest.approx(liquid_bridge.elastic(overlap, R, given, 0.0, 1.0), rel=1e-13)
         assert liquid_bridge.elastic(overlap, R, relative, 0.0, 1.0) == expected
-    assert liquid_bridge.gap(0.3 * R, given, 0.0) == liquid_bridge.gap(R, given, 0.0)
+    assert liquid_bridge.gap(0.3 * R, given) == liquid_bridge.gap(R, given)
 
 
 def test_the_arc_tangent_is_right_to_the_last_digits():

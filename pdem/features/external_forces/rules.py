@@ -64,7 +64,7 @@ def _array_problems(case: CaseData, index: int) -> Iterator[Problem]:
     if any(other.kind == ARRAY for other in case.forces[:index]):
         yield Problem((*where, "kind"), "is there already; particles have one array of forces")
     for key in ("material", "region", "start", "end"):
-        if key in force.model_fields_set and getattr(force, key) is not None:
+        if getattr(force, key) not in (None, 0.0):  # a case that is written has the start that all have
             text = 'belongs to other kinds; of kind = "array" a script gives the force of each particle, or zero'
             yield Problem((*where, key), text)
 
