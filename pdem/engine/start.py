@@ -76,8 +76,8 @@ class NewSystem:
             geometry.facet_tree,
             stages,
             box_of(case, constants),
+            Particles(further=fields_in(kinds, case)),
         )
-        self.system.particles = Particles(further=fields_in(kinds, case))
         self.system.set_features(Features(kind.of(self.system) for kind in kinds))
 
     def load(self, groups: StatePart) -> LoadedSystem:

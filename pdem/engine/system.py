@@ -137,15 +137,16 @@ class System:
         walls: MovingWalls | None,
         exchange: Exchange,
         choose_levels: LevelChoice,
-        facet_tree: FacetTree | None = None,
-        stages: Stages | None = None,
-        box: MovingBox | None = None,
+        facet_tree: FacetTree | None,
+        stages: Stages,
+        box: MovingBox | None,
+        particles: Particles,
     ) -> None:
         self.case = case
         self.constants = constants
         self.exchange = exchange
         self.facet_tree = facet_tree
-        self.particles = Particles()
+        self.particles = particles
         self.pair_contacts = PairContacts(constants.law)
         self.moving_walls = walls
         self.wall_contacts = (
@@ -188,7 +189,7 @@ class System:
             self.carriers = self.clusters = RigidClusters(
                 Clusters(shapes), lambda: self.constants.density, lambda: self.motion_at(self.step)
             )
-        self.features, self.stages = Features(), Stages() if stages is None else stages
+        self.features, self.stages = Features(), stages
         self.keeps_forces = looks_at_contacts(case)
         self.moving_box = box
         self.box_drive, self.box_share = BoxDrive(), BoxShare()

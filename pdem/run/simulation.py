@@ -125,9 +125,11 @@ class Simulation(Scripting):
         self.system = loaded.begin(self.phases, continued=continued)
         self.system.notices[:0] = [f"walls: {notice}"] if notice else []
         self.restart_point: RestartPoint | None = None
-        initial_box_work = 0.0 if continued else self.system.box_drive.half_steps  # later work counts from here
-        measured = self.measures().balance + initial_box_work if "balance" not in counters else 0.0
-        self.first_balance = float(counters.get("balance", measured))
+        if "balance" in counters:
+            self.first_balance = float(counters["balance"])
+        else:  # of a new run the work of the box counts from here
+            initial_box_work = 0.0 if continued else self.system.box_drive.half_steps
+            self.first_balance = self.measures().balance + initial_box_work
 
     @classmethod
     def restart(cls, checkpoint: str | Path, comm: Any = None, *, threads: int | None = None) -> Simulation:
