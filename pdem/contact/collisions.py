@@ -1,7 +1,7 @@
-"""Collisions by the energy that they lose: how many there are between each two kinds of particles and walls.
+"""Numbers and lost energies of collisions, by the kinds of the particles and walls that collide.
 
-A collision is a contact from its begin to its end. What it loses stands in its accounts when it ends, by which the
-energy ledger knows it as well. Numbers are integers and energies exact sums: the same for any ranks and threads.
+A collision is a contact from its begin to its end. Its dissipated energies are read from its accounts when it ends, as
+the energy balance reads them. Numbers are integers and energies are exact sums: the same for any ranks and threads.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 LOSSES = ("normal", "tangential", "total")
-"""What is told apart: losses against the normal motion, by sliding, rolling and twisting, and both."""
+"""Losses that are counted separately: by normal motion, by sliding, rolling and twisting, and the sum of both."""
 
 NORMAL_TERMS = ("normal_damping", "adhesion", "plastic")
-"""Terms of the ledger that are losses against the normal motion."""
+"""Terms of the energy balance that are losses of the normal motion."""
 
 
 class Kinds(NamedTuple):
-    """Which group two bodies belong to that collide.
+    """Groups of collisions by the kinds of the two bodies.
 
     Attributes
     ----------
     sizes : array
         Radii between classes of size, rising [m].
     group : (K, K) int64 array
-        Group of two kinds: a particle's is its material times the number of classes and its class of size; those of
-        walls, one for each material, follow.
+        Group of two kinds. The kind of a particle is its material times the number of size classes, plus its size
+        class; the kinds of walls, one for each material, follow.
     normal : (accounts,) bool array
-        Which accounts of a law are losses against the normal motion.
+        Which accounts of a law are losses of the normal motion.
     edges : array
-        Energies between bins, rising [J]; there is a bin below the first and one above the last.
+        Energies between bins, rising [J]; the first bin is below the first edge, the last bin above the last edge.
     """
 
     sizes: Floats
@@ -64,7 +64,7 @@ def kind_at(row: int, packed: Floats, kinds: Kinds) -> int:
 def add_collision(
     group: int, normal: float, tangential: float, edges: Floats, counts: Integers, limbs: Integers
 ) -> None:
-    """Count a collision that has lost these energies [J]."""
+    """Count a collision of a group, with the energies [J] that it has lost."""
     for what in range(3):
         energy = normal if what == 0 else (tangential if what == 1 else normal + tangential)
         column = np.searchsorted(edges, energy, "right")
@@ -77,9 +77,9 @@ def add_pairs(
     runs: Integers, ended: Floats, lower: Int32s, higher: Int32s, packed: Floats, kinds: Kinds,
     counts: Integers, limbs: Integers,
 ) -> int:  # fmt: skip
-    """Count the contacts between particles that workers have ended; return how many those are.
+    """Count the contacts between particles that have ended in the runs of workers; return their number.
 
-    `runs` and `ended` are as `pdem.contact.pairs.runs.add_ended` takes them.
+    `runs` and `ended` are arguments of `pdem.contact.pairs.runs.add_ended` as well.
     """
     number, room, accounts = 0, ended.shape[1] // len(runs), len(kinds.normal)
     for worker in range(len(runs)):
@@ -99,9 +99,9 @@ def add_pairs(
 def add_walls(
     contacts: Evaluated, columns: Integers, material: Int32s, kinds: Kinds, counts: Integers, limbs: Integers
 ) -> int:
-    """Count the contacts with walls that nothing continues; return how many those are.
+    """Count the contacts with walls that have ended; return their number.
 
-    `columns` of a history are the accounts, and `material` is that of the wall of each facet.
+    `columns` of a history are the accounts, and `material` is the material of each facet.
     """
     near, before, number = contacts.near, contacts.before, 0
     walls = len(kinds.group) - contacts.materials
@@ -122,7 +122,7 @@ def add_walls(
 
 
 def kinds_of(law: ContactLaw, groups: Integers, sizes: Sequence[float], edges: Floats) -> Kinds:
-    """Return the kinds for a law: groups of two kinds (K, K), limits of size [m], and edges of energy [J]."""
+    """Return the kinds for a law from groups of two kinds (K, K), limits of size [m], and edges of energy [J]."""
     normal = np.array([one.ended in NORMAL_TERMS for one in law.energies], np.bool_)
     return Kinds(np.array(sizes, np.float64), groups, normal, edges)
 
@@ -135,14 +135,14 @@ class CollisionCounts:
     law : ContactLaw
         With accounts of energies.
     kinds : Kinds
-        Which groups there are.
+        Groups of collisions.
     wall_materials : sequence of int
         Material of each wall.
 
     Attributes
     ----------
     counts : (groups, 3, bins) int64 array
-        Numbers of collisions by group, loss (`LOSSES`) and energy, of which the first and the last bin have no end.
+        Numbers of collisions by group, loss (`LOSSES`) and bin of energy.
     limbs : (groups, 3, bins, NARROW_LIMBS) int64 array
         Exact sums of their energies [J].
     """
@@ -156,11 +156,11 @@ class CollisionCounts:
         self._added = 0
 
     def count_pairs(self, runs: Integers, ended: Floats, candidates: tuple[Int32s, Int32s], packed: Floats) -> None:
-        """Count the contacts between particles that have just ended, see `add_pairs`."""
+        """Count the contacts between particles that ended in the last runs, see `add_pairs`."""
         self._note(add_pairs(runs, ended, *candidates, packed, self._kinds, self.counts, self.limbs))
 
     def count_walls(self, contacts: Evaluated) -> None:
-        """Count the contacts with walls that have ended in the last evaluation."""
+        """Count the contacts with walls that ended in the last evaluation."""
         self._note(add_walls(contacts, self._columns, self._materials, self._kinds, self.counts, self.limbs))
 
     def _note(self, number: int) -> None:
@@ -169,7 +169,7 @@ class CollisionCounts:
             self.normalise()
 
     def normalise(self) -> None:
-        """Bring the sums into their one normal form."""
+        """Bring the exact sums into their unique normal form."""
         normalise(self.limbs.reshape(-1, NARROW_LIMBS))
         self._added = 0
 

@@ -1,4 +1,4 @@
-"""What the kernel of many steps is given: the kernels it calls, their arguments, and what Python does besides."""
+"""Arguments of the kernel of many steps: the kernels that it calls, their arguments, and the hooks of Python."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 class Between(NamedTuple):
-    """What Python does besides, by addresses of `pdem.numerics.kernel_calls.PythonCall`; 0 for nothing.
+    """Python functions that the kernel calls, by the address of a `pdem.numerics.kernel_calls.PythonCall`; 0 for none.
 
     Attributes
     ----------
     begin : int
-        At the begin of a step; unless it returns 0 no step is taken. It writes what this rank has to say to others.
+        At the begin of a step; unless it returns 0 no step is taken. It writes the status of this rank for all ranks.
     walls : int
-        After the contacts with walls, before any particle has moved on.
+        After the contacts with walls, before any particle has moved.
     ghosts : int
-        After the contacts among owned particles; then ghosts are where they are now.
+        After the contacts among owned particles; when it returns, ghosts are up to date.
     """
 
     begin: int
@@ -33,7 +33,7 @@ class WallCalls(NamedTuple):
     Attributes
     ----------
     acts : bool
-        Whether there are any facets near particles.
+        Whether any facets are near particles.
     find, evaluate : calls
         Of kernels of `pdem.contact.walls`, by `pdem.numerics.kernel_calls.call_of`.
     given : tuple
@@ -41,9 +41,9 @@ class WallCalls(NamedTuple):
     keeps_account : bool
         Whether the energies of contacts that end are added up.
     terms, columns : int64 arrays
-        To which sums which columns of a history go then.
+        Sums, and the column of a history that is added to each of them.
     place : call
-        Of `pdem.motion.planned_walls.place_walls`, 0 if walls stay where they are, or Python moves them.
+        Of `pdem.motion.planned_walls.place_walls`; 0 if walls do not move, or Python moves them.
     row : int
         Row of the plan for the first step.
     poses, places : tuple
@@ -71,7 +71,7 @@ class PairCalls(NamedTuple):
     evaluate, sum_forces : calls
         Of kernels of `pdem.contact.pairs`, by `pdem.numerics.kernel_calls.call_of`.
     evaluated, summed : tuple
-        Arguments of these; runs are written.
+        Arguments of the two kernels; runs are written.
     late : tuple
         The schedule of contacts with ghosts.
     rows : int
@@ -79,11 +79,11 @@ class PairCalls(NamedTuple):
     inner, chunks : int
         Chunks of candidates among owned particles, and all.
     reserve : int
-        Indices that a worker has to have in reserve before a step.
+        Indices that each worker needs in reserve before a step.
     needs_forces : bool
         Whether force indices are needed in reserve as well.
     terms : int64 array
-        To which sums the accounts of contacts go that have ended.
+        Sums to which the accounts of ended contacts are added.
     """
 
     evaluate: Call

@@ -1,8 +1,8 @@
-"""The contacts of many steps with the same lists, in one kernel.
+"""The contacts of many steps with the same neighbour lists, in one kernel.
 
-Between two kernels that Python calls it spends about a tenth of a millisecond a step, which is more than a thousand
-contacts take: it has left the caches when it comes back. As long as lists stay the same, all arguments stay the same as
-well, and nothing but the particles has to be looked at.
+A step that Python takes kernel by kernel costs about a tenth of a millisecond more, the time of a thousand contacts,
+and the data of particles has left the caches when the next kernel begins. As long as the lists do not change, the
+arguments of all kernels do not change either, so that one kernel can take many steps.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 
 OUTCOME = 9
 TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED, BEGUN = range(OUTCOME)
-"""What `take_steps` says of its steps:
+"""Results of `take_steps`:
 
 =========================  ========================================================================================
-`TAKEN`                    number of steps that are done
+`TAKEN`                    number of completed steps
 `UNFINISHED`               `EARLY` or `LATE` if workers had no room for all contacts of the step after these, else 0
-`CODE`                     largest code of particles that were advanced last, see `pdem.motion.integration.FINE`
+`CODE`                     largest code of the particles in the last step, see `pdem.motion.integration.FINE`
 `DEEP_WALL`, `DEEP_PAIR`   1 + a particle or candidate whose overlap is beyond the limit, or 0
-`SWAPS`                    how often contacts with walls have been found, those before becoming the last ones
-`ENDED`                    contacts with walls that have ended in the last step
-`FAILED`                   not 0 if Python has failed within the last step
-`BEGUN`                    1 if ranks have agreed on the step after these, and have to look at something
+`SWAPS`                    number of searches for contacts with walls, each of which swaps the two sets of contacts
+`ENDED`                    contacts with walls that ended in the last step
+`FAILED`                   not 0 if a Python hook failed within the last step
+`BEGUN`                    1 if ranks have agreed on the status of the next step, which needs attention in Python
 =========================  ========================================================================================
 """
 
 EARLY, LATE = 1, 2
-"""Contacts among owned particles, and those with ghosts."""
+"""Contacts among owned particles, and contacts with ghosts."""
 
 PARTS = 8
-"""Parts of the contacts among owned particles, between which messages get on, at most."""
+"""Largest number of parts of the contacts among owned particles, between which messages make progress."""
 
 LEAST, LEAST_OF_THREADS = 2, 32
-"""Chunks of a part, at least, for one worker and for each of several: these begin a part together, for which they take
-as long as for half a chunk."""
+"""Smallest number of chunks of a part, for one worker and for each of several workers: several begin a part together,
+which costs as much time as half a chunk."""
 
 TIMES = 7
 WALLS, PAIRS, SUM, WAIT, EXCHANGE, MOVES, COUNTED = range(TIMES)
-"""Ticks of the processor's clock that walls, pairs, sums of forces, agreement of ranks, messages, and walls that move
-have taken; numbers added to the ledger."""
+"""Ticks of the processor's clock for walls, pairs, sums of forces, the status of ranks, messages, and the motion of
+walls; and how many numbers were added to the energy balance."""
 
 
 @inlined
@@ -63,9 +63,10 @@ def find_and_evaluate(
     walls: WallCalls, found: tuple[Any, ...], now: tuple[Any, ...], before: tuple[Any, ...],
     limbs: Integers,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Find the contacts with walls, evaluate their law, and add up the energies of those that have ended.
+    """Find the contacts with walls, evaluate their law, and add up the energies of ended contacts.
 
-    Returns how many these are, what `DEEP_WALL` says, and how many numbers were added.
+    Returns how many contacts ended, a particle that overlaps a wall too deeply (as `DEEP_WALL`), and how many numbers
+    were added.
     """
     tally, near, parameters, surface, motion, work, _, _ = walls.given
     call_kernel(walls.find, (tally, near, parameters, surface, found, work, now, before))
@@ -79,7 +80,7 @@ def find_and_evaluate(
 
 @inlined
 def move_walls(walls: WallCalls, of_particles: Floats, outcome: Integers, times: Integers) -> None:
-    """Place the walls as planned for the step after those that are done, and count how far they and particles move.
+    """Move the walls to their planned poses of the next step, and add to the paths of walls and particles.
 
     `of_particles` is the path of particles, to which this step has been added.
     """
@@ -113,7 +114,7 @@ def evaluate_walls(walls: WallCalls, limbs: Integers, outcome: Integers, times: 
 def evaluate_part(
     pairs: PairCalls, late: bool, limbs: Integers, outcome: Integers, times: Integers
 ) -> bool:  # fmt: skip
-    """Find contacts among the chunks that workers are to take, and their forces; return whether there was room."""
+    """Find contacts among the chunks of the workers' runs, and their forces; return whether the room sufficed."""
     runs, candidates, chunks, contacts, rows, early, parameters, kick, particles, work = pairs.evaluated
     schedule = pairs.late if late else early
     call_kernel(pairs.evaluate, (runs, candidates, chunks, contacts, rows, schedule, parameters, kick, particles, work))
@@ -126,7 +127,7 @@ def evaluate_part(
 
 @inlined
 def let_messages_get_on(ranks: ExchangeCalls, times: Integers) -> None:
-    """Give messages that are on their way the help that they want."""
+    """Let MPI make progress with pending messages."""
     begin = processor_clock()
     call_kernel(ranks.poll, ranks.given)
     times[EXCHANGE] += processor_clock() - begin
@@ -137,9 +138,10 @@ def evaluate_early(
     pairs: PairCalls, ranks: ExchangeCalls, parts: int, limbs: Integers, outcome: Integers,
     times: Integers,
 ) -> bool:  # fmt: skip
-    """Find contacts among owned particles and their forces; return whether there was room for all.
+    """Find contacts among owned particles and their forces; return whether the room for contacts sufficed.
 
-    Messages get on before each part. Where there was no room workers are left with all of their chunks.
+    Messages make progress before each part. Where the room did not suffice, the runs of workers contain the remaining
+    chunks.
     """
     runs, chunks, done = pairs.evaluated[0], (0, pairs.inner), True
     for part in range(parts):
@@ -157,9 +159,9 @@ def evaluate_early(
 
 @inlined
 def count_step(pairs: PairCalls, outcome: Integers) -> None:
-    """Add the step that has brought owned particles to where they are to their path.
+    """Add the largest displacement of owned particles in the last step to their path.
 
-    How far they have moved in the first one stands there; in the others, workers have noted it.
+    In the first step that displacement is in the path already; in later steps the workers have recorded it.
     """
     path = Candidates(*pairs.evaluated[1]).path
     longest = take_longest(len(pairs.evaluated[0]), pairs.evaluated[9])
@@ -170,7 +172,7 @@ def count_step(pairs: PairCalls, outcome: Integers) -> None:
 
 @inlined
 def count_step_of_ghosts(pairs: PairCalls) -> None:
-    """Add this step to the path of ghosts, which are where they are now, and of owned particles."""
+    """Add the displacement of this step to the path of ghosts, which are up to date, and of owned particles."""
     candidates, dt = Candidates(*pairs.evaluated[1]), 2.0 * Kick(*pairs.evaluated[7]).half
     packed = ParticleArrays(*pairs.evaluated[8]).packed
     add_step_of_all(dt, candidates.owned, pairs.rows, packed, candidates.path)
@@ -178,7 +180,7 @@ def count_step_of_ghosts(pairs: PairCalls) -> None:
 
 @inlined
 def evaluate_late(pairs: PairCalls, limbs: Integers, outcome: Integers, times: Integers) -> bool:
-    """Find contacts with ghosts and their forces; return whether there was room for all."""
+    """Find contacts with ghosts and their forces; return whether the room for contacts sufficed."""
     begin = processor_clock()
     divide_runs(pairs.evaluated[0], pairs.inner, pairs.chunks)
     done = evaluate_part(pairs, True, limbs, outcome, times)
@@ -188,9 +190,9 @@ def evaluate_late(pairs: PairCalls, limbs: Integers, outcome: Integers, times: I
 
 @inlined
 def parts_of(pairs: PairCalls, ghosts: int, ranks: ExchangeCalls) -> int:
-    """Return in how many parts contacts among owned particles are evaluated, so that messages get on meanwhile.
+    """Return in how many parts contacts among owned particles are evaluated, so that messages make progress meanwhile.
 
-    One where there are none, and where somebody looks at the contacts that have ended in the whole.
+    One part without messages, and where ended contacts are counted for all chunks together.
     """
     if ranks.poll == 0 or ghosts != 0:
         return 1
@@ -201,7 +203,7 @@ def parts_of(pairs: PairCalls, ghosts: int, ranks: ExchangeCalls) -> int:
 
 @inlined
 def sum_remaining(pairs: PairCalls, outcome: Integers, times: Integers) -> None:
-    """Sum the forces on the particles whose contacts were not complete before, and let these act."""
+    """Sum the forces on the particles with contacts in the last chunks or with ghosts, and integrate their motion."""
     begin, (worst, remaining) = processor_clock(), (pairs.summed[0], pairs.summed[1])
     if len(remaining) > 0:
         call_kernel(pairs.sum_forces, pairs.summed)
@@ -212,7 +214,7 @@ def sum_remaining(pairs: PairCalls, outcome: Integers, times: Integers) -> None:
 
 @inlined
 def note_status(status: Integers, outcome: Integers) -> None:
-    """Write what this rank has to say by what was found in the last step."""
+    """Write the status of this rank, from the results of the last step."""
     status[MINE, LISTS] = min(outcome[CODE], STALE)
     told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
     status[MINE, ERRORS] += 1 if told else 0
@@ -220,9 +222,9 @@ def note_status(status: Integers, outcome: Integers) -> None:
 
 @inlined
 def begin_among_ranks(ranks: ExchangeCalls, outcome: Integers, times: Integers) -> bool:
-    """Agree with other ranks on the next step, and let ghosts travel; return False if a rank has to look at something.
+    """All-reduce the status of ranks and send ghosts; return False if a rank needs attention in Python.
 
-    What goes to other ranks is gathered while these answer.
+    Rows for other ranks are gathered while the all-reduce is pending.
     """
     begin, status = processor_clock(), ranks.status
     if ranks.ask != 0:
@@ -244,7 +246,7 @@ def begin_among_ranks(ranks: ExchangeCalls, outcome: Integers, times: Integers) 
 
 @inlined
 def wait_for_ghosts(ghosts: int, ranks: ExchangeCalls, outcome: Integers, times: Integers) -> None:
-    """Return when ghosts are where they are now."""
+    """Wait until the rows of ghosts have arrived."""
     if ghosts != 0:
         outcome[FAILED] |= ask_python(ghosts)
     begin = processor_clock()
@@ -258,7 +260,7 @@ def take_step(
     pairs: PairCalls, ghosts: int, ranks: ExchangeCalls, limbs: Integers, outcome: Integers,
     times: Integers,
 ) -> int:  # fmt: skip
-    """Evaluate the contacts between particles, and let all forces act; return 0, or as `UNFINISHED`."""
+    """Evaluate the contacts between particles, and integrate with all forces; return 0, or as `UNFINISHED`."""
     outcome[CODE] = FINE
     if not evaluate_early(pairs, ranks, parts_of(pairs, ghosts, ranks), limbs, outcome, times):
         return EARLY
@@ -276,21 +278,21 @@ def take_steps(
     most: int, between: tuple[int, int, int], ranks: tuple[Any, ...], walls: tuple[Any, ...] | None,
     pairs: tuple[Any, ...], limbs: Integers, outcome: Integers, times: Integers,
 ) -> None:  # fmt: skip
-    """Evaluate the contacts of steps, each of which also begins the next one, as long as lists stay the same.
+    """Take several steps with the same neighbour lists; each step also begins the next one.
 
     Parameters
     ----------
     most : int
         Number of steps.
     between : tuple
-        Fields of `Between`. If nothing is done at the begin of steps, they end with the first whose particles or
-        contacts say that somebody has to look at them.
+        Fields of `Between`. Without a hook at the begin of steps, the kernel ends with the first step after which
+        particles or contacts need attention in Python.
     ranks : tuple
-        Fields of `ExchangeCalls`. If ranks agree, steps end before the first at which one has to look at something.
+        Fields of `ExchangeCalls`. Steps end before the first one at which a rank needs attention in Python.
     walls, pairs : tuple
         Fields of `WallCalls`, or None without walls, and of `PairCalls`; the next step has begun.
     limbs : (sums, LIMBS) array
-        Exact sums of the energies of contacts that have ended.
+        Exact sums of the energies of ended contacts.
     outcome : (OUTCOME,) int64 array
         Written, see `OUTCOME`; zeros.
     times : (TIMES,) int64 array

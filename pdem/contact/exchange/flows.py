@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Integers
 
 NO_ID = np.iinfo(np.int64).max
-"""In place of an id, where all flows are finite."""
+"""Instead of an id, if all flows are finite."""
 
 
 def version_of(function: Callable[..., Any], *, remembers: bool = False) -> str:
-    """Return the name of the kernels that are made of a plain function."""
+    """Return the name of the kernels that are compiled from a plain function."""
     return f"{function.__name__}_{digest_of(function)}{'_remembers' * remembers}"
 
 
 def amount_of(flow: Callable[..., Any], *, remembers: bool) -> Any:
-    """Compile a flow so that it takes what a contact remembers as its last argument, and returns amount and memory."""
+    """Compile a flow with the memory of a contact as its last argument; it returns amount and memory."""
     given = compiled(flow)
     if remembers:
         return given
@@ -43,7 +43,7 @@ def amount_of(flow: Callable[..., Any], *, remembers: bool) -> Any:
 
 
 def wall_amount_of(flow: Callable[..., Any], *, remembers: bool) -> Any:
-    """Compile a flow into walls as `amount_of` does; it takes one radius."""
+    """Compile a flow into walls as `amount_of` does; it has one radius."""
     given = compiled(flow)
     if remembers:
         return given
@@ -60,12 +60,12 @@ def wall_amount_of(flow: Callable[..., Any], *, remembers: bool) -> Any:
 
 @inlined
 def is_possible(quanta: float) -> bool:
-    """Tell whether a flow is finite, and of at most as many quanta as are counted exactly."""
+    """Return whether a flow is finite, and its number of quanta is counted exactly."""
     return abs(quanta) <= MOST
 
 
 @inlined
 def note_bad(bad: Integers, first: int, second: int) -> None:
-    """Note a contact whose flow is not possible, unless one of lower ids (or wall) is noted already."""
+    """Record a contact with an invalid flow, unless one with lower ids (or wall) is recorded already."""
     if first < bad[0] or (first == bad[0] and second < bad[1]):
         bad[0], bad[1] = first, second

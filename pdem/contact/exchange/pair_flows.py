@@ -1,4 +1,4 @@
-"""What contacts between particles exchange: see `pdem.contact.exchange`."""
+"""Exchange of amounts by contacts between particles, see `pdem.contact.exchange`."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 
 class FlowingPairs(NamedTuple):
-    """Contacts between particles, as exchanges look at them.
+    """Contacts between particles, as arguments of the kernels of an exchange.
 
     Attributes
     ----------
     indices : (n,) int32 array
-        History indices of those that take part.
+        History indices of the contacts that take part.
     candidate : int32 array
-        By history index.
+        Candidate by history index.
     lower, higher : int32 arrays
-        Rows of the particles of each candidate, that of the lower id first.
+        Rows of the particles of each candidate, the lower id first.
     owned : int
-        Particles of this rank; ghosts have the rows behind.
+        Particles of this rank; the rows of ghosts follow.
     id, radius, material : arrays
-        Of all rows of particles [m].
+        Ids, radii [m] and materials of all rows of particles.
     materials : int
-        Of the case.
+        Number of materials of the case.
     history : array
-        Flat.
+        Histories, flat.
     width, memory : int
-        Columns of a history, and the one that flows read and write; the overlap where they remember nothing.
+        Columns of a history, and the column that flows read and write; the overlap for flows without memory.
     """
 
     indices: Int32s
@@ -70,12 +70,12 @@ def flowing_pairs(contacts: PairContacts, particles: Particles, materials: int, 
 
 @cache
 def pair_flow_kernel(flow: Callable[..., Any], *, remembers: bool) -> Any:
-    """Make the kernel that lets contacts between particles exchange.
+    """Make the kernel of an exchange by contacts between particles.
 
-    ``flow(value_i, value_j, radius_i, radius_j, overlap, pair, dt, parameters)`` returns what goes from i to j; one
-    that `remembers` takes the number in the column `memory` as well, and returns that, too. The kernel takes
-    `FlowingPairs` as a plain tuple; values in the first column of an array with a row for each particle; the quantum;
-    dt [s]; parameters; `change` (owned,), to which it adds; and `bad` (2,), see `note_bad`.
+    ``flow(value_i, value_j, radius_i, radius_j, overlap, pair, dt, parameters)`` returns the amount from i to j; a flow
+    that `remembers` has the number in the column `memory` as a further argument, and returns its new value as well. The
+    kernel's arguments are `FlowingPairs` as a plain tuple; values in the first column of an array with a row for each
+    particle; the quantum; dt [s]; parameters; `change` (owned,), to which it adds; and `bad` (2,), see `note_bad`.
     """
     amount = amount_of(flow, remembers=remembers)
 
@@ -108,10 +108,10 @@ def pair_flow_kernel(flow: Callable[..., Any], *, remembers: bool) -> Any:
 
 @cache
 def pair_parts_kernel(part: Callable[..., Any]) -> Any:
-    """Make the kernel that adds up whole numbers over the contacts of each particle.
+    """Make the kernel that adds up integers over the contacts of each particle.
 
-    ``part(radius, other_radius, overlap, pair, parameters, memory)`` returns that of a particle, as an int. The kernel
-    takes `FlowingPairs` as a plain tuple, parameters, and an int64 array (owned,), to which it adds.
+    ``part(radius, other_radius, overlap, pair, parameters, memory)`` returns the integer of a particle. The kernel's
+    arguments are `FlowingPairs` as a plain tuple, parameters, and an int64 array (owned,), to which it adds.
     """
     part_of = compiled(part)
 
@@ -135,8 +135,8 @@ def pair_parts_kernel(part: Callable[..., Any]) -> Any:
 def pair_choice_kernel(choice: Callable[..., Any]) -> Any:
     """Make the kernel that lists contacts.
 
-    ``choice(pair, parameters, memory)`` tells whether one is meant. The kernel takes `FlowingPairs` as a plain tuple,
-    parameters, and an int32 array with room for all history indices; it returns the number of those listed.
+    ``choice(pair, parameters, memory)`` returns whether a contact is listed. Arguments of the kernel are `FlowingPairs`
+    as a plain tuple, parameters, and an int32 array with room for all history indices; it returns the list's length.
     """
     is_chosen = compiled(choice)
 

@@ -1,4 +1,4 @@
-"""What contacts with walls exchange: see `pdem.contact.exchange`. A wall has one value, and counts what it gets."""
+"""Exchange of amounts by contacts with walls, see `pdem.contact.exchange`. A wall has one value, and counts inflow."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 
 class FlowingWalls(NamedTuple):
-    """Contacts with walls, as exchanges look at them.
+    """Contacts with walls, as arguments of the kernels of an exchange.
 
     Attributes
     ----------
     particle, row, wall : (n,) int32 arrays
-        Of each contact the row of its particle, that of its history, and its wall.
+        Row of the particle, row of the history, and wall of each contact.
     id, radius, material : arrays
-        Of all rows of particles [m].
+        Ids, radii [m] and materials of all rows of particles.
     wall_material : (W,) int32 array
-        Of each wall.
+        Material of each wall.
     materials : int
-        Of the case.
+        Number of materials of the case.
     history : array
-        Flat.
+        Histories, flat.
     width, memory : int
-        Columns of a history, and the one that flows read and write; the overlap where they remember nothing.
+        Columns of a history, and the column that flows read and write; the overlap for flows without memory.
     """
 
     particle: Int32s
@@ -60,7 +60,7 @@ class FlowingWalls(NamedTuple):
 
 
 class WallList:
-    """Room for the list of all contacts with walls, which is kept from step to step."""
+    """Memory for the list of all contacts with walls, which is used again in each step."""
 
     def __init__(self) -> None:
         self._room = np.empty((3, 0), np.int32)
@@ -95,12 +95,12 @@ def list_walls(
 
 @cache
 def wall_flow_kernel(flow: Callable[..., Any], *, remembers: bool) -> Any:
-    """Make the kernel that lets particles and walls exchange.
+    """Make the kernel of an exchange between particles and walls.
 
-    ``flow(value, wall_value, radius, overlap, pair, dt, parameters)`` returns what goes from the particle into the
-    wall; for one that `remembers`, and for the arguments, see `pdem.contact.exchange.pair_flows.pair_flow_kernel`. The
-    kernel takes the values of walls (W,) behind those of particles, and last exact sums (W, LIMBS) of what goes into
-    each.
+    ``flow(value, wall_value, radius, overlap, pair, dt, parameters)`` returns the amount from the particle into the
+    wall; for a flow that `remembers`, and for the arguments, see `pdem.contact.exchange.pair_flows.pair_flow_kernel`.
+    The values of walls (W,) come after the values of particles, and the last argument are exact sums (W, LIMBS) of the
+    inflow of each wall.
     """
     amount = wall_amount_of(flow, remembers=remembers)
 
@@ -130,7 +130,7 @@ def wall_flow_kernel(flow: Callable[..., Any], *, remembers: bool) -> Any:
 
 @cache
 def wall_parts_kernel(part: Callable[..., Any]) -> Any:
-    """Make the kernel that adds up whole numbers over the contacts of each particle with walls.
+    """Make the kernel that adds up integers over the contacts of each particle with walls.
 
     ``part(radius, overlap, pair, parameters, memory)``; else as `pdem.contact.exchange.pair_flows.pair_parts_kernel`.
     """
@@ -149,7 +149,7 @@ def wall_parts_kernel(part: Callable[..., Any]) -> Any:
 
 @cache
 def wall_choice_kernel(choice: Callable[..., Any]) -> Any:
-    """Make the kernel that lists contacts by their places.
+    """Make the kernel that lists contacts by their indices.
 
     See `pdem.contact.exchange.pair_flows.pair_choice_kernel`.
     """

@@ -1,1 +1,1 @@
-"""What a sphere touches of a mesh: by the double hierarchy, or by the signed contact sum."""
+"""Contact geometry of spheres with meshes: the double hierarchy, and the signed contact sum."""

@@ -1,4 +1,4 @@
-"""The double hierarchy (H2): which facets, edges and vertices of the walls one sphere really touches.
+"""The double hierarchy (H2): facets, edges and vertices of the walls that are contacts of one sphere.
 
 H2: Santasusana et al., Comp. Part. Mech. (2016), doi 10.1007/s40571-016-0109-4, sect. 5. A contact
 here is a local minimum of the distance from the centre to the surface that no nearer one hides:
@@ -9,13 +9,13 @@ here is a local minimum of the distance from the centre to the surface that no n
    contact vector, so the third stage would remove each of them (a sphere that pokes deep through
    a narrow facet touches that facet once): they are not listed at all.
 2. *Adjacency*. Features are those of the welded mesh, so a shared edge is one. An edge or a vertex is a
-   contact only if every touched facet around it nominates it; where one nominates something else, that
-   is nearer and the way there leads downhill. This decides flat and convex surfaces by comparisons
+   contact only if every touched facet around it nominates it; if one nominates a different feature, that
+   feature is nearer and the path to it leads downhill. This decides flat and convex surfaces by comparisons
    alone, for needles, fans and facets far smaller than the indentation.
 3. *Distance* (sect. 5.2), from the nearest up, facets before edges before vertices among equals. A
    contact is dropped if its point does not rise above the tangent plane at the point of a nearer one
-   (the projection test of eq. 31, divided by lengths), be that one dropped or not. This joins what
-   adjacency does not know: duplicated facets, hanging nodes, separate meshes, a wall behind a wall.
+   (the projection test of eq. 31, divided by lengths), even if that one is dropped. This joins contacts
+   without adjacency: duplicated facets, hanging nodes, separate meshes, a wall behind a wall.
 
 Nothing depends on the order of the candidates, on the order of the facets or on where a loop begins;
 contacts come out with the nearest first.
@@ -53,21 +53,21 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 OUTPUT_FULL = -2
-"""Status of `resolve_h2`: there are more contacts than rows to write them to."""
+"""Status of `resolve_h2`: more contacts than rows of the output."""
 
 ANGLE_TOLERANCE = 1e-5
-"""A point has to rise above the tangent plane of a nearer contact by this angle [rad] to be another one.
+"""A point must rise above the tangent plane of a nearer contact by this angle [rad] to be a separate contact.
 
 Creases flatter than this are flat: coordinates in single precision bend planes by as much."""
 
 LENGTH_TOLERANCE = 1e-10
-"""... and by this part of the radius, for points that all but coincide."""
+"""A point must also rise by this fraction of the radius, for points that nearly coincide."""
 
 DISTANCE_BIAS = 1e-12
-"""At one distance facets come before edges before vertices: a bias of this part of the distance each."""
+"""At equal distance facets come before edges before vertices: each kind adds this fraction of the distance."""
 
 NO_DIRECTION = 1e-12
-"""Nearer than this part of the radius the contact vector has no direction; the facet's normal is taken."""
+"""Below this fraction of the radius the contact vector has no direction, and the normal of the facet replaces it."""
 
 
 @inlined_geometry
@@ -89,20 +89,20 @@ def resolve_h2(
     scratch : Scratch
         Rows of facets, of which as many as are tested may be overwritten.
     found : Found
-        Written, from row `first` on: each contact once, the nearest first. Its facet is one that nominated it, the one
-        whose loop of vertices comes first; its normal points towards the centre, from whichever side.
+        Written from row `first` on: each contact once, the nearest first. Its facet is the first one, by the loop of
+        vertices, that nominated it; its normal points towards the centre, on either side.
     room : int
-        Rows of `found` that may be written. As many as candidates are always enough; a few suffice mostly.
+        Rows of `found` that may be written. The number of candidates always suffices, mostly a few.
 
     Returns
     -------
     int
-        Number of contacts, or `OUTPUT_FULL`, and then the output has no meaning: give more rows and call again.
+        Number of contacts, or `OUTPUT_FULL` with a meaningless output: provide more rows and call again.
 
     Notes
     -----
-    Called inside a ``prange``, output that is as long as the candidate list cannot overflow, and threads that have
-    scratch of their own never meet.
+    Called inside a ``prange``, output with as many rows as candidates cannot overflow, and threads with their own
+    scratch do not interfere.
     """
     real, integer, begin = scratch.real, scratch.integer, scratch.first
     count = nominate(sphere, tested, surface, scratch)
@@ -124,7 +124,7 @@ def resolve_h2(
 
 @inlined_geometry
 def write_nominated(sphere: Sphere, row: int, at: int, real: Floats, integer: Integers, found: Found) -> None:
-    """Write the contact that a row of the scratch stands for to the row `at`."""
+    """Write the contact of a row of the scratch to the row `at`."""
     found.facet[at], found.kind[at], found.feature[at] = (
         integer[row, FACET],
         integer[row, KIND],
@@ -143,7 +143,7 @@ def write_nominated(sphere: Sphere, row: int, at: int, real: Floats, integer: In
 def nominate(sphere: Sphere, tested: FacetRange, surface: SurfaceArrays, scratch: Scratch) -> int:
     """Write one row per touched facet, with its nearest feature; return their number.
 
-    Also writes how far each facet is at least.
+    Also writes a lower bound of the distance of each facet.
     """
     real, integer, radius = scratch.real, scratch.integer, sphere.radius
     row = scratch.first
@@ -189,7 +189,7 @@ def _is_minimum(
     member_start: Integers,
     member_facets: Integers,
 ) -> bool:
-    """Tell whether all touched facets around an edge or vertex nominate it, and `row` speaks for them."""
+    """Return whether all touched facets around an edge or vertex nominate it, and `row` is the first of them."""
     kind = integer[row, KIND]
     feature = integer[row, FEATURE]
     speaker = -1
@@ -235,7 +235,7 @@ def _keep_minima(real: Floats, integer: Integers, first: int, count: int, surfac
 
 @inlined
 def _drop_hidden(radius: float, real: Floats, integer: Integers, first: int, count: int) -> None:
-    """Mark the contacts whose point does not rise above the tangent plane at a nearer contact."""
+    """Mark contacts with a point that does not rise above the tangent plane at a nearer contact."""
     for row in range(first + 1, first + count):
         for other in range(first, row):
             dx = real[other, RX] - real[row, RX]

@@ -45,7 +45,7 @@ def sort_by_facet(real: Floats, integer: Integers, first: int, count: int) -> No
 
 @inlined
 def loop_before(one: int, other: int, surface: SurfaceArrays) -> bool:
-    """Order facets by their vertices, which unlike their numbers do not depend on the order of facets."""
+    """Return whether a facet comes first by its vertices, which do not depend on the order of facets."""
     here, there = surface.facet_start[one], surface.facet_start[other]
     while here < surface.facet_start[one + 1] and there < surface.facet_start[other + 1]:
         if surface.facet_vertices[here] != surface.facet_vertices[there]:
@@ -59,7 +59,7 @@ def loop_before(one: int, other: int, surface: SurfaceArrays) -> bool:
 
 @inlined
 def nearer(real: Floats, integer: Integers, one: int, other: int, surface: SurfaceArrays) -> bool:
-    """Tell which row comes first: the nearer, then by kind, then by the vertices of the feature."""
+    """Return whether a row comes first: by distance, then by kind, then by the vertices of the feature."""
     if real[one, KEY] != real[other, KEY]:
         return real[one, KEY] < real[other, KEY]
     if integer[one, KIND] != integer[other, KIND]:

@@ -94,7 +94,7 @@ def _outline_weights(
 def _inside_weights(
     point: tuple[float, float, float], facet: int, surface: SurfaceArrays, weights_out: Floats, row: int
 ) -> float:
-    """Wachspress weights of a point inside a facet; returns their sum before it was divided out."""
+    """Write Wachspress weights of a point inside a facet; return their sum before normalisation."""
     x, y, z = point
     vertices = surface.vertices
     begin, end = surface.facet_start[facet], surface.facet_start[facet + 1]

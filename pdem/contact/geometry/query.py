@@ -27,7 +27,7 @@ METHODS = ("signed", "h2")
 
 
 def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "signed") -> NDArray[np.void]:
-    """Find what one sphere touches of a mesh.
+    """Find the contacts of one sphere with a mesh.
 
     Parameters
     ----------
@@ -49,19 +49,19 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "s
         ``facet`` (int64)
             A facet on which the contact point lies; `weights` are for its nodes.
         ``kind`` (int8), ``feature`` (int64)
-            What is touched, 0 facet, 1 edge, 2 vertex, and its number in the mesh (-1 for a part of an edge between
-            hanging nodes that is none of the mesh's edges).
+            The touched feature, 0 facet, 1 edge, 2 vertex, and its number in the mesh (-1 for a part of an edge between
+            hanging nodes that is not an edge of the mesh).
         ``point`` (3 float64)
             Contact point on the wall [m].
         ``normal`` (3 float64)
-            Unit normal from the point to the centre, whichever side the centre is on.
+            Unit normal from the point to the centre, on either side of the wall.
         ``overlap`` (float64)
             Radius minus distance [m], above 0.
         ``weights`` (float64, as many as the largest facet has nodes)
             Shares of the facet's nodes in the force, in the order of ``mesh.loop(facet)``; zeros behind.
         ``count`` (int64)
-            How often the contact counts: 1; by the signed sum -1 for the crease between two touched facets of a
-            concave surface, and other whole numbers where many meet. A centre right over an edge may have
+            How often the contact counts: 1; in the signed sum -1 for the crease between two touched facets of a
+            concave surface, and further integers where many facets meet. A centre right over an edge may have
             both facets and the edge, all with one point, normal and overlap: their counts add up to 1.
 
     Raises
@@ -78,7 +78,7 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "s
         contacts[name] = column
     weights, surface = np.zeros((len(contacts), mesh.largest_order)), SurfaceArrays.of(mesh)
     for row, contact in enumerate(contacts):
-        # an edge that ends at a hanging node is none of its facet: there the point alone tells
+        # an edge that ends at a hanging node is no edge of its facet: then the point alone decides
         named = (int(contact["kind"]), int(contact["feature"])) if contact["feature"] >= 0 else (0, -1)
         facet_weights(tuple(contact["point"].tolist()), *named, int(contact["facet"]), surface, weights, row)
     contacts["weights"] = weights
@@ -134,7 +134,7 @@ def _named_features(surface: MeshSurface, mesh: Mesh, kind: NDArray[Any], featur
 
 
 def contact_dtype(largest_order: int) -> np.dtype[np.void]:
-    """Return the type of one contact on a mesh whose largest facet has `largest_order` nodes."""
+    """Return the type of one contact on a mesh; its largest facet has `largest_order` nodes."""
     return np.dtype(
         [
             ("facet", np.int64),

@@ -1,4 +1,4 @@
-"""What the patches of the signed contact sum are made of: for users, and for the forces on nodes."""
+"""The features that the patches of the signed contact sum consist of, for users and for the forces on nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 ALONG = 1e-6
-"""A sum of features turns no farther from the normal of its patch than this, or the patch stands for one alone."""
+"""Largest deviation of a sum of features from the normal of its patch; beyond it the patch is its nearest feature."""
 
 
 def signed_features(
@@ -34,19 +34,18 @@ def signed_features(
     sphere : Sphere
         The sphere.
     near : ndarray, int64
-        Facets that it may touch.
+        Facets that the sphere may touch.
     mesh : Mesh
-        Made by `pdem.containers.meshes.surface.surface_of`, or several such joined.
+        A mesh made by `pdem.containers.meshes.surface.surface_of`, or several of them joined.
     surface : SurfaceArrays
-        Its arrays, where it is at present.
+        Arrays of the mesh at its present pose.
     powers : Powers
-        As in `pdem.contact.geometry.signed_sum.resolve_signed`.
+        See `pdem.contact.geometry.signed_sum.resolve_signed`.
 
     Returns
     -------
     dict of ndarray
-        ``kind``, ``feature``, ``facet``, ``point`` [m], ``normal``, ``overlap`` [m], and ``count``, how often each
-        counts.
+        ``kind``, ``feature``, ``facet``, ``point`` [m], ``normal``, ``overlap`` [m], and ``count``, the weight of each.
     """
     room = int((1 + 2 * np.diff(mesh.facet_start)[near]).sum())
     found, scratch = Found.rows(room), Scratch.rows(len(near), SIGNED_COLUMNS, mesh.largest_order)
@@ -59,16 +58,16 @@ def signed_features(
 
 
 def shares_of(features: dict[str, NDArray[Any]], normal: Floats, hertzian: bool) -> Floats | None:
-    """Return the part of a patch's normal force that each of its features has (n, 3); None if one has all.
+    """Return the share of each feature in the normal force of a patch (n, 3); None if one feature has all of it.
 
     Parameters
     ----------
     features : dict of ndarray
-        Of the patch.
+        Features of the patch.
     normal : ndarray, shape (3,)
-        Of the patch.
+        Normal of the patch.
     hertzian : bool
-        Whether forces grow with the power 3/2 of overlaps, or with them.
+        Whether forces grow with the power 3/2 of overlaps, else linearly.
     """
     size = features["count"] * features["overlap"] ** (1.5 if hertzian else 1.0)
     pulls = size[:, None] * features["normal"]
@@ -82,16 +81,16 @@ def shares_of(features: dict[str, NDArray[Any]], normal: Floats, hertzian: bool)
 def with_features(
     columns: dict[str, NDArray[Any]], normal: Floats, features_of: Callable[[int], tuple[dict[str, NDArray[Any]], bool]]
 ) -> dict[str, NDArray[Any]]:
-    """Give the normal force of each patch to its features, each at its own place; friction stays where it is.
+    """Distribute the normal force of each patch to its features, each at its own point; friction is not distributed.
 
-    All these forces go through the centre, so that neither the force on the wall nor its torque changes.
+    All these forces pass through the centre, so that neither the force on the wall nor its torque changes.
 
     Parameters
     ----------
     columns : dict of ndarray
         Contacts, particle by particle: the columns of `pdem.contact.walls.nodal_loads.LOADED`.
     normal : ndarray, shape (n, 3)
-        Theirs.
+        Normals of the contacts.
     features_of : callable
         Returns the features that push the particle of a contact, patch by patch, and whether the law is Hertz's.
     """

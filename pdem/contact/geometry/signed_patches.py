@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 SIGNED_COLUMNS = 6
-"""Columns of the integer scratch here: all that `pdem.contact.geometry.facet_rows` names."""
+"""Number of columns of the integer scratch: all columns of `pdem.contact.geometry.scratch_columns`."""
 
 RING = 1e-9
-"""A sum that falls short of its nearest feature's energy by less than this part of it is rounding."""
+"""A relative difference of the sum and the energy of its nearest feature below this value is rounding."""
 
 
 class Powers(NamedTuple):
-    """With which power of the overlap the forces of a sphere on the walls grow.
+    """Powers of the overlap in the forces of a sphere on the walls.
 
     Attributes
     ----------
     powers : array
-        Of each pair of materials, 1.5 or 1.
+        Power of each pair of materials, 1.5 or 1.
     pair : int
-        That of the sphere's material with material 0.
+        Pair of the sphere's material and material 0.
     """
 
     powers: Floats
@@ -42,7 +42,7 @@ class Powers(NamedTuple):
 
 @inlined_geometry
 def is_hertzian(facet: int, surface: SurfaceArrays, powers: Powers) -> bool:
-    """Tell whether the force of a facet on a sphere grows with the power 3/2 of the overlap, else with it."""
+    """Return whether the force of a facet on a sphere grows with the power 3/2 of the overlap, else linearly."""
     material = surface.wall_material[surface.facet_wall[facet]]
     return bool(powers.powers[powers.pair + material] > 1.25)
 
@@ -97,7 +97,7 @@ def _slots(facet: int, surface: SurfaceArrays) -> int:
 def _tell_sides(
     x: float, y: float, z: float, surface: SurfaceArrays, real: Floats, integer: Integers, first: int, last: int
 ) -> None:
-    """Write into the rows on which side of their closed body the centre is, 0 where it makes no difference."""
+    """Write into the rows on which side of their closed body the centre is, 0 if the side makes no difference."""
     body, side = -1, 0
     for row in range(first, last):
         facet = integer[row, FACET]
@@ -111,7 +111,7 @@ def _tell_sides(
 
 @inlined_geometry
 def _count_features(integer: Integers, tally: Int32s, first: int, last: int, surface: SurfaceArrays) -> int:
-    """Write into the rows how many of their features push; return how many there are."""
+    """Write into the rows the number of their features that push; return the total number."""
     total = 0
     for row in range(first, last):
         integer[row, WEIGHT] = 0
@@ -133,10 +133,10 @@ def sum_patches(
     patches: bool,
     room: int,
 ) -> int:
-    """Write the patches of so many touched facets, or their features, from the row `target` on.
+    """Write the patches of `count` touched facets, or their features, from the row `target` on.
 
-    Other parameters and the number returned as in `pdem.contact.geometry.signed_sum.resolve_signed`. Apart from that
-    one because calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
+    Further parameters and the result are as in `pdem.contact.geometry.signed_sum.resolve_signed`. This is a separate
+    function, since its call takes longer than a sphere on a single facet: its arguments fill many cache lines.
     """
     x, y, z, radius = sphere
     real, integer, tally, first = scratch.real, scratch.integer, scratch.tally, scratch.first

@@ -1,4 +1,4 @@
-"""Which touched facets hang together within reach of a sphere, and which pieces of them cover the same place."""
+"""Connected pieces of touched facets within reach of a sphere, and pieces that cover each other."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 NEAREST, STATE = WEIGHT, SIDE
-"""While pieces are compared, the row that speaks for a piece has other numbers in these columns: the nearest row of the
-piece, and `REDUCED` if the piece has lost its nearest feature to another one."""
+"""While pieces are compared, the root row of a piece uses these columns for its nearest row, and for `REDUCED` if the
+nearest feature of the piece belongs to a second piece."""
 
 REDUCED = -2
-"""In the column `STATE`."""
+"""Value of the column `STATE`."""
 
 SAME_PLACE = 1e-4
-"""A point nearer to a piece than this part of the radius lies on it: narrower gaps and lower steps are none."""
+"""A point is on a piece if its distance is below this fraction of the radius: smaller gaps and steps are ignored."""
 
 
 @inlined_geometry
 def _find(row: int, integer: Integers) -> int:
-    """Return the row that speaks for all that hang together with this one."""
+    """Return the root row of the piece of a row."""
     while integer[row, PATCH] != row:
         integer[row, PATCH] = integer[integer[row, PATCH], PATCH]
         row = integer[row, PATCH]
@@ -37,7 +37,7 @@ def _find(row: int, integer: Integers) -> int:
 
 @inlined_geometry
 def _unite(row: int, facet: int, integer: Integers, first: int, count: int) -> None:
-    """Put a row and that of a facet together; the lower row speaks."""
+    """Unite the pieces of a row and of a facet; the lower row becomes the root."""
     other = row_of(facet, integer, first, count)
     if other >= 0:
         one, other = _find(row, integer), _find(other, integer)
@@ -46,7 +46,7 @@ def _unite(row: int, facet: int, integer: Integers, first: int, count: int) -> N
 
 @inlined_geometry
 def join_pieces(sphere: Sphere, surface: SurfaceArrays, integer: Integers, first: int, count: int) -> None:
-    """Find which touched facets hang together by edges and vertices within reach."""
+    """Find the pieces of touched facets that are connected by edges and vertices within reach."""
     x, y, z, radius = sphere
     for row in range(first, first + count):
         integer[row, PATCH] = row
@@ -65,7 +65,7 @@ def join_pieces(sphere: Sphere, surface: SurfaceArrays, integer: Integers, first
 
 @inlined_geometry
 def _is_nearer(one: int, other: int, real: Floats) -> bool:
-    """Order pieces, by their nearest rows, by distance."""
+    """Return whether a piece is nearer than a second one, by their nearest rows."""
     mine, others = real[one, DISTANCE], real[other, DISTANCE]
     return bool(mine < others or (mine == others and one < other))
 
@@ -74,9 +74,9 @@ def _is_nearer(one: int, other: int, real: Floats) -> bool:
 def drop_repeated_pieces(
     sphere: Sphere, surface: SurfaceArrays, real: Floats, integer: Integers, tally: Int32s, first: int, last: int
 ) -> None:
-    """Take one off the nearest feature of each piece that lies on a nearer piece: what both cover counts once.
+    """Subtract one from the nearest feature of each piece that covers a nearer piece, so that both count once.
 
-    So it is where sheets of one plane overlap, and at the seam of two that meet without a common edge.
+    Examples are sheets of one plane that overlap, and the seam of two sheets that meet without a common edge.
     """
     x, y, z, radius = sphere
     limit = SAME_PLACE * radius

@@ -1,10 +1,10 @@
-"""Which features of a closed wall count for a sphere on one of its sides.
+"""Counts of the features of a closed wall for a sphere on one of its sides.
 
-A closed wall bounds a solid on the far side from the sphere: of a thin plate the sphere touches one face. The energy
-then counts the pieces of the solid, not of its surface, within reach. A ray from the centre cuts the solid
-in pieces that begin where it enters; so the solid counts like the part of its surface that rays enter: facets that
-face the centre, and edges and vertices seen from there through air. As in the surface, each counts once, less what
-the others that it bounds count already. Where all facets face the centre this is the sum over the surface.
+A closed wall bounds a solid on the far side from the sphere: the sphere touches one face of a thin plate. The energy
+then counts the pieces of the solid, not of its surface, within reach. A ray from the centre cuts the solid into pieces
+that begin at its entry points; so the solid counts like the part of its surface that rays enter: facets that face the
+centre, and edges and vertices that are visible from there through air. As in the surface, each feature counts once,
+less the counts of the features that it bounds. If all facets face the centre this is the sum over the surface.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IN_PLANE = 1e-9
 
 @inlined_geometry
 def edge_before(place: int, begin: int, end: int) -> int:
-    """Return the place before another one in a facet's loop: its edge ends at the vertex of `place`."""
+    """Return the index before `place` in the loop of a facet: its edge ends at the vertex of `place`."""
     return end - 1 if place == begin else place - 1
 
 
@@ -61,15 +61,15 @@ def side_of_body(
     first: int,
     last: int,
 ) -> int:
-    """Return on which side of a closed body a centre is, 1 or -1: that of its nearest feature.
+    """Return on which side of a closed body a centre is, 1 or -1, by its nearest feature.
 
-    0 if all of its touched facets face the centre: that need not be told apart then from a surface.
+    0 if all of its touched facets face the centre: then the body counts like a surface.
 
     Notes
     -----
-    The normal of an edge is that of its two facets, of a vertex that of all of its facets, each weighted with
-    its angle there: its sign is right however sharp the vertex is (Baerentzen and Aanaes, IEEE Trans. Vis. Comput.
-    Graph. 11 (2005) 243), where the facet whose plane is farthest may be the wrong one.
+    The normal of an edge is the sum of the normals of its two facets, the normal of a vertex the sum over all of its
+    facets, weighted with their angles at the vertex: the sign is right for vertices of any sharpness (Baerentzen and
+    Aanaes, IEEE Trans. Vis. Comput. Graph. 11 (2005) 243); the facet with the farthest plane may give a wrong sign.
     """
     near = -1
     low, high = math.inf, -math.inf
@@ -112,7 +112,7 @@ def faces(sphere: Sphere, side: int, facet: int, surface: SurfaceArrays) -> int:
 
 @inlined_geometry
 def edge_seen(sphere: Sphere, side: int, edge: int, surface: SurfaceArrays) -> int:
-    """Return 1 if an edge of two facets is seen through air: both face the centre, or one on a convex edge."""
+    """Return 1 if an edge of two facets is visible through air: both face the centre, or one does at a convex edge."""
     one = surface.edge_facet_ids[surface.edge_facet_start[edge]]
     other = surface.edge_facet_ids[surface.edge_facet_start[edge] + 1]
     seen = faces(sphere, side, one, surface)
@@ -133,7 +133,7 @@ def edge_seen(sphere: Sphere, side: int, edge: int, surface: SurfaceArrays) -> i
 
 @inlined_geometry
 def vertex_seen(sphere: Sphere, side: int, vertex: int, surface: SurfaceArrays) -> int:
-    """Return 1 if a vertex is seen through air: what of its facets and edges is nearest in direction tells."""
+    """Return 1 if a vertex is visible through air, by its facet or edge that is nearest in direction."""
     x, y, z, _ = sphere
     dx, dy, dz, squared = from_vertex(x, y, z, vertex, surface.vertices)
     distance = math.sqrt(squared)
@@ -170,7 +170,7 @@ def vertex_seen(sphere: Sphere, side: int, vertex: int, surface: SurfaceArrays) 
 
 @inlined_geometry
 def edge_coefficient(sphere: Sphere, side: int, edge: int, surface: SurfaceArrays) -> int:
-    """Return how often an edge of a closed body counts: once if seen, less once for each facet that faces."""
+    """Return how often an edge of a closed body counts: once if visible, less once for each facet that faces."""
     one = surface.edge_facet_ids[surface.edge_facet_start[edge]]
     other = surface.edge_facet_ids[surface.edge_facet_start[edge] + 1]
     seen = edge_seen(sphere, side, edge, surface)
@@ -183,7 +183,7 @@ def edge_coefficient(sphere: Sphere, side: int, edge: int, surface: SurfaceArray
 def vertex_coefficient(sphere: Sphere, side: int, vertex: int, whole: int, surface: SurfaceArrays) -> int:
     """Return how often a vertex of a closed body counts; `whole` if all of its facets face the centre.
 
-    Once if seen, less once for each edge seen, plus once for each facet that faces.
+    Once if visible, less once for each visible edge, plus once for each facet that faces.
     """
     begin, end = surface.vertex_facet_start[vertex], surface.vertex_facet_start[vertex + 1]
     facing = edges_seen = 0

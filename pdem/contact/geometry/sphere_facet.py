@@ -1,7 +1,7 @@
-"""Where a sphere meets one planar convex facet: the fast intersection test and the nearest feature.
+"""Intersection of a sphere with one planar convex facet: the fast intersection test and the nearest feature.
 
 Facets, edges and vertices are numbered as in `pdem.containers.meshes.mesh.Mesh`. Every edge is evaluated from
-its lower to its higher vertex, whichever facet asks, so that neighbours see the same bits.
+its lower to its higher vertex for both of its facets, so that neighbours compute the same bits.
 H2: Santasusana et al., Comp. Part. Mech. (2016), doi 10.1007/s40571-016-0109-4.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 NEAR_TIE = 1e-10
-"""Squared distances of two edges that differ by less than this part are compared from their common vertex."""
+"""Two edges with a smaller relative difference of squared distances are compared from their common vertex."""
 
 
 @inlined_geometry
@@ -36,13 +36,13 @@ def plane_height(x: float, y: float, z: float, facet: int, surface: SurfaceArray
 
 @inlined_geometry
 def edge_side(x: float, y: float, z: float, place: int, facet: int, surface: SurfaceArrays) -> tuple[float, float]:
-    """Tell on which side of one edge of a facet a point lies (H2 eqs. 18-19).
+    """Return on which side of one edge of a facet a point is (H2 eqs. 18-19).
 
     Returns
     -------
     side : float
         Distance [m] of the point's projection inwards from the edge's line, times the edge's length.
-        The point itself may be given instead of its projection: the difference is along the normal.
+        The point itself may replace its projection: the difference is along the normal.
     length_squared : float
         Squared length [m2] of the edge.
     """
@@ -84,10 +84,10 @@ def from_edge(
     Returns
     -------
     within : bool
-        Whether the nearest point of the edge's line lies strictly between its vertices; if not, the
-        nearest point of the edge is one of them and the other values have no meaning.
+        Whether the nearest point of the edge's line is strictly between its vertices; if not, the
+        nearest point of the edge is a vertex and the remaining values are meaningless.
     rx, ry, rz : float
-        From that nearest point to the given one [m].
+        Vector from the nearest point to the point [m].
     squared : float
         Squared distance [m2].
     """
@@ -118,7 +118,7 @@ def from_edge(
 
 @inlined_geometry
 def sphere_touches_facet(sphere: Sphere, facet: int, surface: SurfaceArrays) -> bool:
-    """Tell whether a facet comes within `radius` of a point: the fast intersection test (H2 sect. 4)."""
+    """Return whether a facet is within `radius` of a point: the fast intersection test (H2 sect. 4)."""
     radius = sphere.radius
     kind, _, _, _, _, squared = nearest_within(sphere, facet, surface)
     return kind >= 0 and squared <= radius * radius
@@ -128,7 +128,7 @@ def sphere_touches_facet(sphere: Sphere, facet: int, surface: SurfaceArrays) -> 
 def nearest_feature(
     x: float, y: float, z: float, facet: int, surface: SurfaceArrays
 ) -> tuple[int, int, float, float, float, float]:
-    """Find the feature of a facet that is nearest to a point, however far; returns as `nearest_within`."""
+    """Find the feature of a facet that is nearest to a point at any distance; returns as `nearest_within`."""
     return nearest_within(Sphere(x, y, z, math.inf), facet, surface)
 
 
@@ -136,9 +136,9 @@ def nearest_feature(
 def nearest_within(sphere: Sphere, facet: int, surface: SurfaceArrays) -> tuple[int, int, float, float, float, float]:
     """Dismiss a facet that is out of reach, or find its nearest feature (H2 sect. 4 and 5.1 in one pass).
 
-    Plane first, then inside or outside, then edges and vertices. A sphere whose projection lies beyond the
-    line of an edge by more than the radius of its section with the plane is dismissed at once: the whole
-    convex facet is on the other side of that line.
+    Plane first, then inside or outside, then edges and vertices. A sphere is dismissed early if its projection is
+    beyond the line of an edge by more than the radius of its section with the plane: the whole convex facet is on the
+    far side of this line.
 
     Parameters
     ----------
@@ -152,19 +152,19 @@ def nearest_within(sphere: Sphere, facet: int, surface: SurfaceArrays) -> tuple[
     Returns
     -------
     kind, feature : int
-        `ON_FACET`, `ON_EDGE` or `ON_VERTEX` and its number; kind -1 if the facet is dismissed. What is not
-        dismissed may still be a little farther than the radius: compare `squared`.
+        `ON_FACET`, `ON_EDGE` or `ON_VERTEX` and its number; kind -1 if the facet is dismissed. A facet that is not
+        dismissed may still be slightly farther than the radius: compare `squared`.
     rx, ry, rz : float
         Vector [m] from the nearest point to the centre; zeros if the facet is dismissed.
     squared : float
-        Its squared length [m2]; of a facet that is dismissed the square of a distance that is not too large.
+        Its squared length [m2]; for a dismissed facet the square of a lower bound of the distance.
 
     Notes
     -----
     Edges that have their nearest point between their vertices, and vertices at which no such edge of the
-    facet ends, compete by numbers that their other facets see too. The nearest of all features of a
-    surface is therefore nominated by each of its facets (unless the point projects into that facet), which
-    is why a touched surface yields a contact.
+    facet ends, compete by numbers that their neighbouring facets compute as well. The nearest of all features of a
+    surface is therefore nominated by each of its facets (unless the point projects into that facet), so that a touched
+    surface yields a contact.
     """
     x, y, z, radius = sphere
     height = plane_height(x, y, z, facet, surface)
@@ -220,10 +220,10 @@ def nearest_on_outline(
 def edge_nearer(
     x: float, y: float, z: float, one: int, squared_one: float, other: int, squared_other: float, surface: SurfaceArrays
 ) -> bool:
-    """Tell which of two edges is nearer to a point, also close to a vertex that they share.
+    """Return whether the first of two edges is nearer to a point, also close to a common vertex.
 
-    There the squared distances agree in all digits. By how much each is less than the vertex's, the square
-    of the projection on the edge, tells them apart.
+    Close to the vertex the squared distances agree in all digits. The difference between the squared distance of the
+    vertex and of each edge, which is the square of the projection on the edge, decides.
     """
     edges = surface.edges
     if abs(squared_one - squared_other) <= NEAR_TIE * max(squared_one, squared_other):
@@ -241,7 +241,7 @@ def edge_nearer(
 
 @inlined_geometry
 def _gain(x: float, y: float, z: float, edge: int, vertex: int, surface: SurfaceArrays) -> float:
-    """Return by how much an edge's squared distance is less than that of one of its vertices."""
+    """Return the squared distance of a vertex of an edge less the squared distance of the edge."""
     vertices, edges = surface.vertices, surface.edges
     low, high = edges[edge, 0], edges[edge, 1]
     ex = vertices[high, 0] - vertices[low, 0]

@@ -1,4 +1,4 @@
-"""What the geometry of wall contacts is given: a sphere, a surface, scratch and results, by name."""
+"""Arguments of the geometry of wall contacts: a sphere, a surface, scratch and results, by name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 PLACE_NUMBERS = 8
 POINT, NORMAL, PLACE_OVERLAP, PLACE_ENERGETIC = 0, 3, 6, 7
-"""Columns of `Found.places`: contact point (3) [m], direction of the force on the sphere (3), overlaps [m] of one
-contact with the force, and of one with the elastic energy, of the contact. All stand in one line of the cache."""
+"""Columns of `Found.places`: contact point (3) [m], direction of the force on the sphere (3), overlap [m] of a single
+contact with the same force, and overlap of a single contact with the same elastic energy. A row is one cache line."""
 
 
 class Sphere(NamedTuple):
@@ -38,10 +38,10 @@ class SurfaceArrays(NamedTuple):
     vertices, normals : (V, 3) and (F, 3) arrays
         Present positions [m], and unit normals of the facets.
     facet_start, ..., vertex_facet_ids : int64 arrays
-        See `pdem.containers.meshes.mesh_topology.Topology`. A part of a mesh will do if it is renumbered in the same
+        See `pdem.containers.meshes.mesh_topology.Topology`. A part of a mesh suffices if it is renumbered in the same
         order and has every facet within reach of the sphere.
     facet_side, facet_body, vertex_euler : int8, int64 and int32 arrays
-        As in `pdem.containers.meshes.mesh.Mesh`.
+        See `pdem.containers.meshes.mesh.Mesh`.
     facet_wall, wall_material : int32 arrays
         Wall of each facet, material of each wall.
     """
@@ -70,7 +70,7 @@ class SurfaceArrays(NamedTuple):
         normals: Floats | None = None,
         wall_material: Int32s | None = None,
     ) -> SurfaceArrays:
-        """Return the arrays of a mesh, with vertices and normals of its own and materials 0 unless they are given."""
+        """Return the arrays of a mesh; vertices and normals default to its own, materials to 0."""
         if wall_material is None:
             wall_material = np.zeros(1 + int(mesh.facet_wall.max(initial=0)), np.int32)
         return cls(
@@ -80,14 +80,14 @@ class SurfaceArrays(NamedTuple):
 
 
 class FacetRange(NamedTuple):
-    """The facets that may touch a sphere: at least all that do, in any order, repeats allowed.
+    """The facets that may touch a sphere, ``facets[first:last]``: all touching ones, in any order, repeats allowed.
 
     Attributes
     ----------
     facets : int64 array
-        Their numbers.
+        Numbers of facets.
     first, last : int
-        They are ``facets[first:last]``.
+        Range of the facets of this sphere.
     """
 
     facets: Integers
@@ -101,13 +101,13 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     real, integer : (S, REAL_COLUMNS) and (S, INTEGER_COLUMNS or SIGNED_COLUMNS) arrays
-        Their numbers.
+        Numbers of the rows.
     tally : (S, 1 + 2 largest number of sides) int32 array or None
         How often each feature counts, for the signed contact sum only.
     bound : (S,) array
-        By facet that was tested: the square of its distance from the centre, or of a lower one [m2].
+        Square of a lower bound of the distance of each tested facet from the centre [m2].
     first : int
-        Row from which on a sphere may write, as many as it has facets to test.
+        First row of a sphere; it may write as many rows as it has facets to test.
     """
 
     real: Floats
@@ -118,22 +118,22 @@ class Scratch(NamedTuple):
 
     @classmethod
     def rows(cls, count: int, columns: int, largest_order: int = 0) -> Scratch:
-        """Return room for so many facets, of which the largest has so many sides (0: no tally)."""
+        """Return room for `count` facets with at most `largest_order` sides (0: no tally)."""
         tally = np.empty((count, 1 + 2 * largest_order), np.int32) if largest_order else None
         real, integer = np.empty((count, REAL_COLUMNS)), np.empty((count, columns), np.int64)
         return cls(real, integer, tally, np.empty(count), 0)
 
 
 class Found(NamedTuple):
-    """Contacts that have been found, by row.
+    """Contacts of spheres with walls, by row.
 
     Attributes
     ----------
     kind, feature, facet : int8, int64 and int64 arrays
-        What is touched (0 facet, 1 edge, 2 vertex), its number, and a facet that has it; of a patch of several
-        features, the nearest.
+        Kind of the touched feature (0 facet, 1 edge, 2 vertex), its number, and a facet with this feature; for a patch
+        of several features, the nearest one.
     places : (M, PLACE_NUMBERS) array
-        Where it is, see `POINT`.
+        Point, normal and overlaps, see `POINT`.
     weight : int64 array
         Weight of a feature; number of features of a patch.
     """
@@ -146,7 +146,7 @@ class Found(NamedTuple):
 
     @classmethod
     def rows(cls, count: int) -> Found:
-        """Return room for so many contacts."""
+        """Return room for `count` contacts."""
         feature, facet, weight = (np.empty(count, np.int64) for _ in range(3))
         return cls(np.empty(count, np.int8), feature, facet, line_zeros((count, PLACE_NUMBERS)), weight)
 

@@ -1,1 +1,1 @@
-"""The contact law: coefficients of pairs of materials, forces, restitution, and what contacts dissipate."""
+"""The contact law: coefficients of pairs of materials, forces, restitution, and dissipated energies."""

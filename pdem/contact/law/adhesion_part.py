@@ -1,4 +1,4 @@
-"""What models of adhesion declare, and how contacts with it depend on what they remember."""
+"""The declaration of a model of adhesion, with coefficients that may be part of the history of a contact."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AdhesionPart(Part):
-    """A pull between two bodies that touch, or have touched.
+    """A pull between two bodies that touch, or have touched before.
 
-    The coefficients ``c`` of its functions also have the field ``modulus`` of the normal part, the first one.
+    The first field of the coefficients ``c`` of its functions is ``modulus`` of the normal part.
 
     Attributes
     ----------
     elastic : callable
-        ``elastic(overlap, radius, c, force, factor)`` takes what the normal part has found (at an overlap of 0 where it
-        is negative: the contact is stretched) and returns force [N] and factor of the stiffness with the pull taken
-        into account, and by how much the load of frictions exceeds the force [N]. Damping never pulls by more than
-        that: the load does not become negative.
+        ``elastic(overlap, radius, c, force, factor)`` gets force and factor of the normal part (at an overlap of 0 if
+        the contact is stretched, with a negative overlap). It returns force [N] and factor of the stiffness including
+        the pull, and the difference of the load for friction and the force [N]. Damping never pulls by more than this
+        difference, so that the load does not become negative.
     energy : callable
         ``energy(overlap, radius, c, energy)`` returns the energy [J], 0 at the touch, from that of the normal part.
     gap : callable
-        ``gap(radius, c)`` returns up to which distance a contact that has begun lasts [m], 0 if it ends where the
+        ``gap(radius, c)`` returns the distance of the surfaces at which a contact ends [m], 0 if it ends when the
         bodies separate. It grows with the radius.
     remembered : tuple of str
-        The last of its coefficients, one for each column of its history: a contact has what it remembers there, and not
-        a number of its pair. So its pull, its energy and how long it lasts may depend on what has happened to it. The
-        part does not write these columns: a feature does, with the flows of a `pdem.engine.quantum_field` for example.
+        The last of its coefficients, one for each column of its history: their values come from the history of the
+        contact instead of the pair table. Pull, energy and lifetime of a contact can depend on its history in this way.
+        A feature writes these columns, for example with the flows of a `pdem.engine.quantum_field`.
     reach : callable or None
-        ``reach(radius, c)`` returns the largest gap of any contact, whatever it remembers [m], for lists and ghosts;
-        it grows with the radius. None: the gap where all that is remembered is infinite.
+        ``reach(radius, c)`` returns the largest gap of a contact with any history [m], for lists and ghosts; it grows
+        with the radius. None: the gap with infinite values of the remembered coefficients.
     stiffness : callable or None
-        ``stiffness(radius, c)`` returns the largest stiffness that adhesion alone brings about [N/m], for the limit of
-        the time step. None: the stiffness of the normal part at the overlap at which both are in equilibrium.
+        ``stiffness(radius, c)`` returns the largest stiffness by adhesion alone [N/m], for the limit of the time step.
+        None: the stiffness of the normal part at the overlap at which both are in equilibrium.
     normal : tuple of str
         Models of normal parts that it can be combined with.
     """

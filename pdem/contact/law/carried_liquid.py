@@ -1,20 +1,21 @@
-"""Liquid that particles carry: what they give to a bridge, and what they get back.
+"""Liquid that particles carry: how much of it flows into a bridge that forms, and how it is shared afterwards.
 
-Liquid is an amount that contacts exchange (`pdem.contact.exchange`): it is counted in quanta, a power of two of a cubic
-metre, so that sums are exact in any order and nothing is lost to the last bit. The functions of contacts here are plain
-ones, of which the kernels of that exchange are made.
+Contacts exchange liquid (`pdem.contact.exchange`): it is counted in quanta, a power of two of a cubic metre, so that
+sums are exact in any order and the volume is conserved to the last bit. The functions of contacts here are plain Python
+functions, from which the kernels of that exchange are made.
 
-A particle owns an amount of liquid: its film, half of each of its bridges with other particles, and all of those with
-walls. When a bridge forms, each of the two gives from its film what covers the part of its surface that faces the other
+A particle owns an amount of liquid: its film, half of each bridge with a second particle, and each bridge with a wall.
+When a bridge forms, each of the two particles gives the film on the part of its surface that faces the second one
 (Shi, McCarthy, Powder Technology 184 (2008) 64),
 
 ``share = (1 - sqrt(1 - (r_2 / (r_1 + r_2))^2)) / 2``,
 
-a half at a wall, and less if the shares of all bridges that form in a step are more than there is. From then on both
-own half of the bridge: that is what they get back when it ruptures, by which liquid goes from wet to dry particles.
-Nothing has to happen then, for the film is what a particle owns less its parts of the bridges that there are.
+a half at a wall, and less if the bridges that form in a step ask for more than the film. Afterwards each of the two
+owns half of the bridge and gets this half back when the bridge ruptures: liquid flows from wet to dry particles. No
+exchange is necessary at the rupture, since the film is the owned liquid less the parts of present bridges.
 
-A bridge holds at most what the case says; above `LEAST` of the cube of the harmonic mean radius there is one.
+The case limits the volume of a bridge; a bridge forms if its volume is above `LEAST` of the cube of the harmonic mean
+radius.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 ONE = float(1 << 40)
-"""Shares are whole numbers of one over this: their sums are exact."""
+"""Shares are integers in units of one over this number: their sums are exact."""
 
 WALL_SHARE = 1 << 39
-"""Of a wall: half of the surface of a sphere faces it."""
+"""Share of a bridge with a wall: half of the surface of a sphere faces the wall."""
 
 LEAST = 1e-8
-"""Volume of the smallest bridge over the cube of the harmonic mean radius; with less a contact is dry."""
+"""Volume of the smallest bridge over the cube of the harmonic mean radius; a contact with less liquid is dry."""
 
 DRY = -1.0
-"""Volume of the bridge of a contact that has begun with less."""
+"""Volume of the bridge in the history of a dry contact."""
 
 
 def largest_amount(radius: float) -> float:
@@ -51,7 +52,7 @@ def carried_by(radius: Floats, share: float) -> Floats:
 
 
 def offers(owned: Floats, bound: Floats, asked: Integers) -> Floats:
-    """Return what particles offer, of which each new bridge gets its share [m^3].
+    """Return the liquid that particles offer to new bridges, which each get a share of it [m^3].
 
     Parameters
     ----------
@@ -64,18 +65,18 @@ def offers(owned: Floats, bound: Floats, asked: Integers) -> Floats:
 
 
 def pair_share(radius: float, other: float) -> int:
-    """Return the part of the surface of a sphere that faces another one, in units of one over `ONE`."""
+    """Return the part of the surface of a sphere that faces a second one, in units of one over `ONE`."""
     sine = other / (radius + other)
     return int(0.5 * ONE * (1.0 - math.sqrt(1.0 - sine * sine)))
 
 
 def given(offer: float, share: int, quantum: float) -> float:
-    """Return how many quanta a particle gives of what it offers; rounded down twice, together they are never more."""
+    """Return the number of quanta that a particle gives; rounded down twice: the sum never exceeds the offer."""
     return max(math.floor(offer * (share / ONE) / quantum) - 1.0, 0.0)
 
 
 def limited(first: float, second: float, most: float) -> tuple[float, float]:
-    """Return what two give if that is limited, together an even number of quanta."""
+    """Return the quanta that two particles give, limited to `most` in total and made an even number in total."""
     total = first + second
     if total > most:
         first, second = math.floor(first * (most / total)), math.floor(second * (most / total))
@@ -88,16 +89,16 @@ def limited(first: float, second: float, most: float) -> tuple[float, float]:
 
 
 def is_new(pair: int, parameters: Any, volume: float) -> bool:
-    """Tell whether a contact has just begun whose bridge takes what particles carry.
+    """Return whether a contact has just begun and its bridge gets liquid from the particles.
 
     Here and below, `parameters` are the largest volume of a bridge over the cube of the harmonic mean radius by row of
-    the pair table, 0 for no carried liquid, and the quantum [m^3]; `volume` is what the contact remembers [m^3].
+    the pair table, 0 for no carried liquid, and the quantum [m^3]; `volume` is the volume in the history [m^3].
     """
     return bool(volume == 0.0 and parameters[0][pair] > 0.0)
 
 
 def bound_in_pair(radius: float, other: float, overlap: float, pair: int, parameters: Any, volume: float) -> int:
-    """Return how many quanta a particle owns in its bridge with another one: half of it."""
+    """Return how many quanta a particle owns in its bridge with a second one: half of it."""
     return int(0.5 * max(volume, 0.0) / parameters[1])
 
 
@@ -120,9 +121,9 @@ def form_pair(
     offer: float, other_offer: float, radius: float, other: float, overlap: float, pair: int, dt: float,
     parameters: Any, volume: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """Form a bridge between two particles; return what goes from the first to the second, and its volume [m^3].
+    """Form a bridge between two particles; return the flow from the first to the second, and its volume [m^3].
 
-    Both own half of it from now on: who gives more than that, hands the rest on.
+    Each owns half of it afterwards: the difference between its gift and this half flows to the second particle.
     """
     quantum, effective = parameters[1], radius * other / (radius + other)
     cube = 8.0 * effective * effective * effective / quantum
@@ -140,7 +141,7 @@ def form_at_wall(
     offer: float, wall_offer: float, radius: float, overlap: float, pair: int, dt: float, parameters: Any,
     volume: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """Form a bridge at a wall, which carries none and gets none; return 0 and its volume [m^3]."""
+    """Form a bridge at a wall, which carries no liquid; return 0 and its volume [m^3]."""
     quantum = parameters[1]
     cube = 8.0 * radius * radius * radius / quantum
     first, _ = limited(given(offer, WALL_SHARE, quantum), 0.0, parameters[0][pair] * cube)

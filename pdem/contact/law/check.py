@@ -1,4 +1,4 @@
-"""Functions of users' laws are tried before they meet a contact: do they run, return what they have to, and compile."""
+"""Checks of functions of users' laws before a run: whether they run, return the right numbers, and compile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTACT = Contact(
     1e-5, 0.99e-5, (0.0, 0.6, 0.8), (0.1, -0.08, 0.06), (0.1, -0.08, 0.06), (1.0, 2.0, 3.0), 0.5, 1e-3, 1e-5, 1e5, 4e-12
 )
 LOAD = Load(1e-3, 1e3, 1.0, 1e-6)
-"""A contact as it might be, for trials."""
+"""The load of an example contact, for trials."""
 
 
 def check_part(part: Part, pair: Pair) -> None:
@@ -28,27 +28,27 @@ def check_part(part: Part, pair: Pair) -> None:
     Parameters
     ----------
     part : Part
-        One with a digest; nothing is done with parts of pdem's own.
+        A part with a digest; parts of pdem itself are not tried.
     pair : Pair
-        Materials and keys for which it is going to be used.
+        Materials and keys of its use.
 
     Raises
     ------
     InputError
-        If a function fails, returns what it may not, or cannot be compiled; it names file, function, line and remedy.
+        If a function fails, returns invalid values, or cannot be compiled; it names file, function, line and remedy.
     """
     if not part.digest:
         return
     values = tuple(float(value) for value in part.values(pair))
     at = f"at an overlap of {CONTACT.overlap:g} m of a pair of radius {CONTACT.radius:g} m"
-    modulus = (1.0,) if part.role == "adhesion" else ()  # that of the normal part
+    modulus = (1.0,) if part.role == "adhesion" else ()  # of the normal part
     for function, arguments, wanted in _calls(part, tuple_type(fields_of(part))(*modulus, *values)):
         check_values(function, arguments, _shape_wanted(arguments, wanted), wanted, at)
         check_compiles(function, arguments)
 
 
 def _calls(part: Part, c: Any) -> list[tuple[Callable[..., Any], tuple[Any, ...], str]]:
-    """Return the functions of a part, arguments to try them with, and what they have to return."""
+    """Return the functions of a part, arguments for a trial, and a text on the required results."""
     if isinstance(part, NormalPart):
         return _normal_calls(part, c)
     if isinstance(part, AdhesionPart):

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 def part_reader(law: ContactLaw, part: Part, places: Sequence[Any]) -> Any:
     """Make the function that returns the coefficients of a part.
 
-    It takes a flat array and a place in it; `places` tells how far from there each column of the pair table is.
+    Its arguments are a flat array and an index; `places` are the offsets of the columns of the pair table from there.
     """
     return _reader(fields_of(part), [places[column] for column in law.places_of_coefficients(part)])
 
 
 def coefficients_reader(law: ContactLaw, places: Sequence[Any]) -> Any:
-    """Make the function that returns what the normal stage needs of all parts.
+    """Make the function that returns the coefficients of the normal stage.
 
-    These are ``damping``, ``relaxation``, ``modulus``, ``elastic_model``, ``ratio`` and ``ratio_root``, where the law
-    has them, and ``parts``, the coefficients of each elastic model in turn.
+    These are ``damping``, ``relaxation``, ``modulus``, ``elastic_model``, ``ratio`` and ``ratio_root``, if the law has
+    them, and ``parts``, the coefficients of each elastic model in turn.
     """
     read = _reader_of_all(law, places, None)
 
@@ -40,10 +40,10 @@ def coefficients_reader(law: ContactLaw, places: Sequence[Any]) -> Any:
 
 
 def remembering_reader(law: ContactLaw, places: Sequence[Any], memory: Mapping[str, Any]) -> Any:
-    """Make the function that returns the same of one contact, with what it remembers in place of some coefficients.
+    """Make the function that returns the coefficients of one contact, some of them from its history.
 
-    It takes a flat array and a place in it, as `coefficients_reader`, and those of its history; `memory` tells how far
-    from there each column of `ContactLaw.remembered` is.
+    Its arguments are a flat array and an index, as for `coefficients_reader`, and histories with an index; `memory` has
+    the offsets of the columns of `ContactLaw.remembered` from there.
     """
     return _reader_of_all(law, places, memory)
 
@@ -89,7 +89,7 @@ def _forgetful_reader(law: ContactLaw, part: Part, places: Sequence[Any]) -> Any
 
 
 def _part_with_memory(law: ContactLaw, part: AdhesionPart, places: Sequence[Any], memory: Mapping[str, Any]) -> Any:
-    """Make the function that returns the coefficients of a part, the last of which are in the history."""
+    """Make the function that returns the coefficients of a part, with the last ones from the history."""
     Coefficients, of_pair = tuple_type(fields_of(part)), law.places_of_coefficients(part)
     read = column_reader([places[column] for column in of_pair[: len(of_pair) - len(part.remembered)]])
     remembered = column_reader([memory[column.name] for column in part.history])
@@ -102,7 +102,7 @@ def _part_with_memory(law: ContactLaw, part: AdhesionPart, places: Sequence[Any]
 
 
 def _all_of(readers: list[Any]) -> Any:
-    """Make the function that returns what several readers do, as one tuple."""
+    """Make the function that returns the results of several readers as one tuple."""
     first = readers[0]
     if len(readers) == 1:
 

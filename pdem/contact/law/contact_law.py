@@ -1,7 +1,8 @@
-"""The contact law of a case: which parts it is made of, and what follows from them.
+"""The contact law of a case: its parts, and the layout of histories and coefficients that follows from them.
 
-A case has one law, made for all of its pairs of materials together. Where pairs use different models of a part, all of
-them are evaluated and one is chosen by the pair; what no pair uses is not there: neither columns nor instructions.
+A case has one law for all of its pairs of materials together. If pairs use different models of a part, all of these
+models are evaluated and one result is chosen by the pair. Models that no pair uses cost neither columns nor
+instructions.
 """
 
 from __future__ import annotations
@@ -31,33 +32,33 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 BASE = (HistoryColumn("overlap", "m"), HistoryColumn("normal_force", "N"), *vector("velocity", "m/s", -1))
-"""What every contact remembers. The overlap comes first and is `UNKNOWN` in the first step of a contact."""
+"""History columns of every contact. The overlap comes first and is `UNKNOWN` in the first step of a contact."""
 
 UNKNOWN = -np.inf
-"""Overlap in the history of a contact that was none in the last step."""
+"""Overlap in the history of a contact in its first step."""
 
 BLOCK = 32
-"""Contacts, or candidates, that go through all stages at a time; a multiple of the lanes of a vector. Histories lie in
-blocks of so many, column behind column."""
+"""Number of contacts, or candidates, in a block, which passes through all stages; a multiple of the lanes of a vector.
+Histories are stored in blocks of the same size, one column after the other."""
 
 OVERLAP = 0
 """Column of the overlap in every history."""
 
 MOST_COEFFICIENTS = 48
-"""Columns of a pair table, for which kernels have room."""
+"""Largest number of columns of a pair table, for which kernels have room."""
 
 AGE = HistoryColumn("contact_steps", "1")
-"""For how many steps a contact has lasted since the one in which it began, where a case asks for it."""
+"""Number of steps since a contact began, if a case asks for it."""
 
 NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
 
 BOX_WORK = "box_work"
-"""Account of a contact in a box that deforms: what the deformation has done by its force."""
+"""Account of a contact in a deforming box: the work of the deformation by its force."""
 
 
 @dataclass(frozen=True)
 class PartUse:
-    """A part of a law with what the case says of it, by the names of its keys."""
+    """A part of a law with the values of its keys in the case, by name."""
 
     part: Any
     keys: Mapping[str, Any] = field(default_factory=dict)
@@ -65,14 +66,14 @@ class PartUse:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the contacts of two materials are made of.
+    """The parts of the law for the contacts of two materials.
 
     Attributes
     ----------
     normal, adhesion, tangential, rolling, twisting : PartUse or None
-        The parts; there is always a normal one.
+        The parts; a normal part is required.
     keys : mapping of str to float
-        What all parts may ask for: ``friction`` and ``restitution``.
+        Values for all parts: ``friction`` and ``restitution``.
     """
 
     normal: PartUse
@@ -89,7 +90,7 @@ class Recipe:
 
     @property
     def uses(self) -> list[PartUse]:
-        """All parts there are."""
+        """All parts that are not None."""
         uses = (self.normal, self.adhesion, self.tangential, self.rolling, self.twisting)
         return [use for use in uses if use is not None]
 
@@ -100,12 +101,12 @@ class Recipe:
 
 
 def _by_name(options: Iterable[Any]) -> list[Any]:
-    """Return different options in an order that does not depend on the case file."""
+    """Return the distinct options in an order that does not depend on the case file."""
     return [found for _, found in sorted({elastic_name(one): one for one in options}.items())]
 
 
 def elastic_name(option: Any) -> str:
-    """Return the name of a part, or those of a normal part and its adhesion."""
+    """Return the name of a part, or the names of a normal part and its adhesion."""
     parts = option if isinstance(option, tuple) else (option,)
     return "+".join(part.name for part in parts if part is not None)
 
@@ -113,18 +114,18 @@ def elastic_name(option: Any) -> str:
 class ContactLaw:
     """The parts of a law, and the layout of all arrays that depend on them.
 
-    Two laws with the same `version` are the same: kernels are made and kept for it.
+    Two laws with the same `version` are equal: kernels are compiled and cached by version.
 
     Parameters
     ----------
     recipes : iterable of Recipe
-        Of all pairs of materials of a case.
+        Recipes of all pairs of materials of a case.
     energies : bool
-        Whether contacts keep account of stored and lost energies.
+        Whether histories have accounts of stored and lost energies.
     ages : bool
-        Whether contacts remember for how many steps they have lasted.
+        Whether histories have the number of steps since the contact began.
     clusters : bool
-        Whether particles may be members of rigid clusters, whose mass a contact feels depends on its direction.
+        Whether particles may be members of rigid clusters, with an effective mass that depends on the direction.
     deforms : bool
         Whether the periodic box of the particles deforms.
 
@@ -137,9 +138,9 @@ class ContactLaw:
     resistances : list of ResistancePart
         Against rolling and twisting.
     normal_history : tuple of HistoryColumn
-        What contacts remember for the normal force; it follows `BASE` in a history.
+        Columns of a history for the normal force; they follow `BASE`.
     energies : tuple of Energy
-        Accounts, the last columns of a history; empty without the ledger.
+        Accounts, the last columns of a history; empty without an energy balance.
     history : tuple of HistoryColumn
         All columns of a history, accounts included.
     coefficients : tuple of str
@@ -172,7 +173,7 @@ class ContactLaw:
         self.has_ledger = energies
         self.energies = self._accounts() if energies else ()
         accounts = tuple(HistoryColumn(one.name, "J") for one in self.energies)
-        # models of one role may remember the same: a pair has one of them
+        # models of one role may share history columns, since a pair has only one model of each role
         remembering = [*self._remembering(), *self.adhesions]
         memory = dict.fromkeys(column for part in remembering for column in part.history)
         self.history: tuple[HistoryColumn, ...] = (
@@ -210,7 +211,7 @@ class ContactLaw:
 
     @property
     def has_resistance(self) -> bool:
-        """Whether contacts may exert torques besides those of their forces."""
+        """Whether contacts may exert torques in addition to the moments of their forces."""
         return self.constant_torque is not None or bool(self.remembering)
 
     @cached_property
@@ -235,7 +236,7 @@ class ContactLaw:
 
     @cached_property
     def remembered(self) -> tuple[str, ...]:
-        """Columns of histories that adhesion reads in place of coefficients of the pair table."""
+        """Columns of histories that adhesion reads instead of coefficients of the pair table."""
         return tuple(dict.fromkeys(column.name for part in self.adhesions for column in part.history))
 
     @property
@@ -254,12 +255,12 @@ class ContactLaw:
         return self.columns - len(self.energies)
 
     def place(self, name: str) -> int:
-        """Return the column of a history with a name; of a vector the first one. 0 if the law has none of it."""
+        """Return the column of a history by name, the first one of a vector; 0 if the law has no such column."""
         names = [column.name for column in self.history]
         return next((names.index(one) for one in (name, f"{name}_x") if one in names), 0)
 
     def has(self, name: str) -> bool:
-        """Tell whether histories have a column of this name."""
+        """Return whether histories have a column of this name."""
         return any(column.name in (name, f"{name}_x") for column in self.history)
 
     def places_of(self, part: Part) -> list[int]:
@@ -275,11 +276,11 @@ class ContactLaw:
         return self.coefficients.index(_used(part)) if _used(part) in self.coefficients else None
 
     def model_of(self, recipe: Recipe) -> int:
-        """Return which of the elastic models a pair has."""
+        """Return the index of the elastic model of a pair."""
         return [elastic_name(one) for one in self.elastics].index(elastic_name(recipe.elastic))
 
     def row(self, recipe: Recipe, first: MaterialProperties, second: MaterialProperties) -> list[float]:
-        """Return the coefficients of a pair of materials, 0 for what it has not."""
+        """Return the coefficients of a pair of materials, 0 for parts that it does not have."""
         normal = recipe.normal.part
         pair = Pair(first, second, {**recipe.keys, **recipe.normal.keys}, normal.from_materials)
         values = {"damping": normal.damped(pair), "elastic_model": float(self.model_of(recipe))}
@@ -292,7 +293,7 @@ class ContactLaw:
         return [float(values.get(name, 0.0)) for name in self.coefficients]
 
     def powers(self, table: Floats) -> Floats:
-        """Return for each row of the pair table with which power of the overlap the elastic force grows."""
+        """Return for each row of the pair table the power of the overlap in the elastic force."""
         powers = np.array([normal.power for normal, _ in self.elastics])
         if len(powers) == 1:
             return np.full(len(table), powers[0])
@@ -337,7 +338,7 @@ class ContactLaw:
 
 
 def _normal_history(normals: list[NormalPart]) -> tuple[HistoryColumn, ...]:
-    """Return the columns of the longest history of some normal parts; those of the others are the first of them."""
+    """Return the columns of the longest history of some normal parts; shorter histories are its first columns."""
     longest = max((normal.history for normal in normals), key=len)
     for normal in normals:
         if normal.history != longest[: len(normal.history)]:
@@ -347,13 +348,13 @@ def _normal_history(normals: list[NormalPart]) -> tuple[HistoryColumn, ...]:
 
 
 def _tangential(recipes: list[Recipe]) -> TangentialPart | None:
-    """Return the tangential part of a case: pdem's spring, another one, or none without friction."""
+    """Return the tangential part of a case: pdem's spring, a user's function, or None without friction."""
     parts = [
         one.tangential.part
         for one in recipes
         if one.tangential is not None and (one.tangential.part.force or one.keys["friction"] > 0.0)
     ]
-    # of pdem's own springs the one that remembers whether it slips comes last, if any pair has two frictions
+    # pdem's spring with two frictions has one more history column, and comes last if any pair uses it
     parts.sort(key=lambda part: len(part.history))
     kinds = {part.name if part.force else "": part for part in parts}
     if len(kinds) > 1:

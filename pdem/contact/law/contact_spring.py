@@ -17,12 +17,12 @@ _SMALL = 1e-3  # overlap over radius at which stiffness is taken where nothing m
 
 
 class ContactSpring:
-    """The elastic force between two materials, as their law has it.
+    """The elastic force of the law of two materials.
 
     Parameters
     ----------
     recipe : Recipe
-        Of the pair.
+        Recipe of the pair.
     first, second : MaterialProperties
         The materials.
     """
@@ -34,7 +34,7 @@ class ContactSpring:
 
     @property
     def is_straight(self) -> bool:
-        """Whether the force is that of a model of pdem's own made of straight lines."""
+        """Whether the force is a built-in model that consists of straight lines."""
         return bool(self._normal.power == 1.0 and not self._normal.digest)
 
     def _coefficients_of(self, use: PartUse) -> Any:
@@ -43,7 +43,7 @@ class ContactSpring:
         if "modulus" in names and "modulus" not in values:
             values["modulus"] = self.coefficients.modulus
         if use.part.role == "adhesion":
-            values |= dict.fromkeys(use.part.remembered, math.inf)  # as much as a bridge can have
+            values |= dict.fromkeys(use.part.remembered, math.inf)  # the largest bridge
         return tuple_type(names)(**values)
 
     def force(self, overlap: float, radius: float) -> float:
@@ -51,7 +51,7 @@ class ContactSpring:
         return float(self._loaded(overlap, radius)[0])
 
     def _loaded(self, overlap: float, radius: float) -> tuple[Any, ...]:
-        """Return what the normal part does for a contact that has not been there before."""
+        """Return the results of the normal part for a new contact."""
         history = (tuple(0.0 for _ in self._normal.history),) if self._normal.history else ()
         found: tuple[Any, ...] = self._normal.elastic(overlap, radius, self.coefficients, *history)
         return found
@@ -85,9 +85,9 @@ class ContactSpring:
         return high
 
     def duration(self, mass: float, radius: float, speed: float) -> float:
-        """Return about how long an impact lasts [s]: pi sqrt(m / k) with the stiffness at its largest overlap.
+        """Return the approximate duration of an impact [s]: pi sqrt(m / k) with the stiffness at its largest overlap.
 
-        That is less than it is where the stiffness grows.
+        The true duration is longer if the stiffness grows with the overlap.
         """
         deepest = self.depth(mass, radius, speed) if speed > 0.0 else _SMALL * radius
         stiffness = self.stiffness(deepest, radius)
@@ -104,7 +104,7 @@ class ContactSpring:
         }
 
     def adhesive_stiffness(self, radius: float) -> float:
-        """Return the largest stiffness that adhesion alone brings about [N/m], 0 without any."""
+        """Return the largest stiffness by adhesion alone [N/m], 0 without adhesion."""
         use = self._recipe.adhesion
         if use is None:
             return 0.0
@@ -174,13 +174,13 @@ class ContactSpring:
     def sticking_speed(self, mass: float, radius: float) -> float:
         """Return the speed [m/s] up to which a body of effective mass [kg] sticks, without damping.
 
-        It is that of the energy which adhesion takes when a contact is pulled apart.
+        Its kinetic energy equals the energy that adhesion takes when a contact is pulled apart.
         """
         lost = self.sticking_energy(-self.gap(radius), radius) if self._recipe.adhesion is not None else 0.0
         return math.sqrt(2.0 * max(lost, 0.0) / mass)
 
     def lent_energy(self, radius: float) -> float:
-        """Return what adhesion gives to two bodies that touch, at most, until it is pulled apart [J]."""
+        """Return the largest energy that adhesion gives to two bodies between touch and separation [J]."""
         if self._recipe.adhesion is None:
             return 0.0
         return max(0.0, -min(self.sticking_energy(overlap, radius) for overlap in self.stretches(radius)))

@@ -1,4 +1,4 @@
-"""What contacts that have ended have dissipated, which nothing else remembers."""
+"""Dissipated energies of ended contacts, added up since their histories are gone."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ ENDED = (
     "normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting", "gravity_work", "stages",
     "own_forces", "plastic", "box_work",
 )  # fmt: skip
-"""Terms of the ledger to which energies of contacts that have ended go, of particles that have gone, of changes of the
-system itself, and the work of own forces [J]. Checkpoints hold them in this order; new ones come last."""
+"""Terms of the energy balance that are added up over time [J]: energies of ended contacts, of removed particles, of
+changes of the system, and the work of own forces. Checkpoints have them in this order; append new ones."""
 
 
 def terms_of_accounts(law: ContactLaw) -> Integers:
-    """Return for each account of a law the place in `ENDED` of the term that it goes to when a contact ends."""
+    """Return for each account of a law the index in `ENDED` of its term when a contact ends."""
     return np.array([ENDED.index(one.ended) for one in law.energies], np.int64)
 
 
 def add_dissipated(sums: ExactSums, law: ContactLaw, accounts: Floats) -> None:
-    """Add the accounts of some contacts to the terms of the ledger that they go to when a contact ends.
+    """Add the accounts of ended contacts to their terms of the energy balance.
 
-    What was stored is lost then.
+    Stored energy is lost when a contact ends.
 
     Parameters
     ----------
     sums : ExactSums
         With sums of these terms [J].
     law : ContactLaw
-        Whose accounts they are.
+        Law with these accounts.
     accounts : (accounts, n) array
-        The last columns of the histories of contacts that have ended.
+        The last columns of the histories of ended contacts.
     """
     if accounts.size:
         sums.add_rows([one.ended for one in law.energies], np.ascontiguousarray(accounts))

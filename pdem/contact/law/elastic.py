@@ -1,4 +1,4 @@
-"""The force of a law along the normal: of its normal part with adhesion, chosen by pair where a case has several."""
+"""The elastic normal force of a law: normal part and adhesion, chosen by pair if a case has several."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def elastic_of(law: ContactLaw) -> Any:
-    """Make the function ``elastic(overlap, radius, k, history)``, of coefficients as `coefficients_reader` has them.
+    """Make the function ``elastic(overlap, radius, k, history)``, with coefficients from `coefficients_reader`.
 
-    It returns the force [N], the factor of the stiffness, by how much the load of frictions exceeds the force [N], the
-    new history of the normal force, and the energy lost [J]. Without such a history the last two are () and 0.
+    It returns the force [N], the factor of the stiffness, the difference of the load for friction and the force [N],
+    the new history of the normal force, and the energy lost [J]. Without a history the last two are () and 0.
     """
     either = _either_of(len(law.normal_history))
     return _chosen(law, [_elastic(*model) for model in law.elastics], either)
@@ -42,7 +42,7 @@ def energy_of(law: ContactLaw) -> Any:
 def gap_of(law: ContactLaw) -> Any:
     """Make the function ``gap(0.0, radius, k, ())`` that returns how far a contact can be stretched [m].
 
-    Coefficients are those of a contact, with what it remembers: see `remembering_reader`.
+    Coefficients come from the pair and from the history of the contact, see `remembering_reader`.
     """
     return _chosen(law, [_gap(None if one is None else one.gap) for _, one in law.elastics])
 
@@ -50,7 +50,7 @@ def gap_of(law: ContactLaw) -> Any:
 def reach_of(law: ContactLaw) -> Any:
     """Make the function ``reach(0.0, radius, k, ())`` that returns how far any contact can be stretched [m].
 
-    What contacts remember is infinite in the coefficients.
+    Coefficients from histories are infinite.
     """
     return _chosen(law, [_gap(None if one is None else one.reach or one.gap) for _, one in law.elastics])
 
@@ -134,7 +134,7 @@ def _either(first: bool, one: float, other: float) -> float:
 
 
 def _either_of(history: int) -> Any:
-    """Make the function that returns one of two results of ``elastic``, with so many columns of a history."""
+    """Make the function that returns one of two results of ``elastic``, with `history` columns of a history."""
     histories = either_history(history)
 
     @inlined
@@ -148,7 +148,7 @@ def _either_of(history: int) -> Any:
 
 
 def either_history(columns: int) -> Any:
-    """Make the function that returns one of two tuples of so many numbers."""
+    """Make the function that returns one of two tuples of `columns` numbers."""
     if columns == 0:
         return inlined_closure(lambda first, one, other: ())
     rest = either_history(columns - 1)
@@ -166,7 +166,7 @@ def _chosen(law: ContactLaw, functions: list[Any], either: Any = _either) -> Any
 
 
 def _choice(functions: list[Any], number: int, either: Any) -> Any:
-    """Make the function that takes the first of several, or what the others give, by the number of the model."""
+    """Make the function that returns the result of the first model, or of a later one, by the number of the model."""
     first = functions[0]
     if len(functions) == 1:
         return inlined_exactly(
@@ -183,12 +183,12 @@ def _choice(functions: list[Any], number: int, either: Any) -> Any:
 
 
 def account_of(law: ContactLaw) -> Any:
-    """Make the function that writes into a history what is lost of the elastic energy if a contact ends now [J].
+    """Make the function that writes the loss of elastic energy if a contact ends now into its history [J].
 
-    That is what it stores less what its pull takes from the motion until the next step, half a step later: the contact
-    is found to have ended there. It takes the histories, the place of the contact in them, a `Contact`, coefficients,
-    what the normal force remembers, and what it gives in half a step [N s]. It is inlined where the force is found, so
-    that the compiler sees what both have in common.
+    The loss is the stored energy less the work of the pull until the next step, half a step later, when the end of the
+    contact is detected. Arguments are the histories, the index of the contact, a `Contact`, coefficients, the history
+    of the normal force, and its impulse in half a step [N s]. The function is inlined beside the force, so that the
+    compiler shares common expressions.
     """
     if not (law.has_ledger and law.has("adhesion")):
         return inlined_closure(lambda history, h, contact, k, memory, push: None)
@@ -209,8 +209,8 @@ def account_of(law: ContactLaw) -> Any:
 def energy_kernel(law: ContactLaw) -> Any:
     """Make the kernel that writes the elastic energies of contacts [J].
 
-    It takes overlaps, effective radii, and rows of the pair table, what contacts remember for adhesion, one behind the
-    other, the table, flat, histories of the normal force, likewise, and the array to write.
+    Arguments are overlaps, effective radii, rows of the pair table, histories for adhesion as a flat array, the table
+    as a flat array, histories of the normal force as a flat array, and the array to write.
     """
     energy, width, columns = energy_of(law), law.width, len(law.normal_history)
     read, held = _reader_of_remembered(law), len(law.remembered)
@@ -235,16 +235,16 @@ def _reader_of_remembered(law: ContactLaw) -> Any:
 
 
 class ElasticState(NamedTuple):
-    """What the elastic energies of contacts follow from, besides sizes and materials.
+    """Variables of the elastic energies of contacts, besides sizes and materials.
 
     Attributes
     ----------
     overlap : (n,) array
-        [m].
+        Overlap [m].
     remembered : (k, n) array
-        What adhesion reads of it, see `ContactLaw.remembered`.
+        Columns that adhesion reads, see `ContactLaw.remembered`.
     history : (columns, n) array
-        What the normal force remembers.
+        Columns of the normal force.
     """
 
     overlap: Floats
@@ -272,7 +272,7 @@ def elastic_energies(law: ContactLaw, table: Floats, state: ElasticState, radius
     law, table
         The contact law, and its pair table (M * M, width).
     state : ElasticState
-        Of the contacts.
+        State of the contacts.
     radius : (n,) array
         Effective radius of each contact [m].
     pair : (n,) int array
@@ -293,10 +293,10 @@ def elastic_energies(law: ContactLaw, table: Floats, state: ElasticState, radius
 
 
 def half_gaps(law: ContactLaw, table: Floats) -> Callable[[Floats], Floats]:
-    """Return half of the widest gap at which a contact of a sphere can last, as a function of radii [m].
+    """Return half of the largest gap at which a contact of a sphere can last, as a function of radii [m].
 
-    The effective radius of a pair is less than both radii, and gaps grow with it: a pair is not farther apart than both
-    halves together.
+    The effective radius of a pair is less than both radii, and gaps grow with it: the gap of a pair is never larger
+    than the sum of both halves.
     """
     kernel, infinite = gap_kernel(law), np.full(len(law.remembered), np.inf)
 
@@ -312,7 +312,7 @@ def half_gaps(law: ContactLaw, table: Floats) -> Callable[[Floats], Floats]:
 def gap_kernel(law: ContactLaw) -> Any:
     """Make the kernel that writes half of the widest gap over all pairs of materials of a table (M * M, width) [m].
 
-    It takes radii, the table, infinite numbers in place of what contacts remember, and the array to write.
+    Arguments are radii, the table, infinite numbers as histories, and the array to write.
     """
     reach, read, width = reach_of(law), _reader_of_remembered(law), law.width
     modulus = law.coefficients.index("modulus")

@@ -1,6 +1,6 @@
 """Coulomb's limit of the tangential force, and the torque of constant size against rolling.
 
-Quotients are what a processor is slowest at: where a case uses both, one serves both.
+Division is the slowest operation of a processor: if a case uses both, they share one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @inlined
 def limited_force(force: Vector, limit: float) -> Vector:
-    """Return a tangential force [N] within its limit, whose square is given [N^2]."""
+    """Return a tangential force [N] within its limit; `limit` is the square of the limit [N^2]."""
     fx, fy, fz = force
     cut = square_root(min(1.0, limit / max(fx * fx + fy * fy + fz * fz, TINY)))
     return fx * cut, fy * cut, fz * cut
@@ -35,7 +35,7 @@ def rolling_resistance(rolling: Vector, reach: float, inertia: float, rate: floa
     reach : float
         Largest torque [N m].
     inertia : float
-        Effective one of the pair [kg m^2].
+        Effective inertia of the pair [kg m^2].
     rate : float
         One over the time step [1/s].
     """
@@ -48,7 +48,7 @@ def rolling_resistance(rolling: Vector, reach: float, inertia: float, rate: floa
 def limited_force_and_resistance(
     force: Vector, limit: float, rolling: Vector, reach: float, inertia: float, rate: float
 ) -> tuple[Vector, float, float]:
-    """Return what `limited_force` and `rolling_resistance` do, with one quotient."""
+    """Return the results of `limited_force` and `rolling_resistance`, with one division."""
     fx, fy, fz = force
     rx, ry, rz = rolling
     turns = rx * rx + ry * ry + rz * rz

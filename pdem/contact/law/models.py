@@ -1,4 +1,4 @@
-"""The contact laws and parts that a case file can name, and those that users make of functions of their own."""
+"""The contact laws and parts that a case file can name, and laws that users make from their own functions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LawModel:
-    """A normal part, and the others that come with it unless the case says otherwise.
+    """A normal part, and the default parts that come with it unless the case chooses different ones.
 
     Attributes
     ----------
     normal : NormalPart
         The elastic force.
     adhesion : AdhesionPart or None
-        What pulls.
+        The adhesion.
     tangential : TangentialPart or None
         The tangential force.
     rolling, twisting : ResistancePart or None
@@ -56,13 +56,13 @@ class LawModel:
 
     @property
     def parts(self) -> list[Part]:
-        """All parts that there are."""
+        """All parts that are not None."""
         parts = (self.normal, self.adhesion, self.tangential, self.rolling, self.twisting)
         return [part for part in parts if part is not None]
 
     @property
     def keys(self) -> dict[str, Key]:
-        """What an interaction says of this law besides friction and restitution, by name."""
+        """Keys of an interaction with this law besides friction and restitution, by name."""
         return {key.name: key for part in self.parts for key in part.keys}
 
 
@@ -75,14 +75,14 @@ LAWS = {
     "eepa": LawModel(EEPA, MINDLIN),
     "eepa-linear": LawModel(EEPA_LINEAR, SPRING),
 }
-"""By the name that ``law`` has in a case file; `contact_law` adds those of a script."""
+"""Laws by the value of ``law`` in a case file; `contact_law` adds the laws of a script."""
 
 PARTS: dict[str, dict[str, Part]] = {
     "adhesion": {part.model: part for part in (JKR, DMT, CONTACT_AREA_ADHESION, LIQUID_BRIDGE)},
     "rolling": {part.model: part for part in (CONSTANT_TORQUE, ROLLING_SPRING, ROLLING_SDS)},
     "twisting": {part.model: part for part in (MARSHALL, TWISTING_SDS)},
 }
-"""By the role, which is the key of the interaction, and by ``model`` in that table."""
+"""Parts by role, which is the key of the interaction, and by ``model`` in that table."""
 
 _REMEMBERING = ("normal", *ROLES[2:])
 _NORMALS = {"hertz": HERTZ, "linear": LINEAR}
@@ -117,17 +117,17 @@ def contact_law(
     Parameters
     ----------
     name : str
-        By which cases of this process can use it.
+        Name by which cases of this process can use it.
     normal : {"hertz", "linear"} or callable
-        Elastic spheres, which it is unless given; a spring; or ``normal(overlap, radius, c)`` that returns the elastic
+        Elastic spheres (the default); a spring; or ``normal(overlap, radius, c)`` that returns the elastic
         force [N] and the stiffness [N/m] at an overlap [m], not negative, of a pair of effective radius [m]. pdem damps
         it for the restitution of the interaction. With a history it is ``normal(overlap, radius, c, history)`` and
         returns four things: force [N], which may pull while bodies touch; stiffness of loading [N/m]; the new history,
         a tuple like the old one; and the energy [J] lost since the last step.
     tangential : {"mindlin", "spring"}, callable or None
-        pdem's spring with Coulomb's limit, with the stiffness of elastic spheres, which it is unless given, or as a
-        part of the normal one; ``tangential(step, contact, c, load, history)`` that returns the force on the second
-        body (3) [N], the new history, a tuple like the old one, and the energy in it [J]; or no tangential force.
+        pdem's spring with Coulomb's limit, with the stiffness of elastic spheres (the default) or as a fraction of the
+        normal stiffness; ``tangential(step, contact, c, load, history)`` that returns the force on the second body (3)
+        [N], the new history, a tuple like the old one, and the energy in it [J]; or no tangential force.
     rolling, twisting : callable or None
         ``rolling(step, contact, c, load, history)`` returns the torque on the second body (3) [N m], which is opposite
         on the first, the new history and the energy in it [J].
@@ -139,13 +139,13 @@ def contact_law(
         growing with the radius; without it a contact ends where it began.
     energy : callable, optional
         ``energy(overlap, radius, c)`` returns the energy [J] of the elastic force; by default force times overlap over
-        1 + `power`. With a history of the normal force ``energy(overlap, radius, c, history)`` has to be given: what
-        can be got back.
+        1 + `power`. With a history of the normal force ``energy(overlap, radius, c, history)`` is required: the energy
+        that unloading returns.
     unloading : callable, optional
         ``unloading(overlap, radius, c)`` returns the largest stiffness [N/m] of a contact that has been pressed up to
-        an overlap, where that is not the one of loading: by it the time step is limited.
+        an overlap, if it differs from the stiffness of loading: it limits the time step.
     power : {1.5, 1.0}
-        With which power of the overlap the force grows, about.
+        Power of the overlap with which the force approximately grows.
     coefficients : mapping of str to str or Key
         Keys of the interaction that functions read, as ``c.name``, with their units; `Key` says more. They can read
         ``c.friction`` and ``c.restitution`` as well.
@@ -161,7 +161,7 @@ def contact_law(
     Raises
     ------
     InputError
-        If an argument is not what it has to be.
+        If an argument is invalid.
 
     Notes
     -----
@@ -202,14 +202,14 @@ def _check_history(history: Mapping[str, Sequence[str]]) -> None:
 
 
 class _Maker:
-    """Makes parts of functions that share coefficients.
+    """Makes parts from functions that share coefficients.
 
     Parameters
     ----------
     keys : tuple of Key
         Coefficients of all functions.
     history : mapping of str to tuple of str
-        By role.
+        Names of history columns by role.
     """
 
     def __init__(self, keys: tuple[Key, ...], history: Mapping[str, tuple[str, ...]]) -> None:
@@ -220,7 +220,7 @@ class _Maker:
         return tuple(float(pair.keys.get(name) or 0.0) for name in self._names)
 
     def normal(self, given: Any, energy: Any, unloading: Any, power: float) -> NormalPart:
-        """Return the normal part: a known one, or that of a function."""
+        """Return the normal part: a built-in one, or a part from a function."""
         if power not in (1.0, 1.5):
             raise InputError(f"power = {power!r} of a contact law; it is 1.5 or 1.0")
         columns = self._history.get("normal", ())
@@ -245,7 +245,7 @@ class _Maker:
         )  # fmt: skip
 
     def adhesion(self, given: Any, gap: Any, normal: NormalPart) -> AdhesionPart | None:
-        """Return the part that pulls."""
+        """Return the adhesion."""
         if given is None:
             if gap is not None:
                 raise InputError("gap of a contact law without adhesion; give adhesion as well, or leave gap out")
@@ -299,7 +299,7 @@ class _Maker:
 
 
 def _elastic(given: Any, energy: Any, power: float) -> tuple[Any, Any]:
-    """Return the functions of a normal part that remembers nothing, of those of a user."""
+    """Return the functions of a normal part without history, from the functions of a user."""
 
     def by_power(overlap: float, radius: float, c: Any) -> float:
         force, _ = given(overlap, radius, c)
@@ -311,9 +311,9 @@ def _elastic(given: Any, energy: Any, power: float) -> tuple[Any, Any]:
 
 
 def _plastic(given: Any, energy: Any, columns: int) -> tuple[Any, Any]:
-    """Return the functions of a normal part that remembers so many numbers, of those of a user.
+    """Return the functions of a normal part with a history of `columns` numbers, from the functions of a user.
 
-    Behind these there may be others in a history, of other interactions of the case.
+    A history may be longer than that, for other interactions of the case.
     """
     if energy is None:
         raise InputError(

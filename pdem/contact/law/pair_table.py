@@ -1,4 +1,4 @@
-"""The pair table: what a contact law needs to know about each two materials that can meet.
+"""The pair table: coefficients of the contact law for each two materials that can meet.
 
 A wall is a material like any other; a rigid one has an infinite modulus.
 """
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 NO_TENSORS = np.zeros(0)
-"""In place of inverse mass tensors, where all particles are single spheres."""
+"""Empty inverse mass tensors: all particles are single spheres."""
 
 
 class ContactParameters(NamedTuple):
-    """What the contact law needs besides particles and contacts.
+    """Parameters of the contact law in a step.
 
     Attributes
     ----------
     density : (M,) array
-        By material [kg/m^3].
+        Density by material [kg/m^3].
     table : (M * M, columns) array
         The pair table, see `pair_table`.
     powers : (M * M,) array
-        With which power of the overlap elastic forces grow, 1.5 or 1.
+        Power of the overlap in the elastic force, 1.5 or 1.
     dt, step : float
         Time by which histories grow, and time step [s].
     largest_overlap : float
-        Over the smaller radius.
+        Largest allowed overlap over the smaller radius.
     tensors : array
         Inverse mass tensors of particles by row, flat, see `pdem.motion.inverse_masses`; empty without clusters.
     images : (ROWS, 3) array or None
-        Of a box that deforms, at the end of the step; see `pdem.numerics.box_images`.
+        Images of a deforming box at the end of the step, see `pdem.numerics.box_images`.
     sums : tuple of 2
-        Fields of `pdem.contact.pairs.box_sums.BoxSums`, of a box that deforms.
+        Fields of `pdem.contact.pairs.box_sums.BoxSums` of a deforming box.
     """
 
     density: Floats
@@ -62,11 +62,11 @@ def pair_table(
     Parameters
     ----------
     law : ContactLaw
-        Made of these recipes, and others perhaps.
+        Law of these recipes, and of further ones perhaps.
     materials : sequence of MaterialProperties
-        By index.
+        Materials by index.
     recipes : mapping
-        By both indices, in either order; pairs that never meet may be missing.
+        Recipes by both indices, in either order; pairs that never meet may be missing.
 
     Returns
     -------

@@ -1,11 +1,10 @@
-"""What a contact law is made of: parts, one file each, that declare what they need.
+"""Parts of contact laws, one file each, with declarations of their keys, coefficients, histories and energies.
 
 A part has a *role*: the normal force, adhesion, the tangential force, resistance to rolling, resistance to twisting. It
-is a record of what a case file may say of it (`Key`), of the coefficients it reads for a pair of materials, of the
-numbers that a contact remembers for it (`HistoryColumn`), of the energies it stores and loses (`Energy`), and of the
-small functions that compute it. Everything else follows from these: the pair table, the width of histories, the columns
-of checkpoints, the terms of the energy ledger, how far lists reach, limits of the time step, and the kernels themselves
-(`pdem.contact.law.contact_law`).
+is a record of its keys in a case file (`Key`), of the coefficients it reads for a pair of materials, of the history of
+a contact (`HistoryColumn`), of the energies it stores and loses (`Energy`), and of the functions that compute it.
+Everything else follows from these: the pair table, the width of histories, the columns of checkpoints, the terms of the
+energy balance, the reach of lists, limits of the time step, and the kernels (`pdem.contact.law.contact_law`).
 
 The functions are plain Python on numbers and on tuples with named fields; they are compiled into the loop over
 contacts, so they have no loops over arrays and better no branches: ``a if condition else b`` is computed without a
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
     Vector = tuple[float, float, float]
 
 TINY = 1e-150
-"""Keeps quotients of vanishing vectors finite, also where one quotient has two of them below it."""
+"""Makes quotients of vanishing vectors finite, even with the product of two vanishing lengths as the divisor."""
 
 WORST_ROTATION = 20.0
 """Rotational stiffness of a sphere with twelve contacts (the kissing number), 2/3 of each acting about a given axis,
 divided by the inertia factor 0.4: in the limit of stability of tangential and of rolling damping."""
 
 ROLES = ("normal", "adhesion", "tangential", "rolling", "twisting")
-"""What parts of a law there are, in the order in which they are evaluated."""
+"""Roles of parts, in the order in which they are evaluated."""
 
 
 class Step(NamedTuple):
@@ -55,19 +54,19 @@ class Contact(NamedTuple):
     Attributes
     ----------
     overlap, overlap_before : float
-        At the end and at the begin of the step [m].
+        Overlap at the end and at the begin of the step [m].
     normal : tuple of 3 float
         Unit vector from the first to the second body at the end of the step.
     velocity : tuple of 3 float
-        Of the second body relative to the first at the contact, in the middle of the step [m/s].
+        Velocity of the second body relative to the first at the contact, in the middle of the step [m/s].
     slip : tuple of 3 float
-        Its part in the tangent plane of the middle of the step [m/s].
+        Part of this velocity in the tangent plane of the middle of the step [m/s].
     rolling : tuple of 3 float
         Angular velocity of the second body relative to the first [rad/s].
     spin : float
         Mean angular velocity of both bodies about the normal [rad/s], by which histories turn.
     radius, mass, inverse_mass, inertia : float
-        Effective ones of the pair [m, kg, 1/kg, kg m^2]: 1/R = 1/r_i + 1/r_j, 1/m = 1/m_i + 1/m_j; the inertia is
+        Effective values of the pair [m, kg, 1/kg, kg m^2]: 1/R = 1/r_i + 1/r_j, 1/m = 1/m_i + 1/m_j; the inertia is
         0.4 m r^2 with the smaller radius r.
     """
 
@@ -85,19 +84,19 @@ class Contact(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What the normal force of a contact means for what depends on it.
+    """The normal load of a contact, for friction and resistances.
 
     Attributes
     ----------
     force : float
-        Normal force to which frictions are proportional [N]: the normal force without adhesion; with adhesion what it
-        says, which is not negative either.
+        Normal force to which frictions are proportional, not negative [N]: the normal force without adhesion; models of
+        adhesion define it with adhesion.
     stiffness : float
         Normal stiffness [N/m].
     shrink : float
-        What is left of a force that has grown with the normal stiffness when that has decreased, 1 if it has not.
+        Factor of a force that has grown with the normal stiffness when the stiffness decreases, else 1.
     time : float
-        For how long histories grow in this step [s]: from the touch on where the contact began in it.
+        Time by which histories grow in this step [s]: from the touch on if the contact began in it.
     """
 
     force: float
@@ -107,7 +106,7 @@ class Load(NamedTuple):
 
 
 class MaterialProperties(NamedTuple):
-    """Of one material: density [kg/m^3], Young's modulus [Pa] (infinite: rigid), Poisson's ratio."""
+    """Properties of a material: density [kg/m^3], Young's modulus [Pa] (infinite: rigid), Poisson's ratio."""
 
     density: float = 0.0
     youngs_modulus: float = math.inf
@@ -115,16 +114,16 @@ class MaterialProperties(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two materials that meet, and what the case says of them.
+    """Two materials that meet, and the keys of their interaction.
 
     Attributes
     ----------
     first, second : MaterialProperties
-        In either order: what is computed from them has to be symmetric.
+        The materials in either order: results must be symmetric in them.
     keys : mapping of str to float
-        The keys of the part, by name, and those of the interaction itself (``friction``, ``restitution``).
+        The keys of the part, by name, and ``friction`` and ``restitution`` of the interaction itself.
     of_spheres : bool
-        Whether the normal force is that of elastic spheres, with stiffness from both materials.
+        Whether the normal force is the force of elastic spheres, with stiffness from both materials.
     """
 
     first: MaterialProperties
@@ -145,15 +144,15 @@ class Key:
     Attributes
     ----------
     name, unit, text : str
-        Its name, its SI unit ("" for none), and one sentence that says what it is.
+        Its name, its SI unit ("" for none), and one sentence on its meaning.
     default : float, str or None
-        Its value where the file has none, None for no value.
+        Its value if the file does not have the key, None for no value.
     required : bool
         Whether the file must have it.
     above, at_least, at_most, below : float or None
         Limits of a number.
     choices : tuple of str
-        Allowed texts, of a key that is no number.
+        Allowed texts of a key that is no number.
     """
 
     name: str
@@ -170,16 +169,16 @@ class Key:
 
 @dataclass(frozen=True)
 class HistoryColumn:
-    """One number that a contact remembers from step to step, 0 when it begins.
+    """One number in the history of a contact, 0 when the contact begins.
 
     Attributes
     ----------
     name, unit : str
         Its name in checkpoints, and its SI unit.
     exchanged : int
-        What it is multiplied by if the two partners exchange their roles: 1, or -1 for components of a force or a
-        torque between them. pdem orients a pair from the lower to the higher id for good, so that it never exchanges
-        them: this says how the number has to be read.
+        Factor of the number if the two partners exchange their roles: 1, or -1 for components of a force or a torque
+        between them. pdem orients a pair from the lower to the higher id, so that roles never change in a run: this
+        factor is for readers of the number.
     """
 
     name: str
@@ -189,16 +188,16 @@ class HistoryColumn:
 
 @dataclass(frozen=True)
 class Energy:
-    """One energy that a contact keeps account of [J], the last columns of its history.
+    """One account of energy of a contact [J]; accounts are the last columns of its history.
 
     Attributes
     ----------
     name : str
-        Of the column.
+        Name of the column.
     lasting : str or None
-        Term of the energy ledger that it belongs to while the contact lasts; None for what is contained in another.
+        Term of the energy balance while the contact lasts; None if a different account contains it.
     ended : str
-        Term that it goes to when the contact ends: what was stored is lost then.
+        Term of the energy balance after the contact has ended; stored energy is lost at the end.
     """
 
     name: str
@@ -218,7 +217,7 @@ def no_rule(keys: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What all parts declare.
+    """The declarations that all parts have.
 
     Attributes
     ----------
@@ -229,19 +228,19 @@ class Part:
     text : str
         One or two sentences for users.
     keys : tuple of Key
-        What the case file says of it.
+        Keys in the case file.
     coefficients : tuple of str
         Names of the numbers that its functions read for a pair of materials, the fields of their argument ``c``.
     values : callable
-        Of a `Pair`, returns these numbers in the same order. It must be symmetric in the two materials.
+        ``values(pair)`` returns the coefficients of a `Pair` in the same order. It must be symmetric in the materials.
     rule : callable
-        Of the keys, with their defaults, returns what is wrong with them together, or "".
+        ``rule(keys)`` returns an error in the combination of keys, with their defaults, or "".
     history : tuple of HistoryColumn
-        What a contact remembers for it.
+        Columns in the history of a contact.
     energies : tuple of Energy
-        What it stores and loses.
+        Stored and lost energies.
     digest : str
-        Of the sources of its functions where these are not pdem's own: machine code is kept under it.
+        Digest of the sources of users' functions, part of the name of cached machine code; "" for built-in parts.
     """
 
     role: str
@@ -264,7 +263,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class NormalPart(Part):
-    """A force along the normal, elastic, or plastic if it has a history; pdem damps it for the wanted restitution.
+    """A force along the normal, elastic, or plastic if it has a history; pdem adds damping for the restitution.
 
     Its first coefficient is ``modulus``, a factor of its stiffness.
 
@@ -274,26 +273,26 @@ class NormalPart(Part):
         ``elastic(overlap, radius, c)`` returns the force [N] and the factor of the stiffness that depends on the
         overlap, at an overlap [m], not negative, of a pair of effective radius [m]. Stiffness is ``c.modulus`` times
         that factor: for Hertz the radius of the contact area, 1 for a linear spring. With a history it is
-        ``elastic(overlap, radius, c, history)`` and returns five things: force; factor, that of loading; by how much
-        the load of frictions exceeds the force [N], 0 where it cannot pull; the new history; the energy lost [J]. The
-        history may be longer than its own columns: what is behind them is returned as it is.
+        ``elastic(overlap, radius, c, history)`` and returns five values: force; factor of loading; the difference of
+        the load for friction and the force [N], 0 if it cannot pull; the new history; the energy lost [J]. The history
+        may be longer than its own columns: further values are returned unchanged.
     energy : callable
         ``energy(overlap, radius, c)`` returns the energy [J] stored at an overlap; with a history
-        ``energy(overlap, radius, c, history)``, what can be got back of it.
+        ``energy(overlap, radius, c, history)`` returns the energy of unloading.
     power : {1.5, 1.0}
-        With which power of the overlap the force grows: how the features of a patch of a wall add up.
+        Power of the overlap in the force: it decides how the features of a patch of a wall are added up.
     onset : float
-        Mean of the square root of stiffness from touch to an overlap over that root at the overlap: by it the damping
-        of the step in which a contact begins.
+        Mean of the square root of stiffness from the touch to an overlap, over this root at the overlap: a factor of
+        the damping in the step in which a contact begins.
     damped : callable
-        Of a `Pair`, returns the damping factor gamma that gives the wanted restitution.
+        ``damped(pair)`` returns the damping factor gamma of a `Pair` for its restitution.
     relaxation : callable or None
-        Of a `Pair`, returns the time [s] by which its stiffness is multiplied for damping, in addition to that.
+        ``relaxation(pair)`` returns a time [s]; stiffness times this time is added to the damping.
     has_restitution : bool
-        Whether the key ``restitution`` of the interaction says how it rebounds.
+        Whether the key ``restitution`` of the interaction determines the rebound.
     steepest : callable or None
-        ``steepest(overlap, radius, c)`` returns the largest stiffness [N/m] up to an overlap where that is not the one
-        of loading: unloading is stiffer.
+        ``steepest(overlap, radius, c)`` returns the largest stiffness [N/m] up to an overlap if unloading is stiffer
+        than loading.
     from_materials : bool
         Whether stiffness follows from the elastic constants of the materials: one of the two must be elastic.
     """
@@ -319,8 +318,8 @@ class TangentialPart(Part):
         What takes its place where the key ``dynamic_friction`` is given.
     force : callable or None
         ``force(step, contact, c, load, history)`` returns the force on the second body (3) [N], the new history, a
-        tuple like the old one, and the energy stored in it [J]. What is lost follows from its work. None: pdem's own
-        spring with Coulomb's limit (`kinds.friction`), with the coefficients ``ratio``, ``ratio_root``,
+        tuple like the old one, and the energy stored in it [J]. The lost energy follows from its work. None: the
+        built-in spring with Coulomb's limit (`kinds.friction`), with the coefficients ``ratio``, ``ratio_root``,
         ``friction``.
     """
 
@@ -336,9 +335,9 @@ class ResistancePart(Part):
     ----------
     torque : callable or None
         ``torque(step, contact, c, load, history)`` returns the torque on the second body (3) [N m], which is opposite
-        on the first, the new history, a tuple like the old one, and the energy stored in it [J]. What is lost follows
-        from its work. None: pdem's own constant torque (`pdem.contact.law.kinds.constant_torque`), with the coefficient
-        ``friction``.
+        on the first, the new history, a tuple like the old one, and the energy stored in it [J]. The lost energy
+        follows from its work. None: the built-in constant torque (`pdem.contact.law.kinds.constant_torque`), with the
+        coefficient ``friction``.
     stiffness : callable or None
         ``stiffness(overlap, radius, normal, c)`` returns the stiffness [N m/rad] at an overlap, with the normal
         stiffness there [N/m], for the limit of the time step.
@@ -352,10 +351,10 @@ class ResistancePart(Part):
 
 
 def tuple_type(fields: Sequence[str]) -> Any:
-    """Return a type of tuples with these fields, which only a case knows."""
+    """Return a type of tuples with these fields, which depend on the case."""
     return namedtuple("Coefficients", fields)
 
 
 def fields_of(part: Part) -> tuple[str, ...]:
-    """Return the fields of the coefficients that the functions of a part are given."""
+    """Return the field names of the coefficients ``c`` of the functions of a part."""
     return ("modulus", *part.coefficients) if part.role == "adhesion" else part.coefficients

@@ -1,4 +1,4 @@
-"""How much a contact resists displacements of its bodies: stiffness and damping, for what moves by its load."""
+"""Stiffness and damping of contacts against displacements of their bodies, for servos and free walls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def resistance_of(law: ContactLaw) -> Any:
     """Make the function that returns stiffness and damping of a contact, and tangential over normal stiffness.
 
-    It takes overlap, effective radius and mass, the row of the pair table, and that table, flat.
+    Arguments are overlap, effective radius and mass, the row of the pair table, and the table as a flat array.
     """
     stiffness_at, width = stiffness_of(law), law.width
     coefficients_of = coefficients_reader(law, range(law.width))
@@ -38,7 +38,7 @@ def resistance_of(law: ContactLaw) -> Any:
 def against(found: tuple[float, float, float], straight: float, aside: float) -> tuple[float, float]:
     """Return stiffness and damping against a displacement, from squares of its parts along and across the normal.
 
-    `found` is what the function of `resistance_of` returns.
+    `found` is the result of the function that `resistance_of` makes.
     """
     stiffness, damping, ratio = found
     return stiffness * (straight + ratio * aside), damping * (straight + math.sqrt(ratio) * aside)

@@ -1,4 +1,4 @@
-"""The damping that gives a wanted coefficient of restitution."""
+"""The damping factor for a coefficient of restitution."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def damping_factor(restitution: float, hertzian: bool) -> float:
 
 
 def damped_as_hertz(pair: Pair) -> float:
-    """Return the damping factor for the restitution of a pair whose stiffness grows as that of spheres."""
+    """Return the damping factor for the restitution of a pair with the stiffness of elastic spheres."""
     return damping_factor(pair.keys["restitution"], True)
 
 

@@ -1,8 +1,8 @@
-"""What resistances to rotation share: torques in the tangent plane that turn with the contact, and stable damping.
+"""Functions of resistances to rotation: torques in the tangent plane that rotate with the contact, and stable damping.
 
 A torque between two bodies changes its sign when they exchange their roles, as the relative rotation does; its part
-along the normal, as a number, does not, because the normal turns round, too. pdem keeps the order of a pair, so that no
-number that is remembered ever has to.
+along the normal does not, because the normal changes its sign as well. pdem never changes the order of a pair, so that
+histories need no change of sign.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DAMPING_RATIO = Key(
 
 
 def resistance_energies(role: str) -> tuple[Energy, Energy]:
-    """Return the energies of a spring against rolling or twisting: what is stored in it, and what is lost."""
+    """Return the accounts of a spring against rolling or twisting: stored and lost energy."""
     return Energy(f"{role}_spring", f"{role}_spring", role), Energy(role, role, role)
 
 
@@ -45,17 +45,17 @@ def turned(held: Vector, contact: Contact, dt: float) -> Vector:
 
 
 def stable_damping(step: Step, contact: Contact, stiffness: float) -> float:
-    """Return the largest damping [N m s/rad] that stays stable though its velocity lags, as that of friction does."""
+    """Return the largest stable damping [N m s/rad] with a velocity that lags by half a step, as in friction."""
     return max(2.5 * contact.inertia * step.rate / WORST_ROTATION - 0.25 * stiffness * step.dt, 0.0)
 
 
 def twisting_slider(
     spring: float, damping: float, twist: float, limits: tuple[float, float]
 ) -> tuple[float, float, bool]:
-    """Return the torque of spring and dashpot about the normal [N m], that of the spring alone, and whether it sticks.
+    """Return the torque of spring and dashpot about the normal [N m], the torque of the spring, and whether it sticks.
 
-    Both together are held up to the first limit [N m]; beyond that the torque is the second one, and the spring what is
-    left of it without the dashpot.
+    The contact sticks up to the first limit [N m]; beyond it the torque is the second limit, and the torque of the
+    spring is this limit less the torque of the dashpot.
     """
     torque = spring - damping * twist
     sticks = abs(torque) <= limits[0]

@@ -1,7 +1,7 @@
 """Contacts between particles, from candidate pairs to forces.
 
-`contacts` holds the state of one rank and is what the time step calls; `evaluate` is the kernel of a step, one page;
-`stages` are the stages of the contact law over a block of contacts; `arguments` names what kernels are given.
-`history_storage` and `force_storage` say where histories and contact forces are kept, `schedule` when forces can be
-summed, `force_sums` how.
+The time step calls `contacts`, which holds the state of one rank. `evaluate` is the kernel of a step, on one page;
+`stages` has the stages of the contact law over a block of contacts; `arguments` names the arguments of kernels.
+`history_storage` and `force_storage` assign memory to histories and contact forces, `schedule` decides when forces are
+summed, `force_sums` sums them.
 """

@@ -1,4 +1,4 @@
-"""Kernels that write contacts between particles as they act: where, along which branch, with which force."""
+"""Kernels that write the acting contacts between particles: contact points, branch vectors and forces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PairGeometry(NamedTuple):
 
 
 class PairWays(NamedTuple):
-    """Some of these columns."""
+    """The columns of `PairGeometry` that do not depend on forces."""
 
     first: Integers
     second: Integers
@@ -38,7 +38,7 @@ class PairWays(NamedTuple):
 
 
 class PairSources(NamedTuple):
-    """What these follow from.
+    """Arrays from which the columns are computed.
 
     Attributes
     ----------
@@ -47,11 +47,11 @@ class PairSources(NamedTuple):
     packed : array
         Packed rows.
     radius : array
-        Of particles [m].
+        Radii of particles [m].
     to_centre : (n, 3) array
-        Way from each particle to the centre of its body; (0, 3) where they are the same [m].
+        Vector from each particle to the centre of its body [m]; (0, 3) if particles are bodies.
     period, inverse : (3,) arrays
-        Of the box, 0 of axes that are not periodic [m, 1/m].
+        Lengths of the box and their inverse, 0 for axes that are not periodic [m, 1/m].
     images : array or None
         See `pdem.numerics.box_images`; None for a box that does not deform.
     """
@@ -69,7 +69,7 @@ class PairSources(NamedTuple):
 
 @inlined_geometry
 def write_way(c: int, source: PairSources, to: PairWays) -> Vector:
-    """Write particles, centre and branch of one contact; return the way between the centres of the particles."""
+    """Write particles, centre and branch of one contact; return the vector between the centres of the particles."""
     candidate = source.candidate[c]
     i, j = source.lower[candidate], source.higher[candidate]
     here, there, packed = PACKED * i + PLACE, PACKED * j + PLACE, source.packed

@@ -1,10 +1,10 @@
-"""What the kernels of contacts between particles are given: arrays that belong together, by name.
+"""Arguments of the kernels of contacts between particles: arrays that belong together, by name.
 
-All are flat tuples of arrays and numbers, which compiled code passes on at no cost.
+All are flat tuples of arrays and numbers, which compiled code passes at no cost.
 
-A touching pair owns two storage indices. Its *history index* says where its history is, which is updated in place as
-long as the contact lasts. Its *force index* says where its force and torques are, which are valid until they have been
-summed. Within a chunk of candidates the two differ by a constant. Force index 0 marks a pair that does not touch.
+A touching pair owns two storage indices. The *history index* locates its history, which is updated in place as long as
+the contact lasts. The *force index* locates its force and torques, which are valid until they have been summed. Within
+a chunk of candidates the two differ by a constant. Force index 0 marks a pair that does not touch.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ class Candidates(NamedTuple):
     lower, higher : int32 arrays
         Rows of both particles of each candidate.
     due : float32 array
-        Of each candidate that is apart: the path from which on it has to be looked at [m], see
-        `pdem.contact.pairs.due_candidates`; NaN of the others.
+        Path from which on a candidate that does not touch has to be tested [m], see
+        `pdem.contact.pairs.due_candidates`; NaN for touching candidates.
     listed : int32 array
-        Room for a list of candidates that each worker looks at.
+        Room for the list of candidates that each worker tests.
     path : (PATHS,) array
-        How far particles have moved since lists were made.
+        Displacements of particles since lists were made, see `pdem.contact.pairs.due_candidates`.
     force_index : int32 array
-        Of each candidate that touches; 0 of the others.
+        Force index of each candidate; 0 if it does not touch.
     ids : int64 array
-        Of all rows of particles.
+        Ids of particles by row.
     owned : int
-        Particles of this rank. A contact has ended for the rank that owns its lower particle.
+        Particles of this rank. The end of a contact is counted by the rank that owns its lower particle.
     inner, total : int
         Candidates between owned particles, which come first, and all candidates.
     """
@@ -58,7 +58,7 @@ class Candidates(NamedTuple):
 
 
 class Chunks(NamedTuple):
-    """How candidates are divided into chunks, and what each chunk owns.
+    """How candidates are divided into chunks, and which indices each chunk owns.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class Chunks(NamedTuple):
     history_begin, force_begin : int64 arrays
         First history index and first force index of each chunk.
     persistent : bool array
-        Whether the force indices of a chunk are its own until the end of the step; otherwise a later chunk uses them
-        again, and there is one for each candidate.
+        Whether the force indices of a chunk are its own until the end of the step; otherwise a later chunk uses the
+        same indices, and each candidate has one.
     capacity, contacts : int32 arrays
         Number of history indices of each chunk, and of its contacts.
     """
@@ -90,13 +90,14 @@ class Contacts(NamedTuple):
     Attributes
     ----------
     candidate, lower, higher : int32 arrays
-        By history index: the candidate, and the rows of its particles once more: those of candidates lie far apart.
+        Candidate and rows of both particles by history index. Rows are copied from the candidates, which are far apart
+        in memory.
     history : array
-        Flat, in blocks of `pdem.contact.law.contact_law.BLOCK` contacts, column behind column.
+        Flat, in blocks of `pdem.contact.law.contact_law.BLOCK` contacts, one column after the other.
     forces : (indices, width) array
-        What contacts do to their particles by force index, see `pdem.contact.pairs.layout.force_row_of`.
+        Forces and torques of contacts by force index, see `pdem.contact.pairs.layout.force_row_of`.
     ended : (accounts, workers * ENDS) array
-        Accounts of contacts that have just ended, those of worker w from ``w * ENDS`` on.
+        Accounts of contacts that ended in the present runs; worker w writes from ``w * ENDS`` on.
     width : int
         Columns of a history.
     """
@@ -116,14 +117,14 @@ class Rows(NamedTuple):
     Attributes
     ----------
     start : int64 array
-        ``entry[start[p]:start[p + 1]]`` are those of the owned particle p.
+        ``entry[start[p]:start[p + 1]]`` are the entries of the owned particle p.
     entry : int32 array
         ``2 k`` where p is the lower particle of candidate k, ``2 k + 1`` where it is the higher one.
     touching : int32 array
-        So many entries at the begin of each row touch and stand in the order of the partners' ids; `UNORDERED` where
-        that has to be found out.
+        Number of touching entries of each particle. They come first in its range, in the order of the partners' ids;
+        `UNORDERED` if the entries still have to be sorted.
     load : int32 array
-        Of these entries, twice the force index of the contact, one more where p is the higher particle.
+        Twice the force index of a touching entry, plus one where p is the higher particle.
     """
 
     start: Integers
@@ -133,7 +134,7 @@ class Rows(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Which particles a chunk is the first to read, and which it completes; see `pdem.contact.pairs.schedule`.
+    """Particles that a chunk reads first, and particles that it completes; see `pdem.contact.pairs.schedule`.
 
     Attributes
     ----------
@@ -153,7 +154,7 @@ class Schedule(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """What stays the same until lists are made anew, all in one."""
+    """All arguments that stay the same until new lists are made."""
 
     candidates: Candidates
     chunks: Chunks
@@ -170,7 +171,7 @@ class StepParameters(NamedTuple):
     dt, rate : float
         Time by which histories grow [s], and one over the time step [1/s].
     largest_overlap : float
-        Over the smaller radius, from which on a candidate is marked.
+        Largest overlap over the smaller radius; a candidate with a larger overlap is marked.
     materials : float
         Number of materials.
     coefficients : array
@@ -180,9 +181,9 @@ class StepParameters(NamedTuple):
     period, frequency : (3,) arrays
         Length of periodic axes [m], 0 on open ones, and its inverse or 0.
     images : (ROWS, 3) array or None
-        In place of these if the box deforms, see `pdem.numerics.box_images`.
+        Replaces period and frequency if the box deforms, see `pdem.numerics.box_images`.
     ways, limbs : arrays or None
-        What is summed over contacts in a box that deforms, see `pdem.contact.pairs.box_sums.BoxSums`.
+        Sums over contacts in a deforming box, see `pdem.contact.pairs.box_sums.BoxSums`.
     """
 
     dt: float
@@ -199,7 +200,7 @@ class StepParameters(NamedTuple):
 
 
 def parameters_of(contact: ContactParameters, box: tuple[Floats, Floats]) -> StepParameters:
-    """Return the numbers of a step, of a box with period and frequency as in `StepParameters`."""
+    """Return the numbers of a step; `box` is period and frequency of `StepParameters`."""
     return StepParameters(
         contact.dt, 1.0 / contact.step, contact.largest_overlap, float(len(contact.density)),
         contact.table.reshape(-1), contact.tensors, *box, contact.images, *contact.sums,
@@ -212,11 +213,11 @@ class Kick(NamedTuple):
     Attributes
     ----------
     wall, wall_row : (m, 6) and (n,) int32 arrays
-        Force and torque from walls, and which row of these each owned particle has; empty without walls.
+        Force and torque from walls, and the row of each owned particle in this array; empty without walls.
     half : float
-        For how long forces act on the velocities [s], 0 for not at all.
+        Time for which forces act on the velocities [s], 0 if they do not.
     ahead : bool
-        Whether the next step, twice as long as `half`, is begun at once. Columns are not written then.
+        Whether the next step, twice as long as `half`, begins immediately. Columns are not written in this case.
     gravity, free, sides, box : arrays
         See `pdem.motion.integration.Motion`.
     reference, skin, inverse_inertia : arrays
@@ -237,7 +238,7 @@ class Kick(NamedTuple):
 
 
 NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
-"""In a `Kick` without walls."""
+"""The first two fields of a `Kick` without walls."""
 
 
 def kick_of(
@@ -248,21 +249,21 @@ def kick_of(
     Parameters
     ----------
     wall : (m, 6) array, (n,) int32 array
-        Force and torque from walls, and which row of these each owned particle has; `NO_WALLS` without walls.
+        Force and torque from walls, and the row of each owned particle in this array; `NO_WALLS` without walls.
     half : float
         Time for which forces act on the velocities when they have been summed [s], 0 for none.
     motion : Motion
-        What all particles move by.
+        Gravity, free axes and box, which all particles share.
     fixed : FixedColumns
-        Of owned particles.
+        Constant columns of owned particles.
     ahead : bool
-        Whether the next step, twice as long as `half`, is begun at once.
+        Whether the next step, twice as long as `half`, begins immediately.
     """
     return Kick(*wall, half, ahead, motion.gravity, motion.free, motion.sides, motion.box, *fixed)
 
 
 class ParticleArrays(NamedTuple):
-    """Packed rows, which are read and advanced, and the columns that are written from them.
+    """Packed rows, which kernels read and integrate, and the columns that are written from them.
 
     Attributes
     ----------
@@ -271,7 +272,7 @@ class ParticleArrays(NamedTuple):
     image, box_work : (n, 3) int32 and (n,) arrays
         See `pdem.motion.integration.Travel`.
     position, velocity, angular_velocity, force, torque : (n, 3) arrays
-        The last two are written only where the next step does not begin at once.
+        Force and torque are written only if the next step does not begin immediately.
     """
 
     packed: Floats
@@ -285,7 +286,7 @@ class ParticleArrays(NamedTuple):
 
 
 class Views(NamedTuple):
-    """What kernels take that stays the same until lists are made anew; the schedule without and with ghosts."""
+    """Arguments of kernels that stay the same until new lists are made; the schedule without and with ghosts."""
 
     candidates: Candidates
     rows: Rows

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 ENDS = 4096
-"""Contacts of a worker that may end before it stops to have their energies counted; no chunk has as many."""
+"""Number of contacts that may end before a worker stops, so that their energies are added up; no chunk has as many."""
 
 
 @inlined
 def note_ended(place: int, k: int, history_index: int, contacts: Contacts) -> None:
-    """Keep the accounts of a contact that has ended, the last columns of its history, and which candidate it was."""
+    """Copy the accounts of an ended contact, which are the last columns of its history, and its candidate."""
     accounts = len(contacts.ended) - 1
     contacts.ended[accounts, place] = k
     first = history_of(history_index, contacts.width) + BLOCK * (contacts.width - accounts)
@@ -65,7 +65,7 @@ def end_contact(k: int, h: int, last: int, behind: int, candidates: Candidates, 
 
 @inlined
 def fill_lanes(begin: int, count: int, k: int, candidates: Candidates, contacts: Contacts) -> None:
-    """Fill the last vector of a chunk of contacts up with what does no harm."""
+    """Fill the last vector of a chunk of contacts with copies of a valid candidate."""
     for h in range(begin + count, begin + whole_lanes(count)):
         name_contact(h, k, candidates, contacts)
         begin_history(h, contacts.width, contacts.history)
@@ -73,9 +73,9 @@ def fill_lanes(begin: int, count: int, k: int, candidates: Candidates, contacts:
 
 @inlined
 def make_room(chunk: int, begin: int, run: Integers, lists: Lists) -> bool:
-    """See that a chunk has indices for `begin` contacts more; return False if the worker has none left.
+    """Ensure that a chunk has indices for `begin` further contacts; return False if the worker has none left.
 
-    Where its own do not suffice, the chunk moves to free ones of the worker.
+    If its own indices do not suffice, the chunk moves to free indices of the worker.
     """
     candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
     first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
@@ -124,7 +124,7 @@ def begin_contacts(chunk: int, place: int, new: int, lists: Lists) -> int:
 
 
 def contact_end_of(law: ContactLaw) -> Any:
-    """Make the function that ends the contacts of a block that do not last."""
+    """Make the function that ends contacts of a block if particles separated, unless the law continues the contact."""
     lasts = lasts_of(law)
 
     @inlined_closure
@@ -132,16 +132,16 @@ def contact_end_of(law: ContactLaw) -> Any:
         chunk: int, at: int, block: int, place: int, lists: Lists, parameters: StepParameters,
         packed: Floats, work: Floats,
     ) -> tuple[int, int, int]:  # fmt: skip
-        """End those of a chunk, from its contact `block` on, whose particles touch no more, unless they last.
+        """End contacts of a chunk, from its contact `block` on, if particles separated and the law does not continue.
 
-        Accounts of contacts are written from `place` on. Returns how many have ended, how many accounts there are, and
-        one more than a candidate that overlaps too much, or 0.
+        Accounts of ended contacts are written from `place` on. Returns the number of ended contacts, the number of
+        accounts, and one more than a candidate that overlaps too much, or 0.
         """
         candidates, chunks, contacts = lists.candidates, lists.chunks, lists.contacts
         first, _ = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
         begin, before = chunks.history_begin[chunk], chunks.contacts[chunk]
         behind, count, noted, deep = begin - chunks.force_begin[chunk], before, 0, 0
-        # backwards: who fills a gap has been looked at
+        # backwards: the contact that fills a gap has been tested before
         for c in range(min(BLOCK, before - block) - 1, -1, -1):
             state, h = work[offset(at, c) + STATE], begin + block + c
             k = contacts.candidate[h]

@@ -1,7 +1,7 @@
-"""What contacts do to a box that deforms by their stress: sums over all contacts, for its servo.
+"""Sums over all contacts for the servo of a box that deforms by its stress.
 
-They are exact, because they feed back: the box goes on with the same bits on any number of ranks. They are taken while
-the forces of a block of contacts stand in columns, in the steps in which the box is looked at.
+The sums are exact, because they determine the motion: the box has the same bits on any number of ranks. They are added
+up while the forces of a block of contacts are in columns, in the steps in which the servo acts.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 BOX_SUMS = 6
-"""Sums: force times branch of three axes and of the shear [J]; stiffness [J] and damping [J s] against what strains."""
+"""Number of sums: force times branch of three axes and of the shear [J]; stiffness [J] and damping [J s]."""
 
 
 NO_LIMBS = np.zeros((0, BOX_SUMS, LIMBS), np.int64)
-"""In place of sums that are not taken."""
+"""Argument of kernels if no sums are needed."""
 
 
 class BoxSums(NamedTuple):
-    """Which sums are taken, and where they go.
+    """Directions of the sums, and the exact sums.
 
     Attributes
     ----------
     ways : (4, 7) array
-        Of the ways in which a box deforms, along the three axes and by the shear: unit vectors along which it moves,
-        and along which that grows; and 1 if the servo drives it, else 0.
+        One row for each mode of deformation, along the three axes and by shear: unit vectors of the velocity and of its
+        gradient; and 1 if the servo drives this mode, else 0.
     limbs : (workers, `BOX_SUMS`, LIMBS) array
-        Exact sums of each worker, written; without workers none are taken.
+        Exact sums of each worker, written; empty if no sums are needed.
     """
 
     ways: Floats
@@ -59,15 +59,15 @@ class BoxSums(NamedTuple):
 
     @classmethod
     def none(cls) -> BoxSums:
-        """Return sums that are not taken."""
+        """Return the value for cases that need no sums."""
         return cls(np.zeros((4, 7)), NO_LIMBS)
 
 
 def box_sums_of(law: ContactLaw) -> Any:
-    """Make the function that adds what the contacts of a block do to the sums of a worker.
+    """Make the function that adds the contacts of a block to the sums of a worker.
 
-    It takes what `pdem.contact.pairs.evaluate` has of them: `at`, the history index of the first and their number,
-    candidates, contacts, `StepParameters`, the columns, and the number of the worker.
+    Its arguments are local variables of `pdem.contact.pairs.evaluate`: `at`, the history index of the first contact and
+    the number of contacts, candidates, contacts, `StepParameters`, the columns, and the number of the worker.
     """
     resistance, width, may_pull = resistance_of(law), law.columns, law.may_pull
 

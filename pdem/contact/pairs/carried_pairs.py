@@ -1,4 +1,4 @@
-"""Where contacts that go on are to be found in the lists of candidates that are made next."""
+"""Contacts that continue while new lists of candidates are made: which pairs of particles they belong to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CarriedPairs:
 
     @property
     def scratch(self) -> Floats:
-        """Room for a number for each contact, once their candidates have been found."""
+        """Room for one number of each contact; free after `find`."""
         return self._other.view(np.float64)
 
     @property
@@ -42,16 +42,16 @@ class CarriedPairs:
         self, touching: Int32s, candidates: Candidates, radius: Floats,
         leaves: Booleans,
     ) -> None:  # fmt: skip
-        """Note the contacts of these candidates, but for those of which no particle stays.
+        """Record the contacts of the present candidates, if at least one of the two particles stays.
 
         Parameters
         ----------
         touching : (n,) int32 array
             Candidate of each contact.
         candidates : Candidates
-            Of the lists that are about to end.
+            Candidates of the lists that will be replaced.
         radius : array
-            Of the particles in their rows [m].
+            Radii of the particles in their rows [m].
         leaves : array
             Which of the owned particles leave; empty if all stay.
         """
@@ -62,7 +62,7 @@ class CarriedPairs:
         )  # fmt: skip
 
     def take_by_id(self, records: PairRecords, particles: Particles, table: Int32s) -> None:
-        """Note contacts known by id; the table is of the ids of the owned particles."""
+        """Record contacts from records that name particles by id; `table` is the table of ids of owned particles."""
         self._reserve(len(records.lower))
         id_table.look_up_by_id(
             records.lower, records.higher, particles.id, particles.column("radius"), table, self._row, self._other
@@ -71,25 +71,25 @@ class CarriedPairs:
     def append(
         self, records: PairRecords, ids: Integers, radius: Floats, rows: Int32s
     ) -> None:  # fmt: skip
-        """Note contacts that have come with particles, of which these are the ids, radii [m] and rows."""
+        """Record contacts that have arrived with particles of these ids, radii [m] and rows."""
         before = self._count
         row, other = self._row[:before], self._other[:before]
         ghosts = np.flatnonzero(row < neighbours.NOT_OWNED)
         owned_now = ghosts[rows_among(other[ghosts], ids)]
-        row[owned_now] = -2 - row[owned_now]  # the lower particle was a ghost, and is here now
+        row[owned_now] = -2 - row[owned_now]  # the lower particle was a ghost, and is owned now
         self._reserve(before + len(records.lower))
         row, other = self._row[before : self._count], self._other[before : self._count]
         id_table.look_up_by_id(records.lower, records.higher, ids, radius, id_table.indexed(ids), row, other)
         neighbours.renumber(len(row), rows, row)
 
     def renumber(self, row_now: Int32s) -> None:
-        """Let the contacts follow their particles: `row_now` is the present row of each."""
+        """Renumber the particles of contacts: `row_now` is the present row by the row before."""
         neighbours.renumber(self._count, row_now, self._row)
 
     def find(self, candidates: Candidates, start: Integers, entries: tuple[Int32s, Int32s]) -> Int32s:
-        """Give the contacts to candidates, whose ``force_index`` is written; return those that find none, each once.
+        """Write the contacts to ``force_index`` of their candidates; return each contact without a candidate once.
 
-        Rows of candidates as `pdem.detection.neighbours.write_rows` writes them.
+        Rows of candidates are written by `pdem.detection.neighbours.write_rows`.
         """
         neighbours.find_candidates(
             self._count, self._row, self._other, start, candidates.lower, candidates.higher, candidates.ids, entries,

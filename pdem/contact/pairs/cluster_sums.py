@@ -1,7 +1,7 @@
 """The end of a step and the begin of the next for rigid clusters: sums of the contacts of members, and the motion.
 
-What is summed is used at once, while it and its cluster are in the nearest caches: forces on members are not written
-to their columns.
+Sums are used immediately, while they and their cluster are in the nearest caches: forces on members are not written to
+columns.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def sum_contacts(
 ) -> None:  # fmt: skip
     """Write the forces and torques on clusters into their columns, as `member_blocks.sum_loads` does.
 
-    Those of a member are what `pdem.contact.pairs.force_sums.sum_carried` writes.
+    Force and torque of a member have the bits of `pdem.contact.pairs.force_sums.sum_carried`.
     """
     clear_loads(block, clusters.work)
     for s in range(block.members):
@@ -46,7 +46,7 @@ def _advance_block(
     block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, image: Int32s,
     rows: Rows, candidates: Candidates, forces: Floats, kick: Kick,
 ) -> int:  # fmt: skip
-    """Advance a block, as `advance_clusters` does; return its code."""
+    """Finish a step and begin the next one for a block, as `advance_clusters` does; return its code."""
     present_block(block, shapes, clusters, members)
     sum_contacts(block, clusters, members, rows, candidates, forces, kick)
     motion = Motion(kick.gravity, kick.free, kick.sides, kick.box)

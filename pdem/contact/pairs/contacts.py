@@ -54,28 +54,28 @@ class PairContacts(PairReadings):
     candidates : int
         Number of candidate pairs.
     inner : int
-        How many of them are between owned particles; those with a ghost stand behind them.
+        Number of candidates between owned particles; they come before the candidates with a ghost.
     chunk_size : int
-        Of the lists made next: how many candidates are evaluated and summed at a time, one of
+        Candidates that are evaluated and summed at a time, in the next lists: one of
         `pdem.contact.pairs.history_kernels.CHUNKS`.
     workers : int
-        Among how many the present lists are divided.
+        Number of workers among which the present lists are divided.
     lower, higher : int32 arrays
         Rows of the particles of each candidate, by id.
     storage : HistoryStorage
         Histories and forces of contacts.
     held : HeldRows
-        Of the lists made next: rows of particles that are not kicked.
+        Rows of particles that are not kicked, in the next lists.
     keeps_forces : bool
-        Whether the last evaluation has left the forces of all contacts (`pdem.contact.pairs.kept_forces`).
+        Whether the forces of all contacts of the last evaluation are in memory (`pdem.contact.pairs.kept_forces`).
     collisions : CollisionCounts or None
         Counts the contacts that end.
     force_schedule : (int64 array, int)
-        What `ForceStorage.assign` was told when lists were made: the first chunks of the workers, and the window.
+        Arguments of `ForceStorage.assign` for the present lists: the first chunks of the workers, and the window.
     due_values : DueValues
-        When candidates that are apart have to be looked at.
+        When candidates that do not touch have to be tested.
     calls : (call, call) or None
-        By what `pdem.contact.steps` calls the kernels of law and sums; None where lists are new.
+        Addresses by which `pdem.contact.steps` calls the kernels of law and sums; None after lists have been made.
     """
 
     def __init__(self, law: ContactLaw) -> None:
@@ -107,48 +107,48 @@ class PairContacts(PairReadings):
         return self.storage.count
 
     def carry(self, particles: Particles, leaves: Booleans = neighbours.ALL_STAY) -> None:
-        """Keep the contacts of particles that stay with this rank over the making of new lists.
+        """Retain the contacts of particles that stay on this rank while new lists are made.
 
         Parameters
         ----------
         particles : Particles
-            As they were when the present lists were made.
+            In the rows of the present lists.
         leaves : (n,) array
-            Which of the owned ones do not stay; empty if all do.
+            Which owned particles leave this rank; empty if none does.
         """
         listed = self.kernel_candidates(particles)
         self._carried.take(self.touching, listed, particles.column("radius"), leaves)
 
     def renumber(self, row_now: Int32s) -> None:
-        """Let the contacts that are carried follow their particles: `row_now` is the present row of each."""
+        """Renumber the particles of retained contacts: `row_now` is the present row by the row before."""
         self._carried.renumber(row_now)
 
     def append(
         self, records: PairRecords, ids: Integers, radius: Floats, rows: Int32s
     ) -> None:  # fmt: skip
-        """Have contacts that come with particles of these ids, radii [m] and rows, besides those that are carried."""
+        """Add contacts that arrive with particles of these ids, radii [m] and rows to the retained contacts."""
         self._carried.append(records, ids, radius, rows)
         self.storage.append(records.history)
 
     def adopt(self, records: PairRecords, particles: Particles, table: Int32s) -> None:
-        """Have these contacts, known by ids, from the making of new lists on, instead of those there are.
+        """Replace all contacts, for the next lists, by records that name particles by id.
 
         Parameters
         ----------
         records : PairRecords
             All contacts of owned particles.
         particles : Particles
-            In the rows for which lists are going to be made.
+            In the rows of the next lists.
         table : int32 array
-            Of their ids, see `pdem.detection.id_table.indexed`.
+            Table of their ids, see `pdem.detection.id_table.indexed`.
         """
         self.storage.load(records.history)
         self._carried.take_by_id(records, particles, table)
 
     def take_candidates(self, pairs: NearPairs, particles: Particles, ended: ExactSums) -> None:
-        """Make these pairs the candidates; contacts that were carried or adopted go on among them.
+        """Make these pairs the candidates, and continue retained contacts among them.
 
-        The energies of contacts that are no candidates any more go to `ended`.
+        The energies of retained contacts that are not among the candidates are added to `ended`.
         """
         self._list_candidates(pairs, particles)
         self._force_index[: self.candidates] = 0
@@ -164,7 +164,7 @@ class PairContacts(PairReadings):
         self._views, self.calls, self.keeps_forces = None, None, False
 
     def kernel_candidates(self, particles: Particles) -> Candidates:
-        """Return the candidates as kernels take them; views."""
+        """Return the candidates as arguments of kernels; views."""
         lists = self.lower, self.higher, *self.due_values.arrays, self._force_index
         return Candidates(*lists, particles.column("id"), particles.count, self.inner, self.candidates)
 
@@ -189,20 +189,20 @@ class PairContacts(PairReadings):
         self.inner, self.candidates = (int(some[-1]) if owned else 0 for some in ends)
 
     def _schedule_sums(self, particles: Particles) -> tuple[Integers, int]:
-        """Decide which chunk is the first to read each owned particle, and after which its forces are summed.
+        """Decide which chunk reads each owned particle first, and after which chunk its forces are summed.
 
-        Returns what `ForceStorage.assign` needs to know: the first chunks of the workers, and for how many chunks
-        forces are kept.
+        Returns arguments of `ForceStorage.assign`: the first chunks of the workers, and for how many chunks the memory
+        of forces is not used again.
         """
         owned, size = particles.count, self.chunk_size
         self.workers = threads()
         self.due_values.divide(self.workers)
         begins = worker_begins(0, chunks_in(self.inner, size), self.workers)
         deferred = int(begins[-1])
-        steps = deferred + 3  # behind the deferred particles stand those that are carried
+        steps = deferred + 3  # particles that carriers move come after the deferred ones
         self._reserve_schedule(owned + particles.ghosts, steps)
         self._touching[: owned + particles.ghosts] = 0
-        first_chunk = self._cursor  # has done its work
+        first_chunk = self._cursor  # free to be used again
         schedule.find_first_and_last_chunks(
             owned, size, self.inner, begins, self._start, self._entry, first_chunk, self._last_chunk
         )
@@ -217,7 +217,7 @@ class PairContacts(PairReadings):
         return begins, window
 
     def _mark_persistent(self, particles: Particles, deferred: int) -> None:
-        """Mark the chunks whose forces are kept to the end of the step; particles of `deferred` are summed there."""
+        """Mark the chunks with forces that are needed at the end of the step, where `deferred` particles are summed."""
         size = self.chunk_size
         number = chunks_in(self.inner, size) + chunks_in(self.candidates - self.inner, size)
         schedule.mark_persistent(
@@ -226,7 +226,7 @@ class PairContacts(PairReadings):
         )  # fmt: skip
 
     def packed(self, rows: int) -> Floats:
-        """Return the array, with room for so many particles, that holds what contacts need of them."""
+        """Return the array of packed rows, with room for at least `rows` particles."""
         if len(self._packed) < rows * PACKED:
             self._views = self.calls = None
             self._packed = line_zeros((room_for(rows, len(self._packed)) + 1) * PACKED)
@@ -238,7 +238,7 @@ class PairContacts(PairReadings):
         return self.packed(rows)[: rows * PACKED].reshape(rows, PACKED)
 
     def begin(self, particles: Particles, density: Floats, *, packed: bool) -> None:
-        """Have particles packed, unless they are."""
+        """Pack owned particles and ghosts into rows, unless the rows are `packed` already."""
         if not packed:
             number = particles.count + particles.ghosts
             rows, columns = self.packed(number), map(particles.column, (*PACKED_FIELDS, "radius", "material"))
@@ -252,17 +252,17 @@ class PairContacts(PairReadings):
     ) -> tuple[int, int]:  # fmt: skip
         """Find the contacts among the candidates and their forces.
 
-        Returns a candidate beyond the limit + 1, or 0, and the largest code of particles that were advanced (see
+        Returns a candidate beyond the limit + 1, or 0, and the largest code of integrated particles (see
         `pdem.motion.integration.FINE`).
 
-        This is done twice in a step, after `begin`: among owned particles, and then, when the ghosts are where they
-        are now, for the candidates with a ghost. The forces on particles all of whose contacts have been evaluated act
-        at once, those on the others in `finish`.
+        A step calls this twice, after `begin`: for candidates among owned particles and then, when the ghosts are up to
+        date, for the candidates with a ghost. A particle is integrated as soon as all of its contacts have been
+        evaluated, the remaining particles in `finish`.
 
         Parameters
         ----------
         ghosts : bool
-            For which of them.
+            Whether the candidates with a ghost are evaluated.
         particles : Particles
             Owned and ghosts; velocities of the middle of the step.
         box : (period, frequency)
@@ -270,7 +270,7 @@ class PairContacts(PairReadings):
         contact_parameters : ContactParameters
             Of the step; the return value is 0 if no contact exceeds the limit of the overlap.
         ended : ExactSums
-            Takes the energies of contacts that have ended.
+            Sums to which the energies of ended contacts are added.
         kick : Kick
             How forces act.
         """
@@ -281,7 +281,7 @@ class PairContacts(PairReadings):
         self, runs: Integers, ghosts: bool, particles: Particles, parameters: StepParameters,
         ended: ExactSums, kick: Kick,
     ) -> tuple[int, int]:  # fmt: skip
-        """Evaluate runs of chunks, with more room for contacts where there is none; as `evaluate`."""
+        """Evaluate runs of chunks, and enlarge the room for contacts where it does not suffice; as `evaluate`."""
         deepest, code, done = 0, FINE, False
         while not done:
             self.kernel(*self.arguments(runs, ghosts, particles, parameters, kick))
@@ -295,14 +295,14 @@ class PairContacts(PairReadings):
         return deepest, code
 
     def count_collisions(self, runs: Integers) -> None:
-        """Count the contacts that have ended in runs, if anybody asks for that."""
+        """Count the contacts that ended in runs, if collisions are counted."""
         if self.collisions is not None:
             self.collisions.count_pairs(runs, self.storage.ended, (self.lower, self.higher), self._packed)
 
     def arguments(
         self, runs: Integers, ghosts: bool, particles: Particles, parameters: StepParameters, kick: Kick
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Return what the kernel is given to evaluate runs."""
+        """Return the arguments of the kernel for runs."""
         views, storage = self._kernel_views(particles), self.storage
         return (
             runs, views.candidates, tuple(storage.chunks), tuple(storage.contacts), views.rows,
@@ -311,12 +311,12 @@ class PairContacts(PairReadings):
 
     @property
     def late_schedule(self) -> tuple[Any, ...]:
-        """The schedule of contacts with ghosts, once there are `arguments`."""
+        """The schedule of contacts with ghosts; call `arguments` first."""
         assert self._views is not None
         return self._views.late
 
     def _kernel_views(self, particles: Particles) -> Views:
-        """Return what kernels take that stays the same until lists are made anew."""
+        """Return the arguments of kernels that stay the same until new lists are made."""
         if self._views is None:
             column = particles.column
             scheduled = self._complete_begin, self._complete, self._first_read_begin, self._first_read
@@ -330,9 +330,9 @@ class PairContacts(PairReadings):
         return self._views
 
     def finish(self, particles: Particles, kick: Kick) -> int:
-        """Let the forces act on the particles whose contacts were not complete before.
+        """Sum the forces on the remaining particles and integrate them, at the end of a step.
 
-        Returns the largest code of these, as `evaluate` does.
+        Returns the largest code of these particles, as `evaluate` does.
         """
         arguments = self.remaining(particles, kick)
         if not len(arguments[1]):
@@ -341,7 +341,7 @@ class PairContacts(PairReadings):
         return max(arguments[0].tolist())
 
     def remaining(self, particles: Particles, kick: Kick) -> tuple[Any, ...]:
-        """Return what `sum_forces` is given for the particles whose contacts are complete at the end of a step."""
+        """Return the arguments of `sum_forces` for the particles that are summed at the end of a step."""
         chunk, views = self.storage.inner_number, self._kernel_views(particles)
         deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
         return (
@@ -350,7 +350,7 @@ class PairContacts(PairReadings):
         )  # fmt: skip
 
     def carried_loads(self, particles: Particles, kick: Kick) -> Loads:
-        """Return the forces on the particles that are not kicked, which are still to be summed."""
+        """Return the forces on the particles that are not kicked, as a function that sums them when called."""
         views = self._kernel_views(particles)
         arguments = views.rows, views.candidates, self.storage.forces.forces, tuple(kick)
         return Loads(lambda: sum_carried(self.held.owned, *arguments, views.particles), arguments)
@@ -361,7 +361,7 @@ class PairContacts(PairReadings):
         return self._complete[: self._complete_begin[self.storage.inner_number + 1]]
 
     def show(self, particles: Particles) -> None:
-        """Write the columns of owned particles as they have moved on."""
+        """Write the columns of owned particles from their packed rows."""
         unpack(particles.count, self._packed, *(particles.column(name) for name in PACKED_FIELDS))
 
     @property

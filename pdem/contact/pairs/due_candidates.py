@@ -1,11 +1,10 @@
-"""Which candidates that are apart have to be looked at in a step, and which of these begin to touch.
+"""Candidates that have to be tested in a step, and the ones among them that begin to touch.
 
-A candidate whose particles are a gap apart cannot touch before the particles together have moved as far. Whoever is
-looked at therefore gets a *due* value: the path of the fastest particles, counted from when lists were made, from which
-on it may touch. Until then nobody has to read its particles. In a bed at rest hardly any candidate is ever due, in fast
-flow a quarter in a step.
+Two particles with a gap cannot touch before their displacements together are as large as the gap. A tested candidate
+therefore gets a *due* value: the path of the fastest particles since lists were made from which on it may touch. Until
+then its particles need not be read. In a bed at rest hardly any candidate is due in a step, in fast flow a quarter.
 
-Contacts do not depend on it: a candidate is looked at in more steps than it needs, never in fewer. Paths are rounded
+Contacts do not depend on this: a candidate is tested in more steps than necessary, never in fewer. Paths are rounded
 up, due values down.
 """
 
@@ -41,19 +40,19 @@ OWNED, ALL, STEP, ROUNDING = range(PATHS)
 ==============  ======================================================================================
 `OWNED`         the longest path of an owned particle since lists were made, or more [m]
 `ALL`           the same of ghosts as well
-`STEP`          the part of this in the last step of owned particles; infinite if it is not known
-`ROUNDING`      what the rounding of places may add to this in a step
+`STEP`          the part of this in the last step of owned particles; infinite if it is unknown
+`ROUNDING`      bound of the error of this displacement by rounding of positions
 ==============  ======================================================================================
 """
 
 LISTED = max(CHUNKS) + 2 * DUE_LANES
-"""Room for the list of a worker."""
+"""Length of the list of a worker."""
 
 ROUNDING_UNITS = 16.0
-"""By how many units in its last place a coordinate may change in a step besides what the step is, or more."""
+"""Upper bound of the rounding error of a coordinate in one step, in units in the last place."""
 
 MARGIN = 1e-12
-"""By which share of the reach of two spheres their gap may be smaller than it is found to be."""
+"""Upper bound of the rounding error of a gap, over the sum of the radii."""
 
 _TOUCHES, _TOO_DEEP = -1.0, -2.0
 
@@ -61,18 +60,18 @@ _gather_position = listed_rows_to_columns(SIZE + 1, BLOCK, PACKED)  # position a
 
 
 class DueValues:
-    """When candidates that are apart have to be looked at, and what workers need for that.
+    """Due values of candidates, and the lists and paths that workers need to test them.
 
     Attributes
     ----------
     due : (room,) float32 array
-        By candidate.
+        Due value of each candidate [m].
     listed : (workers * LISTED,) int32 array
         The lists of workers.
     path : (PATHS,) array
-        How far particles have moved.
+        Displacements of particles since lists were made.
     has_longest : bool
-        Whether workers have noted how far particles have moved in their last step (`moving_blocks.LONGEST`).
+        Whether workers have recorded the largest displacement of their last step (`moving_blocks.LONGEST`).
     """
 
     def __init__(self) -> None:
@@ -81,7 +80,7 @@ class DueValues:
 
     @property
     def arrays(self) -> tuple[NDArray[np.float32], Int32s, Floats]:
-        """All of them as `pdem.contact.pairs.arguments.Candidates` has them; views."""
+        """The arrays as fields of `pdem.contact.pairs.arguments.Candidates`; views."""
         return self.due, self.listed, self.path
 
     @property
@@ -90,19 +89,19 @@ class DueValues:
         return sum(array.nbytes for array in self.arrays)
 
     def reserve(self, candidates: int) -> None:
-        """Make room for so many candidates, and for looking at `DUE_LANES` together."""
+        """Make room for a number of candidates, of which `DUE_LANES` are tested together."""
         if candidates + DUE_LANES > len(self.due):
             self.due = np.zeros(with_spare(candidates), np.float32)
 
     def divide(self, workers: int) -> None:
-        """Make room for the lists of so many workers."""
+        """Make room for the lists of a number of workers."""
         if len(self.listed) < LISTED * workers:
             self.listed = np.zeros(LISTED * workers, np.int32)
 
     def look_at_all(self, candidates: int, rows: int, packed: Floats) -> None:
-        """Have all candidates that are apart looked at in the next step: their particles may be anywhere.
+        """Make all candidates due in the next step, since their particles may have moved by any distance.
 
-        These are `rows` packed rows.
+        `packed` has `rows` rows.
         """
         make_due(self.due[:candidates])
         self.path[:], self.has_longest = 0.0, False
@@ -111,21 +110,21 @@ class DueValues:
 
 @inlined
 def list_of(at: int) -> int:
-    """Return where the list of a worker begins whose columns begin at `at`."""
+    """Return the index at which the list of a worker begins, if its columns begin at `at`."""
     return LISTED * (at // WORK)
 
 
 @inlined
 def path_of(first: int, candidates: Candidates) -> float:
-    """Return the path that counts for the chunk whose first candidate this is [m]."""
+    """Return the path of the particles of a chunk [m]; `first` is its first candidate."""
     return candidates.path[OWNED if first < candidates.inner else ALL]
 
 
 @inlined
 def list_due(first: int, end: int, at: int, path: float, candidates: Candidates) -> int:
-    """List the candidates of a chunk that are due by their path, from the place `at` on; return how many.
+    """List the candidates of a chunk that are due at a path, from the index `at` on; return their number.
 
-    The list is filled up to whole groups with what does no harm.
+    The list is filled up to whole groups with valid candidates.
     """
     limit, count = np.float32(path * ROUNDED_UP), 0
     for k in range(first, end, DUE_LANES):
@@ -139,7 +138,7 @@ def list_due(first: int, end: int, at: int, path: float, candidates: Candidates)
 def gather_positions(
     at: int, first: int, count: int, candidates: Candidates, packed: Floats, work: Floats
 ) -> None:  # fmt: skip
-    """Write positions and radii of the particles of candidates that are listed, from the place `first` on."""
+    """Write positions and radii of the particles of listed candidates, from the index `first` of the list on."""
     for c in range(0, count, GROUP):
         place, w = offset(first, c), offset(at, c)
         _gather_position(packed, (candidates.lower, candidates.listed), place, work, w + X_I)
@@ -148,7 +147,7 @@ def gather_positions(
 
 @inlined
 def find_waits(at: int, count: int, parameters: StepParameters, work: Floats) -> None:
-    """Write how far both particles of a candidate may move before they touch, or that they do."""
+    """Write the displacement of both particles of a candidate before they can touch, or that they do touch."""
     images = images_in(parameters.images)
     for c in range(count):
         w = offset(at, c)
@@ -165,11 +164,11 @@ def list_new(
     at: int, base: int, block: int, count: int, begin: int, path: float, candidates: Candidates,
     work: Floats,
 ) -> int:  # fmt: skip
-    """List which of `count` candidates begin to touch, and write from when on the others, of this path, are due.
+    """List the candidates among `count` that begin to touch, and write new due values of the rest, from this path on.
 
-    The list of those that are due begins at `base`, the ones looked at `block` places behind. At its begin stand the
-    `begin` candidates that were found before, and are written those found now, with all bits inverted if their overlap
-    is beyond the limit. Returns how many stand there now. Until they are contacts they stay due.
+    The list of due candidates begins at `base`; the ones to test follow `block` indices later. Its first `begin`
+    entries are touching candidates of earlier blocks, and this function appends further ones, with all bits inverted if
+    the overlap is beyond the limit. Returns their number. Candidates stay due until they are contacts.
     """
     for c in range(count):
         k, wait = candidates.listed[offset(base + block, c)], work[offset(at, c) + WAIT]
@@ -183,13 +182,13 @@ def list_new(
 
 @inlined
 def add_step(field: int, way: float, path: Floats) -> None:
-    """Add to a path a step in which no particle has moved farther than `way` [m]."""
+    """Add the largest displacement `way` [m] of a step to a path."""
     path[field] += (1.0 + MARGIN) * way + path[ROUNDING]
 
 
 @inlined
 def take_longest(workers: int, work: Floats) -> float:
-    """Return the longest displacement of the particles that workers have moved since this was asked for last [m]."""
+    """Return the largest displacement that workers have recorded since the last call [m], and reset it."""
     longest = 0.0
     for worker in range(workers):
         for c in range(BLOCK):
@@ -208,7 +207,7 @@ def squared_speed(p: int, packed: Floats) -> float:
 
 @inlined
 def longest_way(first: int, last: int, dt: float, packed: Floats) -> float:
-    """Return by the packed rows from `first` to `last` - 1 how far these have moved at most in their last step [m]."""
+    """Return the largest displacement in the last step [m] of the packed rows from `first` to `last` - 1."""
     squared = 0.0
     for p in range(first, last):
         squared = max(squared, squared_speed(p, packed))
@@ -217,7 +216,7 @@ def longest_way(first: int, last: int, dt: float, packed: Floats) -> float:
 
 @inlined
 def add_step_of_all(dt: float, owned: int, rows: int, packed: Floats, path: Floats) -> None:
-    """Add the last step of owned particles and ghosts, which are where they are now, to the path of all."""
+    """Add the largest displacement of owned particles and ghosts in the last step to the path of all."""
     add_step(ALL, max(path[STEP], longest_way(owned, rows, dt, packed)), path)
 
 
@@ -239,11 +238,11 @@ def largest_coordinate(rows: int, packed: Floats) -> float:
 
 @kernel
 def count_step_of_all(dt: float, owned: int, rows: int, packed: Floats, path: Floats) -> None:
-    """Do as `add_step_of_all`, for Python."""
+    """Add the displacement of the last step to the path of all, called from Python."""
     add_step_of_all(dt, owned, rows, packed, path)
 
 
 @kernel
 def longest_of_workers(workers: int, work: Floats) -> float:
-    """Do as `take_longest`, for Python."""
+    """Return and reset the largest displacement that workers have recorded [m], called from Python."""
     return take_longest(workers, work)

@@ -1,12 +1,12 @@
 """The kernel of a step for contacts between particles: which candidates touch, their forces, and the sums.
 
-How the arrays lie decides the speed. What a contact reads of a particle is *packed* into one row of `PACKED` numbers,
-which one or two cache lines at one address hold; histories lie in blocks (`pdem.contact.pairs.stages`), and the force
-of a contact in a row of its own. Row numbers are masked by `ROW` before they are used, and places are unsigned: known
-not to be negative, they need no test for indices that count from the end.
+The layout of arrays decides the speed. The numbers of a particle that contacts read are *packed* into one row of
+`PACKED` numbers, which is one or two cache lines; histories are stored in blocks (`pdem.contact.pairs.stages`), and the
+force of a contact in a row of its own. Row numbers are masked by `ROW` before use, and indices are unsigned: the
+compiler can rule out negative ones, and omits the test for indices that count from the end.
 
-Streaming all of this through the caches once for each thing that is done with it would spend most of a step waiting
-for memory. Therefore candidates are tested, evaluated and summed in small chunks, one after the other.
+If all arrays were streamed through the caches once for testing, once for evaluation and once for sums, most of a step
+would be spent waiting for memory. Therefore candidates are tested, evaluated and summed in small chunks.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 @inlined
 def prefetch_new_particles(chunk: int, part: int, parts: int, schedule: Schedule, packed: Floats) -> None:
-    """Prefetch one of `parts` shares of the particles that a chunk is the first to read.
+    """Prefetch one of `parts` shares of the particles that a chunk reads first.
 
     Their addresses are random, so that the hardware prefetcher cannot help.
     """
@@ -73,9 +73,9 @@ def prefetch_new_particles(chunk: int, part: int, parts: int, schedule: Schedule
 
 @inlined
 def prefetch_for_next(chunk: int, last_chunk: int, block: int, blocks: int, lists: Lists, packed: Floats) -> None:
-    """Prefetch some of what the chunk behind this one reads, with each of the `blocks` of this one.
+    """Prefetch a share of the data of the next chunk, during each of the `blocks` of the present one.
 
-    All at once would have to wait. The blocks are those of candidates that are due and of contacts.
+    Prefetching all data together would stall. Blocks are blocks of due candidates and blocks of contacts.
     """
     candidates, chunks, contacts, _, schedule = lists
     if chunk + 1 < last_chunk:
@@ -94,7 +94,7 @@ def prefetch_for_next(chunk: int, last_chunk: int, block: int, blocks: int, list
 
 @inlined
 def whole_lines(number: int) -> int:
-    """Return how many whole numbers fill the lines of the cache of which so many begin the last."""
+    """Round `number` of int32 up to whole pairs of cache lines."""
     return (number // (2 * LINE) + 1) * 2 * LINE
 
 
@@ -102,9 +102,9 @@ def whole_lines(number: int) -> int:
 def find_new_contacts(
     chunk: int, last_chunk: int, at: int, lists: Lists, parameters: StepParameters, packed: Floats, work: Floats
 ) -> tuple[int, int]:
-    """List which candidates of a chunk begin to touch, of those that have been apart.
+    """List the candidates of a chunk that begin to touch.
 
-    Returns how many, and how many blocks have been looked at.
+    Returns their number, and the number of blocks that have been tested.
     """
     candidates, chunks = lists.candidates, lists.chunks
     first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
@@ -123,12 +123,12 @@ def find_new_contacts(
 
 @inlined
 def blocks_of(due: int, contacts: int) -> int:
-    """Return in how many blocks so many candidates that are due and so many contacts are looked at."""
+    """Return the number of blocks for `due` candidates and `contacts` contacts, at least one."""
     return max(-(-due // BLOCK) - (-contacts // BLOCK), 1)
 
 
 def evaluation_of(law: ContactLaw) -> Any:
-    """Make the function that evaluates the law of a block of contacts, stage by stage, behind the first stage."""
+    """Make the function that evaluates the law of a block of contacts, stage by stage, after the first stage."""
     stages, coefficients, clusters = stages_of(law), law.width, law.has_clusters
     counts_box_work, (width, column) = law.has(BOX_WORK), (law.columns, history_place(law.place(BOX_WORK)))
     deforms, add_box_sums = law.deforms, box_sums_of(law)
@@ -138,9 +138,9 @@ def evaluation_of(law: ContactLaw) -> Any:
         at: int, h: int, real: int, materials: float, lists: Lists, parameters: StepParameters,
         work: Floats,
     ) -> float:  # fmt: skip
-        """Do so for `real` contacts from the history index `h` on, filled up to whole vectors.
+        """Evaluate `real` contacts from the history index `h` on, filled up to whole vectors.
 
-        `materials` is the pair whose coefficients stand in the columns; that of the end is returned.
+        `materials` is the pair of materials with coefficients in the columns; the pair afterwards is returned.
         """
         candidates, contacts, many = lists.candidates, lists.contacts, whole_lanes(real)
         step = Step(parameters.dt, parameters.rate)
@@ -169,10 +169,10 @@ def chunk_of_contacts(law: ContactLaw) -> Any:
         run: Integers, chunk: int, blocks: int, place: int, materials: float, lists: Lists,
         parameters: StepParameters, packed: Floats, work: Floats,
     ) -> tuple[float, int]:  # fmt: skip
-        """Do so, and end contacts that do not last, whose accounts are written from `place` on.
+        """Evaluate the contacts of a chunk, and write the accounts of contacts that end from `place` on.
 
-        `blocks` of candidates of this chunk have been looked at before, and `materials` is the pair whose coefficients
-        stand in the columns. Returned are that of the end, and how many accounts there are.
+        `blocks` of candidates of this chunk have been tested before, and `materials` is the pair of materials with
+        coefficients in the columns. Returns the pair afterwards, and the number of accounts.
         """
         at, chunks, contacts = run[WORKER] * WORK, lists.chunks, lists.contacts
         begin, blocks_in_all = chunks.history_begin[chunk], blocks_of(BLOCK * blocks, chunks.contacts[chunk])
@@ -191,7 +191,7 @@ def chunk_of_contacts(law: ContactLaw) -> Any:
             if contact_geometry(at, whole_lanes(real), real, parameters, work) > 0:
                 fewer, accounts, deep = end_contacts(chunk, at, block, place + ended, lists, parameters, packed, work)
                 ended, run[DEEP] = ended + accounts, max(run[DEEP], deep)
-                if fewer > 0:  # others have taken the places of those
+                if fewer > 0:  # other contacts have moved into this block
                     continue
             materials = evaluate_block(at, h, real, materials, lists, parameters, work)
             block += BLOCK
@@ -213,7 +213,7 @@ def chunks_of(law: ContactLaw) -> Any:
         run: Integers, lists: Lists, parameters: StepParameters, kick: Kick, particles: ParticleArrays,
         work: Floats,
     ) -> None:  # fmt: skip
-        """Do so until the worker has no room for the contacts of the next one."""
+        """Evaluate the chunks of a run until the worker has no room for the contacts of the next one."""
         chunk, at, materials = run[BEGIN], run[WORKER] * WORK, NO_MATERIALS
         ended, run[DEEP], run[CODE] = 0, 0, FINE
         schedule, contacts, packed = lists.schedule, lists.contacts, particles.packed
@@ -247,14 +247,14 @@ def chunks_of(law: ContactLaw) -> Any:
 def pair_kernel(law: ContactLaw) -> Any:
     """Make the kernel that evaluates the contacts between particles by a law.
 
-    It finds the contacts among chunks of candidates, evaluates their law, and sums the forces that are complete. A
-    worker takes one chunk at a time: what has been read and written is used again while it is in the nearest caches.
-    Velocities are those of the middle of the step until the sum of a particle lets its forces act. A worker stops
-    before a chunk for whose contacts it has no room.
+    The kernel finds the contacts among chunks of candidates, evaluates their law, and sums the forces on particles that
+    are complete. A worker evaluates one chunk at a time, so that data is used again while it is in the nearest caches.
+    Velocities belong to the middle of the step until the particle is integrated. A worker stops before a chunk if the
+    room for its contacts does not suffice.
 
-    Its arguments are `runs`, shape (workers, RUN), see `RUN`; those of `pdem.contact.pairs.arguments` as plain tuples
-    of their fields (`pdem.numerics.kernels.plain`); and an array for the columns of `BLOCK` contacts of each worker
-    between two stages, or of particles that are advanced.
+    Its arguments are `runs`, shape (workers, RUN), see `RUN`; the classes of `pdem.contact.pairs.arguments` as plain
+    tuples of their fields (`pdem.numerics.kernels.plain`); and the work array for the columns of `BLOCK` contacts of
+    each worker between two stages, or for integrated particles.
     """
     evaluate_chunks, width = chunks_of(law), law.columns
 

@@ -1,4 +1,4 @@
-"""Where the forces of contacts are kept until they have been summed."""
+"""Memory for the forces of contacts until they have been summed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pdem.numerics.arrays import lengthened, line_zeros, with_spare
 
 
 class ForceStorage:
-    """What contacts do to their particles, by force index; index 0 stands for "no contact".
+    """Forces and torques of contacts by force index; index 0 means "no contact".
 
-    Most chunks leave theirs to a later chunk of the same worker, so that they stay in the caches. Chunks with a
-    particle whose forces are summed at the end of the step keep theirs until then.
+    Most chunks share their rows with later chunks of the same worker, so that rows stay in the caches. Chunks with a
+    particle that is summed at the end of the step have rows of their own until that sum.
 
     Parameters
     ----------
@@ -38,29 +38,29 @@ class ForceStorage:
         self._next = BLOCK
 
     def persistent(self, chunks: int) -> Booleans:
-        """Return a writable flag for each chunk, uninitialised: True if it keeps its forces to the end of the step."""
+        """Return a writable flag for each chunk, uninitialised: True if its forces stay until the end of the step."""
         if len(self._persistent) < chunks:
             room = with_spare(chunks)
             self._persistent, self.begin = np.zeros(room, np.bool_), np.zeros(room, np.int64)
         return self._persistent[:chunks]
 
     def mark_again(self) -> None:
-        """Let the same chunks keep their forces as before all of them did."""
+        """Restore the flags of persistent chunks from before all chunks were persistent."""
         self._persistent[: len(self._marks)] = self._marks
 
     def assign(self, begins: Integers, window: int, most: int, capacity: Int32s) -> None:
-        """Give force indices to the chunks.
+        """Assign force indices to the chunks.
 
         Parameters
         ----------
         begins : int64 array
-            First chunks of the workers, and the one behind the last of these.
+            First chunks of the workers, and the end of all chunks.
         window : int
-            After so many chunks a worker reuses force indices, but for those of persistent chunks; 0 for never.
+            Number of chunks after which a worker uses force indices again, except for persistent chunks; 0 for never.
         most : int
             Force indices that any chunk can need.
         capacity : int32 array
-            Force indices that each chunk needs if it keeps them.
+            Force indices of each chunk if it is persistent.
         """
         chunks = len(capacity)
         persistent, first = self.persistent(chunks), self.begin[:chunks]
@@ -80,7 +80,7 @@ class ForceStorage:
 
     @property
     def following(self) -> int:
-        """The first force index that nobody has, 0 if no chunk keeps its own until the end of the step."""
+        """The first free force index, 0 if no chunk is persistent."""
         return self._next if self.any_persistent else 0
 
     def extend(self, following: int) -> None:
@@ -95,6 +95,6 @@ class ForceStorage:
         return self.forces.nbytes + self.begin.nbytes + self._persistent.nbytes
 
     def _reserve(self) -> None:
-        """Make room for all rows, keeping what is there."""
+        """Make room for all rows; rows stay as they are."""
         if self._next > len(self.forces):
             self.forces = lengthened(self.forces, with_spare(self._next))

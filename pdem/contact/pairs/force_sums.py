@@ -1,4 +1,4 @@
-"""The forces on each particle: the sum of those of its contacts in the order of partners, and the kick they give."""
+"""The force on each particle: the sum over its contacts in the order of partners' ids, and the kick by this sum."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STRIDE = np.uint64(BLOCK)
 
 @inlined
 def touching_first(begin: int, end: int, entry: Int32s, candidates: Candidates) -> int:
-    """Put the candidates of a row that touch before the others; return where the others begin."""
+    """Partition the entries of a particle: touching candidates first; return the end of the touching ones."""
     behind = begin
     for place in range(begin, end):
         which = entry[place]
@@ -40,7 +40,7 @@ def touching_first(begin: int, end: int, entry: Int32s, candidates: Candidates) 
 
 @inlined
 def order_row(begin: int, end: int, entry: Int32s, candidates: Candidates) -> int:
-    """Put the candidates of a row that touch before the others, by the ids of partners; return how many touch."""
+    """Move the touching candidates of a particle to the front, sorted by the partners' ids; return their number."""
     if end - begin <= MOST:
         behind = begin + marked_first(entry, begin, end - begin, candidates.force_index)
     else:
@@ -51,7 +51,7 @@ def order_row(begin: int, end: int, entry: Int32s, candidates: Candidates) -> in
 
 @inlined
 def order_loads(p: int, rows: Rows, candidates: Candidates) -> None:
-    """Put the candidates of a particle in order, and list which loads act on it."""
+    """Sort the candidates of a particle, and list the loads that act on it."""
     begin = rows.start[p]
     rows.touching[p] = order_row(begin, rows.start[p + 1], rows.entry, candidates)
     for place in range(begin, begin + rows.touching[p]):
@@ -61,13 +61,13 @@ def order_loads(p: int, rows: Rows, candidates: Candidates) -> None:
 
 @inlined
 def total_force(p: int, rows: Rows, candidates: Candidates, forces: Floats, kick: Kick) -> tuple[Vector, Vector]:
-    """Return force and torque on an owned particle: in the order of its partners' ids, then its walls'."""
+    """Return force and torque on an owned particle: contacts in the order of partners' ids, then the walls."""
     begin = rows.start[p]
     if rows.touching[p] == UNORDERED:
         order_loads(p, rows, candidates)
     fx, fy, fz, tx, ty, tz = sum_loads(rows.load, forces, begin, begin + rows.touching[p])
     if len(kick.wall) > 0:
-        w = kick.wall_row[p] & ROW  # the row of zeros is added, too: 0 has a sign
+        w = kick.wall_row[p] & ROW  # the row of zeros is added as well, since the sign of a zero sum depends on it
         fx, fy, fz = fx + kick.wall[w, 0], fy + kick.wall[w, 1], fz + kick.wall[w, 2]
         tx, ty, tz = tx + kick.wall[w, 3], ty + kick.wall[w, 4], tz + kick.wall[w, 5]
     return (fx, fy, fz), (tx, ty, tz)
@@ -83,7 +83,7 @@ def write_force(p: int, force: Vector, torque: Vector, particles: ParticleArrays
 
 @inlined
 def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: ParticleArrays) -> None:
-    """End the step of a particle, and write its columns."""
+    """Finish the step of a particle by its kick, and write its columns."""
     write_force(p, force, torque, particles)
     move(
         p, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides, kick.box),
@@ -106,10 +106,10 @@ def sum_and_advance(
     particles: ParticleArrays,
     work: Floats,
 ) -> int:
-    """Sum the forces on the owned particles ``order[first:last]``, and let them act.
+    """Sum the forces on the owned particles ``order[first:last]``, and integrate their motion.
 
-    If the next step is begun at once, particles are advanced a block at a time and nobody looks at their columns;
-    `work` has room for that from `at` on. Returns what `pdem.motion.integration.FINE` says.
+    If the next step begins immediately, particles are integrated a block at a time and their columns are not written;
+    `work` has room for a block from `at` on. Returns the largest code, see `pdem.motion.integration.FINE`.
     """
     code = FINE
     for block in range(first, last, BLOCK):
@@ -145,7 +145,7 @@ def sum_forces(
     particles: ParticleArrays,
     work: Floats,
 ) -> None:
-    """Sum the forces on some owned particles, and let them act, as `evaluate_pairs` does.
+    """Sum the forces on some owned particles, and integrate their motion, as `evaluate_pairs` does.
 
     Every worker writes the largest code of its particles to `worst`.
     """
@@ -173,8 +173,7 @@ def sum_carried(
 ) -> None:
     """Write the sums of the forces on the owned particles `order` to their columns; no particle is kicked.
 
-    The sums are those of `sum_forces`. What moves these particles is not the kick, but a carrier (see
-    `pdem.motion.clusters.carriers`).
+    The sums have the order of `sum_forces`. A carrier moves these particles (see `pdem.motion.clusters.carriers`).
     """
     for k in prange(len(order)):
         sum_particle(order[k], Rows(*rows), Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles))

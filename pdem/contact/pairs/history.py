@@ -1,4 +1,4 @@
-"""The history of one contact: where it lies, how it begins, and how it moves. `width` is the number of its columns."""
+"""The history of one contact: its index in memory, how it begins and how it moves. `width` is its number of columns."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @inlined
 def history_of(index: int, width: int) -> int:
-    """Return where the history with an index begins; its numbers are `BLOCK` apart."""
+    """Return the index of the first number of a history; its numbers are `BLOCK` apart."""
     return index // BLOCK * (BLOCK * width) + index % BLOCK
 
 
 @inlined
 def begin_history(index: int, width: int, history: Floats) -> None:
-    """Write the history of a contact that begins."""
+    """Write the history of a new contact."""
     at = history_of(index, width)
     for column in range(width):
         history[at + BLOCK * column] = 0.0

@@ -1,7 +1,7 @@
-"""Kernels that give contacts their history indices when new lists are made, and move their histories there.
+"""Kernels that assign history indices to contacts when new lists are made, and move their histories there.
 
-Candidates come in chunks of one size: first those between owned particles, then, from a chunk of their own on, those
-with a ghost. A chunk owns a range of history indices; its contacts stand at the begin of it.
+Candidates come in chunks of one size: first the candidates between owned particles, then, from a new chunk on, the
+candidates with a ghost. A chunk owns a range of history indices; its contacts have the first of them.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 CHUNKS = (256, 512, 1024, 2048)
-"""Candidates that may be tested, evaluated and summed at a time: what they read shall stay in the nearest caches, and
-each worker shall have chunks enough."""
+"""Possible numbers of candidates that are tested, evaluated and summed at a time: their data should fit into the
+nearest caches, and each worker should have enough chunks."""
 
 CHUNK = 1024
-"""Their number to begin with."""
+"""Candidates of a chunk at the begin of a run."""
 
 SPARE = 8 + LANES
-"""History indices for contacts that begin before a chunk has to be moved, besides a sixth of those it has."""
+"""Spare history indices of a chunk for contacts that begin, besides a sixth of its present number."""
 
 
 @inlined
 def capacity_for(contacts: int, spare: int) -> int:
-    """Return how many history indices a chunk of so many contacts is given."""
+    """Return the number of history indices for a chunk with a number of contacts."""
     return -(-(contacts + contacts // 6 + spare) // BLOCK) * BLOCK
 
 
 UNORDERED = -1
-"""In place of the number of contacts of a particle: it has changed, and its row has to be put in order."""
+"""Marks a particle with new or ended contacts: its entries have to be sorted before forces are summed."""
 
 
 @inlined
 def chunk_of(k: int, size: int, inner: int) -> int:
-    """Return the chunk of candidate k, of which the first `inner` are between owned particles."""
+    """Return the chunk of candidate k; the first `inner` candidates are between owned particles."""
     behind = (inner + size - 1) // size
     return k // size if k < inner else behind + (k - inner) // size
 
 
 @inlined
 def chunk_range(chunk: int, size: int, inner: int, candidates: int) -> tuple[int, int]:
-    """Return the first candidate of a chunk, and the one behind its last."""
+    """Return the range of candidates of a chunk: the first one, and the end."""
     behind = (inner + size - 1) // size
     if chunk < behind:
         return chunk * size, min(inner, (chunk + 1) * size)
@@ -71,7 +71,7 @@ def _count_in_chunk(chunk: int, spare: int, candidates: Candidates, chunks: Chun
 
 @threaded_kernel
 def count_contacts(number: int, spare: int, candidates: Candidates, chunks: Chunks) -> None:
-    """Write how many candidates of each of so many chunks have been contacts, and its capacity."""
+    """Write for each of `number` chunks how many of its candidates were contacts before, and its capacity."""
     for chunk in prange(number):
         _count_in_chunk(chunk, spare, candidates, chunks)
 
@@ -90,13 +90,13 @@ def list_contacts(
 
 @inlined
 def mark_unordered(k: int, candidates: Candidates, touching: Int32s) -> None:
-    """Have the contacts of both particles of a candidate put in order before they are summed."""
+    """Mark both particles of a candidate, so that their entries are sorted before forces are summed."""
     touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
 
 
 @inlined
 def name_contact(h: int, k: int, candidates: Candidates, contacts: Contacts) -> None:
-    """Write which candidate the contact with the history index `h` is, and the rows of its particles."""
+    """Write the candidate of the contact with the history index `h`, and the rows of its particles."""
     contacts.candidate[h] = k
     contacts.lower[h], contacts.higher[h] = candidates.lower[k], candidates.higher[k]
 
@@ -116,9 +116,9 @@ def write_in_chunk(
 def write_force_indices(
     number: int, candidate: Int32s, candidates: Candidates, chunks: Chunks, touching: Int32s
 ) -> None:  # fmt: skip
-    """Write the force indices of all contacts by candidate, chunk by chunk, for `candidate` by history index.
+    """Write the force indices of all contacts by candidate, chunk by chunk; `candidate` is by history index.
 
-    Particles with contacts are `UNORDERED` then.
+    Particles with contacts become `UNORDERED`.
     """
     for chunk in prange(number):
         write_in_chunk(chunk, candidate, candidates, chunks, touching)
@@ -160,22 +160,22 @@ def assign_indices(
     touching: Int32s,
     source: Int32s,
 ) -> None:
-    """Give each candidate that has been a contact a history index of its chunk, and a force index.
+    """Assign a history index of its chunk, and a force index, to each candidate that was a contact before.
 
     Parameters
     ----------
     number : int
         Number of chunks.
     listed
-        The history indices that contacts have had.
+        History indices of contacts in the lists before.
     candidates : Candidates
-        ``force_index`` is 0 or one more than the place of the contact in `listed`; written: the force index, or 0, and
-        ``due``.
+        ``force_index`` is 0, or one more than the position of the contact in `listed`; it is replaced by the force
+        index, or 0. ``due`` is written as well.
     chunks : Chunks
-        What each owns.
+        Ranges of indices of chunks.
     contacts, source
-        Written by history index: its candidate and the rows of the particles of that, and where the history of its
-        contact has been. Indices that fill the last vector of a chunk get its first candidate.
+        Written by history index: its candidate, the rows of the two particles, and the history index of the contact in
+        the lists before. Indices that fill the last vector of a chunk get its first candidate.
     touching
         Written: `UNORDERED` for particles with contacts.
     """
@@ -194,9 +194,10 @@ def move_histories(
     history: Floats,
     scratch: Floats,
 ) -> None:
-    """Move the histories of so many chunks, of `width` columns, from where they have been, column by column.
+    """Move the histories of `number` chunks from the indices `source` to their new indices, column by column.
 
-    `ends` are the sums of `contacts` up to each chunk; `scratch` has room for one number of each contact.
+    A history has `width` columns. `ends` are the sums of `contacts` up to each chunk; `scratch` has room for one number
+    of each contact.
     """
     for column in range(width):
         behind = BLOCK * column

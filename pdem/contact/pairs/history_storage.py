@@ -1,4 +1,4 @@
-"""Where contacts between particles keep their histories: history indices, a range of them for each chunk."""
+"""Memory for the histories of contacts between particles: a range of history indices for each chunk."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 _MARGIN = 1.05  # less than for other arrays: histories take most of the memory
 
-_MOVES = 8  # chunks of a worker that can move in a step before it has to stop and wait for more room; at least 2
+_MOVES = 8  # chunks that a worker can move in a step before it has to stop and wait for more room; at least 2
 
 
 class HistoryStorage:
-    """Histories of contacts by history index, and which index each chunk and each contact has.
+    """Histories of contacts by history index, and the indices of chunks and contacts.
 
-    How many contacts a chunk of candidates is going to have is not known when lists are made: it has some indices to
-    spare, and moves to where a worker has a larger range in reserve when these do not suffice.
+    The number of contacts that a chunk of candidates will have is unknown when lists are made. A chunk therefore gets
+    spare indices; if they do not suffice, it moves into a larger range that its worker has in reserve.
 
     Parameters
     ----------
     law : ContactLaw
-        Its histories.
+        Contact law with the columns of a history.
 
     Attributes
     ----------
@@ -48,13 +48,13 @@ class HistoryStorage:
     history : (room / BLOCK, width, BLOCK) array
         Histories of contacts, in blocks.
     forces : ForceStorage
-        What contacts do to their particles.
+        Forces and torques of contacts.
     work : (workers * WORK,) array
         Room for the stages of the contact law.
     candidate : (room,) int32 array
-        By history index.
+        Candidate of each history index.
     ended : (accounts + 1, workers * ENDS) array
-        Accounts of contacts that have just ended, and which candidates they were.
+        Accounts of contacts that ended in the last evaluation, and their candidates.
     """
 
     def __init__(self, law: ContactLaw) -> None:
@@ -76,7 +76,7 @@ class HistoryStorage:
 
     @property
     def number(self) -> int:
-        """Number of chunks of candidates, the last ones those of candidates with a ghost."""
+        """Number of chunks of candidates; chunks of candidates with a ghost come last."""
         return self.inner_number + chunks_in(self.candidates - self.inner, self.size)
 
     @property
@@ -91,22 +91,22 @@ class HistoryStorage:
 
     @property
     def chunks(self) -> Chunks:
-        """Chunks as kernels take them; views."""
+        """Chunks as arguments of kernels; views."""
         if self._chunks is None:
-            persistent = self.forces.persistent(self.number)  # which may also renew what is next
+            persistent = self.forces.persistent(self.number)  # may allocate `begin` again, so that it comes first
             begin = self.forces.begin
             self._chunks = Chunks(self.size, self.most, self._begin, begin, persistent, self._capacity, self._contacts)
         return self._chunks
 
     @property
     def contacts(self) -> Contacts:
-        """Contacts as kernels take them; views."""
+        """Contacts as arguments of kernels; views."""
         names = self.candidate, self._lower, self._higher
         return Contacts(*names, self.history.reshape(-1), self.forces.forces, self.ended, self.width)
 
     @property
     def count(self) -> int:
-        """Contacts."""
+        """Number of contacts."""
         return int(self._contacts[: self.number].sum()) if self._count is None else self._count
 
     @property
@@ -137,7 +137,7 @@ class HistoryStorage:
         return self.forces.memory + sum(arrays)
 
     def load(self, histories: Floats) -> None:
-        """Have contacts with these histories, (width, count), instead of those there are, until lists are made."""
+        """Replace all contacts by contacts with these histories, (width, count), until lists are made."""
         count = histories.shape[1]
         self._reserve(BLOCK + count)
         self._reserve_listed(count)
@@ -147,7 +147,7 @@ class HistoryStorage:
         self._count = count
 
     def append(self, histories: Floats) -> None:
-        """Have further contacts with these histories, (width, n), until lists are made."""
+        """Append contacts with these histories, (width, n), until lists are made."""
         before, count = self.count, self.count + histories.shape[1]
         known = self.indices
         first, self._next = self._next, self._next + histories.shape[1]
@@ -162,20 +162,20 @@ class HistoryStorage:
     def assign(
         self, size: int, candidates: Candidates, touching: Int32s, begins: Integers, window: int, scratch: Floats
     ) -> None:
-        """Divide history and force indices among new candidates, and move the histories of contacts that go on.
+        """Divide history and force indices among new candidates, and move the histories of continued contacts.
 
         Parameters
         ----------
         size : int
             Candidates of a chunk.
         candidates : Candidates
-            ``force_index`` is one more than the place of the contact in `indices`, or 0; written.
+            ``force_index`` is one more than the position of the contact in `indices`, or 0; it is overwritten.
         touching : int32 array
-            By particle, zeros; written: `UNORDERED` for particles with contacts.
+            Zeros by particle; set to `UNORDERED` for particles with contacts.
         begins, window
-            As `ForceStorage.assign` takes them.
+            See `ForceStorage.assign`.
         scratch : (contacts,) array
-            Written.
+            Overwritten.
         """
         listed = self.indices
         self.size, self.inner, self.candidates = size, candidates.inner, candidates.total
@@ -204,17 +204,16 @@ class HistoryStorage:
         self._count = None
 
     def place_forces(self, begins: Integers, window: int, candidates: Candidates, touching: Int32s) -> None:
-        """Give all chunks other force indices, between two evaluations; histories stay where they are.
+        """Assign new force indices to all chunks, between two evaluations; histories do not move.
 
         Parameters
         ----------
         begins, window
-            As `ForceStorage.assign` takes them; with a window of 0 each contact has a row of its own until the next
-            evaluation.
+            See `ForceStorage.assign`; with a window of 0 each contact has a row of its own until the next evaluation.
         candidates : Candidates
-            Those of the present lists; ``force_index`` is written.
+            Candidates of the present lists; ``force_index`` is overwritten.
         touching : int32 array
-            By particle, written: `UNORDERED` for those with contacts.
+            Set to `UNORDERED` for particles with contacts.
         """
         number = self.number
         self.forces.assign(begins, window, self.most, self._capacity[:number])
@@ -222,7 +221,7 @@ class HistoryStorage:
         kernels.write_force_indices(number, self.candidate, candidates, self.chunks, touching)
 
     def plan(self, ghosts: bool, workers: int) -> Integers:
-        """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; there may be none."""
+        """Return runs (workers, RUN) of the chunks with ghosts, or of the chunks without; runs may be empty."""
         first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
         if len(self._runs) != workers:
             self.ended = np.zeros((self._accounts + 1, workers * ENDS))
@@ -237,7 +236,7 @@ class HistoryStorage:
         return _MOVES * self.most // 2
 
     def resume(self) -> None:
-        """Let the workers that had no room for their chunks go on with more."""
+        """Give more room to the workers that could not finish their chunks."""
         self._take(*resume_runs(self._runs, _MOVES * self.most, self._next, self.forces.following))
 
     def _take(self, history: int, force: int) -> None:
@@ -251,7 +250,7 @@ class HistoryStorage:
             self._listed = np.zeros(with_spare(count), np.int32)
 
     def _reserve(self, indices: int) -> None:
-        """Make room for so many history indices, keeping what is there."""
+        """Make room for `indices` history indices; histories stay as they are."""
         if indices <= len(self.candidate):
             return
         room = BLOCK * _blocks(int(_MARGIN * indices) + self.size)
@@ -261,7 +260,7 @@ class HistoryStorage:
 
 
 def chunks_in(candidates: int, size: int) -> int:
-    """Return into how many chunks of this size so many candidates are divided."""
+    """Return the number of chunks of a size for a number of candidates."""
     return -(-candidates // size)
 
 
@@ -272,5 +271,5 @@ def worker_begins(first: int, last: int, workers: int) -> Integers:
 
 
 def _blocks(indices: int) -> int:
-    """Return how many blocks hold so many indices."""
+    """Return the number of blocks for a number of indices."""
     return -(-indices // BLOCK)

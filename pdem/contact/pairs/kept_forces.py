@@ -1,8 +1,8 @@
 """Forces of contacts that can be read after a step.
 
-While steps are taken nobody needs the force of a single contact once it has been summed, and most rows of forces are
-used again within the step (`pdem.contact.pairs.force_storage`). Before a step whose contacts somebody is going to look
-at, each contact gets a row of its own. What is evaluated, and the order of the sums, stay the same.
+Usually the force of a single contact is not needed after it has been summed, and most rows of forces are used again
+within the step (`pdem.contact.pairs.force_storage`). Before a step after which contact forces are read, each contact
+gets a row of its own. Evaluation and the order of sums do not change.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 def keep_forces(pairs: PairContacts, particles: Particles, kept: bool) -> None:
-    """Let the next evaluations leave the forces of all contacts where `kept_forces` finds them, or no longer.
+    """Choose whether the next evaluations leave the forces of all contacts in memory, for `kept_forces`.
 
     Parameters
     ----------
     pairs : PairContacts
         Between two evaluations.
     particles : Particles
-        For which its lists are.
+        Particles of its lists.
     kept : bool
-        Whether forces stay.
+        Whether forces stay in memory.
     """
     if kept == pairs.keeps_forces:
         return
@@ -54,7 +54,7 @@ def keep_forces(pairs: PairContacts, particles: Particles, kept: bool) -> None:
 def kept_forces(pairs: PairContacts, particles: Particles, candidates: Int32s) -> Floats:
     """Return the forces (n, 3) [N] on the higher particles of some candidates, 0 where they do not touch.
 
-    They are those of the last evaluation, for which `keep_forces` was called before.
+    The forces are the result of the last evaluation; `keep_forces` must have been called before it.
     """
     forces = np.empty((len(candidates), 3))
     index = pairs.kernel_candidates(particles).force_index
@@ -65,21 +65,21 @@ def kept_forces(pairs: PairContacts, particles: Particles, candidates: Int32s) -
 def present_forces(
     pairs: PairContacts, particles: Particles, box: tuple[Floats, Floats], parameters: ContactParameters
 ) -> Floats:
-    """Return the forces (n, 3) [N] on the higher particles of all contacts, as those of a step that takes no time.
+    """Return the forces (n, 3) [N] on the higher particles of all contacts, as in a step of zero length.
 
-    They follow from where the particles are, how they move and what contacts remember now, as at the begin of a run:
-    for lists whose contacts have not been evaluated with `keep_forces`. Nothing changes.
+    The forces follow from positions, velocities and histories, as at the begin of a run. Use this if the contacts have
+    not been evaluated with `keep_forces`. Contacts and particles do not change.
 
     Parameters
     ----------
     pairs : PairContacts
-        Its packed rows hold owned particles and ghosts as they are now.
+        Contacts with up-to-date packed rows of owned particles and ghosts.
     particles : Particles
         Owned and ghosts.
     box : (period, frequency)
-        As `PairContacts.evaluate` takes it.
+        See `PairContacts.evaluate`.
     parameters : ContactParameters
-        Of the case.
+        Parameters of the case.
     """
     touching, copies = pairs.touching, _copies(pairs, particles)
     alone = PairContacts(pairs.law)
@@ -98,12 +98,12 @@ def present_forces(
 
 
 def _by_rows(pairs: PairContacts, candidates: Int32s) -> NDArray[np.intp]:
-    """Return the order of candidates by the rows of their particles: lists may have them in any."""
+    """Return the order of candidates by the rows of their particles, which does not depend on the lists."""
     return np.lexsort((pairs.higher[candidates], pairs.lower[candidates]))
 
 
 def _copies(pairs: PairContacts, particles: Particles) -> Particles:
-    """Return particles and ghosts as their packed rows have them, all of them owned."""
+    """Return a copy of particles and ghosts from their packed rows, all of them as owned particles."""
     rows = pairs.rows_to_share(particles)
     count, column = len(rows), particles.column
     return Particles({
@@ -115,6 +115,6 @@ def _copies(pairs: PairContacts, particles: Particles) -> Particles:
 
 
 def _no_kick(count: int) -> Kick:
-    """Return a kick that changes nothing, for so many particles."""
+    """Return a kick without effect, for `count` particles."""
     fixed = FixedColumns(np.zeros((count, 3)), np.full(count, np.inf), np.zeros(count))
     return kick_of(NO_WALLS, 0.0, Motion(np.zeros(3), np.ones(6), np.zeros((3, 3))), fixed)

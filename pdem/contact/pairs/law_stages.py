@@ -1,8 +1,8 @@
 """The stages of the contact law over a block of contacts, made for the parts of a law.
 
-Each stage is one short loop: numbers of a contact come from columns (`pdem.contact.pairs.layout`), a scalar function of
-the law's parts (`pdem.contact.law`) computes, numbers go back into columns. `at` is where the columns of a worker
-begin, `first` the history index of the first contact of the block, ``h + place`` a number of a history.
+Each stage is one short loop: it reads numbers of a contact from columns (`pdem.contact.pairs.layout`), calls a scalar
+function of a part of the law (`pdem.contact.law`), and writes numbers to columns. `at` is the index of the first column
+of a worker, `first` the history index of the first contact of the block, ``h + place`` a number of a history.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ H_OVERLAP, H_NORMAL, H_VELOCITY_X = history_place(OVERLAP), history_place(1), hi
 
 @inlined
 def contact_at(work: Floats, w: int, velocity: Vector) -> Contact:
-    """Return geometry and motion of a contact from its columns; what a stage does not use is not read."""
+    """Return geometry and motion of a contact from its columns; the compiler drops columns that are not used."""
     return Contact(
         work[w + OVERLAP_END], work[w + OVERLAP_BEGIN], get3(work, w + NORMAL_X, STRIDE), velocity,
         get3(work, w + SLIP_X, STRIDE), get3(work, w + ROLLING_X, STRIDE), work[w + SPIN], work[w + RADIUS],
@@ -74,7 +74,7 @@ def contact_at(work: Floats, w: int, velocity: Vector) -> Contact:
 def stages_of(law: ContactLaw) -> Any:
     """Make the function that evaluates the law of a block of contacts, from normal forces to resultants.
 
-    It takes `at`, `first`, the number of contacts, `Step`, the columns, and the histories.
+    Its arguments are `at`, `first`, the number of contacts, `Step`, the columns, and the histories.
     """
     normal, resistances, tangential, resultant = (
         _normal_stage(law), _resistance_stages(law), _tangential_stage(law), _resultant_stage(law)
@@ -149,7 +149,7 @@ def _normal_stage(law: ContactLaw) -> Any:
 
 
 def _load_of(law: ContactLaw, stiffness: Any) -> Any:
-    """Make the function that returns the load of a contact, with the stiffness that stands in a column."""
+    """Make the function that returns the load of a contact, with the stiffness from its column."""
     pulls = law.may_pull
 
     @inlined_closure
@@ -199,7 +199,7 @@ def _tangential_stage(law: ContactLaw) -> Any:
 
 
 def _own_tangential_stage(law: ContactLaw) -> Any:
-    """Make the stage of a tangential force that is a function of its own, and within its own limit."""
+    """Make the stage of a tangential force that has its own function and its own limit."""
     part = law.tangential
     assert part is not None
     evaluate, width, has_ledger = _evaluation_of(law, part, part.force), law.columns, law.has_ledger
@@ -242,7 +242,7 @@ def _evaluation_of(law: ContactLaw, part: TangentialPart | ResistancePart, funct
         if may_lack:
             has = work[w + used] > 0.0
             value = value[0] if has else 0.0, value[1] if has else 0.0, value[2] if has else 0.0
-            # what stands there may be that of another model of this role
+            # the column may hold the memory of a second model with this role
             memory_now = either(has, memory_now, before)
             energy = energy if has else history[h + stored]
         remember(history, h, memory_now)
@@ -255,7 +255,7 @@ def _evaluation_of(law: ContactLaw, part: TangentialPart | ResistancePart, funct
 
 
 def _resistance_stages(law: ContactLaw) -> Any:
-    """Make the stage of all resistances with a memory; what each adds stands in columns."""
+    """Make the stage of all resistances with a memory; each adds to columns."""
     stages = [_resistance_stage(law, part, number == 0) for number, part in enumerate(law.remembering)]
     if not stages:
         return _nothing()
@@ -294,7 +294,7 @@ def _resistance_stage(law: ContactLaw, part: ResistancePart, is_first: bool) -> 
 
 
 def _resultant_stage(law: ContactLaw) -> Any:
-    """Make the stage of Coulomb's limit, constant rolling resistance, and what contacts do to their particles."""
+    """Make the stage of Coulomb's limit, constant rolling resistance, and the forces and torques on particles."""
     width, has_ledger, pulls, has_force = (law.columns, law.has_ledger, law.may_pull, law.tangential is not None)
     has_spring, part = law.is_spring, law.constant_torque
     has_constant, has_memory, resists = part is not None, bool(law.remembering), law.has_resistance

@@ -1,8 +1,8 @@
-"""Where the numbers of a block of contacts stand between two stages of the contact law.
+"""Layout of the numbers of a block of contacts between two stages of the contact law.
 
-Each name is the place of a column of `BLOCK` numbers in the work array of a worker. A column whose content nobody needs
-any more is used again under another name: names on one line of the second part share their places with those of the
-first. Walls use the same columns (`pdem.contact.walls.stages`), the wall in place of the lower particle.
+Each name is the index of a column of `BLOCK` numbers in the work array of a worker. A column that is not needed any
+more is used again under a second name: names on one line of the second part share columns with names of the first part.
+Walls use the same columns (`pdem.contact.walls.stages`), with the wall as the lower particle.
 
 ==============================  ============  ================================================================
 columns                         written by    meaning
@@ -10,25 +10,25 @@ columns                         written by    meaning
 `X_I` .. `MATERIAL_J`           gather        packed rows of both particles
 `NORMAL_X` ..                   geometry      unit normal at the end of the step, from the lower to the higher
 `MIDDLE_X` ..                   geometry      the same in the middle of the step
-`WAIT`                          candidates    how far both may move before they touch (`due_candidates`) [m]
+`WAIT`                          candidates    displacement of both before they can touch (`due_candidates`) [m]
 `VELOCITY_X` ..                 geometry      velocity of the higher centre relative to the lower one [m/s]
 `OVERLAP_END`, `_MIDDLE`        geometry      overlap at the end and in the middle of the step [m]
-`STATE`                         geometry      0, or what is the matter (`pdem.contact.pairs.stages`)
+`STATE`                         geometry      0, `APART` or `TOO_DEEP` (`pdem.contact.pairs.stages`)
 `OVERLAP_BEGIN`                 kinematics    overlap at the begin of the step [m]
 `CONTACT_X` ..                  kinematics    relative velocity at the contact in the middle of the step [m/s]
 `SLIP_X` ..                     kinematics    its tangential part [m/s]
 `ROLLING_X` ..                  kinematics    relative angular velocity [rad/s]
 `SPIN`                          kinematics    mean angular velocity of both about the normal [rad/s]
-`RADIUS`, `MASS`, `INERTIA`     kinematics    effective ones of the pair [m, kg, kg m^2]
+`RADIUS`, `MASS`, `INERTIA`     kinematics    effective values of the pair [m, kg, kg m^2]
 `INVERSE_MASS`                  kinematics    one over the effective mass [1/kg]
 `ARM_I`, `ARM_J`                kinematics    distances of both centres from the contact [m]
 `PAIR`                          kinematics    number of the pair of materials
 `COEFFICIENTS`                  coefficients  row of the pair table
 `TANGENTIAL_X` ..               normal force  tangential velocity at the end of the step [m/s]
-`STIFFNESS`, `DAMPING`          normal force  tangential ones [N/m, N s/m]
-`SHRINK`, `SLIP_TIME`           normal force  what unloading leaves of the tangential force; time of slip [s]
+`STIFFNESS`, `DAMPING`          normal force  tangential stiffness and damping [N/m, N s/m]
+`SHRINK`, `SLIP_TIME`           normal force  factor of the tangential force by unloading; time of slip [s]
 `NORMAL_STIFFNESS`, `LOAD`      normal force  [N/m]; force to which frictions are proportional [N]
-`RESISTANCE_X` ..               resistances   torque on the higher particle that follows from no force [N m]
+`RESISTANCE_X` ..               resistances   torque on the higher particle by rolling and twisting resistance [N m]
 `FORCE_X` .., `FORCE_LIMIT`     tangential    tangential force [N]; square of the largest [N^2]
 `FORCE_J_X` ..                  resultant     force on the higher particle [N]
 `TORQUE_PER_ARM_X` ..           resultant     its torque on either particle, over the arm of that [N]
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw
 
 STRIDE = np.uint64(BLOCK)
-"""From one column to the next."""
+"""Distance from one column to the next."""
 
 
 def columns(first: int, count: int) -> list[np.uint64]:
-    """Return the places of so many columns, from the column `first` on, behind that of `moving_blocks.LONGEST`."""
+    """Return the indices of `count` columns from the column `first` on, after the column `moving_blocks.LONGEST`."""
     return [np.uint64(BLOCK * (1 + column)) for column in range(first, first + count)]
 
 
@@ -88,12 +88,12 @@ DAMPING, SHRINK, SLIP_TIME, NORMAL_STIFFNESS, LOAD = columns(2 * PACKED, 5)
 ) = columns(2 * PACKED + 5, 12)  # fmt: skip
 
 FORCE_ROW, FORCE_AND_RESISTANCE_ROW = 8, 12
-"""Numbers of what a contact does to its particles, which are summed later: the columns from `FORCE_J_X` on, up to the
-arms, or with the resistance and one that means nothing. The first are one line of the cache."""
+"""Numbers of a row of forces, which are summed later: the columns from `FORCE_J_X` to the arms, or also the resistance
+and one unused number. The shorter row is one cache line."""
 
 
 def force_row_of(law: ContactLaw) -> int:
-    """Return how many numbers say what a contact of this law does to its particles."""
+    """Return the length of a row of forces and torques of a contact of this law."""
     return FORCE_AND_RESISTANCE_ROW if law.has_resistance else FORCE_ROW
 
 
@@ -101,16 +101,16 @@ COEFFICIENTS = tuple(columns(2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW, MOST_COE
 """Row of the pair table, as many columns as the law has coefficients."""
 
 STAGED = 2 * PACKED + 5 + FORCE_AND_RESISTANCE_ROW + MOST_COEFFICIENTS
-"""Columns of all stages, behind the first of all, which is that of `pdem.motion.moving_blocks.LONGEST`."""
+"""Number of columns of all stages; they follow the first column, `pdem.motion.moving_blocks.LONGEST`."""
 
 WORK = max(BLOCK * (1 + STAGED), COLUMNS) + 64
-"""Numbers of the columns of one worker, for contacts or for particles that are advanced, and some to keep those of the
-next worker away: a cache line that two workers write to goes to and fro between them."""
+"""Length of the work array of one worker, for the columns of contacts or of integrated particles. The last 64 numbers
+separate two workers: a cache line that two workers write to would be sent between them again and again."""
 
 
 @inlined
 def history_column(first: int, c: int, width: int) -> Any:
-    """Return the place of the number of contact `c` in the first column of the block of histories from `first` on.
+    """Return the index of the number of contact `c` in the first column of the block of histories from `first` on.
 
     `width` is the number of columns of a history.
     """
@@ -118,11 +118,11 @@ def history_column(first: int, c: int, width: int) -> Any:
 
 
 def history_place(column: int) -> Any:
-    """Return where a column of a block of histories begins."""
+    """Return the offset of a column in a block of histories."""
     return np.uint64(BLOCK * column)
 
 
 @inlined
 def row_of(particle: int) -> int:
-    """Return where the packed row of a particle begins; masked, it is known not to be negative."""
+    """Return the index of the packed row of a particle, masked so that the compiler can rule out negative values."""
     return PACKED * (particle & ROW)

@@ -1,4 +1,4 @@
-"""What can be read of the contacts between particles after an evaluation: which touch, and their histories."""
+"""Read access to the contacts between particles after an evaluation: touching candidates and their histories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIECE = 1 << 16  # contacts
 
 
 class PairReadings:
-    """The part of `pdem.contact.pairs.contacts.PairContacts` that leaves it as it is."""
+    """The read-only part of `pdem.contact.pairs.contacts.PairContacts`."""
 
     lower: Int32s
     higher: Int32s
@@ -30,7 +30,7 @@ class PairReadings:
     def records(self, particles: Particles, leaves: Booleans = ALL_STAY) -> PairRecords:
         """Return contacts of the last evaluation by the ids of their particles (copies).
 
-        Those of the owned particles that leave, or all if `leaves` is empty.
+        Contacts of the owned particles that leave, or all contacts if `leaves` is empty.
         """
         rows, indices, ids = self.touching, self.storage.indices, particles.column("id")
         if len(leaves):
@@ -40,7 +40,7 @@ class PairReadings:
         return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.storage.at(indices))
 
     def pieces(self) -> Iterator[tuple[Int32s, Floats]]:
-        """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""
+        """Return `touching` and `histories` piece by piece, since copies of all contacts would double the memory."""
         known = self.storage.indices
         for first in range(0, len(known), _PIECE):
             indices = known[first : first + _PIECE]

@@ -1,7 +1,7 @@
-"""Integers: which chunks a worker evaluates, what it has in reserve for them, and what it has found.
+"""Runs of workers: which chunks a worker evaluates, its reserve of indices, and its results, as rows of integers.
 
-What happens between two kernels of a step is compiled as well: small arrays cost NumPy as much time as some hundred
-contacts take.
+The functions that act between two kernels of a step are compiled as well: an operation of NumPy on a small array costs
+as much time as some hundred contacts.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 RUN = 11
 WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = range(RUN)
-"""Fields of ``runs[worker, field]``, which says what a worker does and what it has found:
+"""Fields of ``runs[worker, field]``, the task and the results of a worker:
 
 =================================  ===============================================================================
-`WORKER`                           given: its number
-`BEGIN`, `END`                     given: first chunk, and the one behind the last
-`STOP`                             written: the first chunk that was not evaluated; `END` if there was room for all
+`WORKER`                           read: its number
+`BEGIN`, `END`                     read: first chunk, and the end of the chunks
+`STOP`                             written: the first chunk that was not evaluated; `END` if the room sufficed
 `ENDED`                            written: number of contacts that have ended
-`DEEP`                             written: 1 + a candidate whose overlap is beyond the limit, or 0
-`CODE`                             written: largest code of particles that were advanced (`integration.FINE`)
-`FREE_HISTORY`, `..._END`          renewed: history indices for chunks whose own do not suffice
-`FREE_FORCE`, `..._END`            renewed: force indices for such chunks
+`DEEP`                             written: 1 + a candidate with an overlap beyond the limit, or 0
+`CODE`                             written: largest code of integrated particles (`integration.FINE`)
+`FREE_HISTORY`, `..._END`          used up: history indices for chunks that need more than their own
+`FREE_FORCE`, `..._END`            used up: force indices for such chunks
 =================================  ===============================================================================
 """
 
 
 @inlined
 def _restock(runs: Integers, begin: int, end: int, most: int, following: int) -> int:
-    """Give workers with less than half of the most indices in reserve new ones; return the one behind the last."""
+    """Refill the reserves of workers that have less than half of `most` indices; return the first free index."""
     for worker in range(len(runs)):
         if runs[worker, end] - runs[worker, begin] < most // 2:
             runs[worker, begin], runs[worker, end] = following, following + most
@@ -50,15 +50,15 @@ def _restock_both(runs: Integers, most: int, history: int, force: int) -> tuple[
 
 @inlined
 def divide_runs(runs: Integers, first: int, last: int) -> None:
-    """Divide the chunks from `first` to `last` - 1 among the workers, who keep what they have in reserve."""
+    """Divide the chunks from `first` to `last` - 1 among the workers; reserves do not change."""
     take_part(runs, (first, last), 0, 1)
 
 
 @inlined
 def take_part(runs: Integers, chunks: tuple[int, int], part: int, parts: int) -> None:
-    """Divide chunks, of which there are the first and the one behind the last, and let workers take a part of theirs.
+    """Assign to each worker part `part` of its share of the chunks from `chunks[0]` to `chunks[1]` - 1.
 
-    Whatever the number of parts, each worker takes the same chunks in all of them together, in the same order.
+    Each worker evaluates the same chunks in the same order for any number of parts.
     """
     (first, last), workers = chunks, len(runs)
     for worker in range(workers):
@@ -75,18 +75,18 @@ def plan_runs(runs: Integers, first: int, last: int, most: int, history: int, fo
     Parameters
     ----------
     runs : (workers, RUN) int64 array
-        Written; what is in reserve stays there, and is renewed.
+        Written; reserves are refilled.
     first, last : int
-        Chunks.
+        Range of chunks.
     most : int
         History and force indices that a worker gets in reserve.
     history, force : int
-        The first that nobody has; 0 if no force indices are needed in reserve.
+        First free history index and force index; 0 if no force indices are needed in reserve.
 
     Returns
     -------
     int, int
-        The first that nobody has now.
+        First free history index and force index afterwards.
     """
     divide_runs(runs, first, last)
     return _restock_both(runs, most, history, force)
@@ -94,7 +94,7 @@ def plan_runs(runs: Integers, first: int, last: int, most: int, history: int, fo
 
 @inlined
 def has_reserve(runs: Integers, least: int, needs_forces: bool) -> bool:
-    """Tell whether every worker has so many history indices in reserve, and force indices if these are needed."""
+    """Return whether every worker has `least` history indices in reserve, and as many force indices if needed."""
     enough = True
     for worker in range(len(runs)):
         enough &= runs[worker, FREE_HISTORY_END] - runs[worker, FREE_HISTORY] >= least
@@ -104,7 +104,7 @@ def has_reserve(runs: Integers, least: int, needs_forces: bool) -> bool:
 
 @kernel
 def resume_runs(runs: Integers, most: int, history: int, force: int) -> tuple[int, int]:
-    """Let workers go on where they have stopped; arguments and return value as for `plan_runs`."""
+    """Continue the runs of workers that have stopped; arguments and return value as for `plan_runs`."""
     for worker in range(len(runs)):
         runs[worker, BEGIN] = runs[worker, STOP]
     return _restock_both(runs, most, history, force)
@@ -112,18 +112,18 @@ def resume_runs(runs: Integers, most: int, history: int, force: int) -> tuple[in
 
 @kernel
 def add_ended(limbs: Integers, terms: Integers, accounts: Floats, runs: Integers) -> int:
-    """Add the accounts of contacts that have ended to their terms of the ledger; return how many numbers were added.
+    """Add the accounts of ended contacts to their terms of the energy balance; return how many numbers were added.
 
     Parameters
     ----------
     limbs : (sums, LIMBS) array
         Exact sums [J].
     terms : int64 array
-        By account: which of these sums.
+        Index of the sum of each account.
     accounts : (accounts + 1, workers * n) array
-        Those that worker w has written from column ``w * n`` on [J]; the last row is passed over.
+        Accounts [J]; worker w has written from column ``w * n`` on. The last row is not used.
     runs : (workers, RUN) int64 array
-        What they have evaluated.
+        Runs with their results.
     """
     number, room = 0, accounts.shape[1] // len(runs)
     for worker in range(len(runs)):
@@ -137,7 +137,7 @@ def add_ended(limbs: Integers, terms: Integers, accounts: Floats, runs: Integers
 
 @kernel
 def outcome_of(runs: Integers) -> tuple[bool, bool, int, int]:
-    """Return whether all chunks are done, whether contacts have ended, and the largest `DEEP` and `CODE`."""
+    """Return whether all chunks are evaluated, whether contacts have ended, and the largest `DEEP` and `CODE`."""
     done, ended, deep, code = True, False, 0, 0
     for worker in range(len(runs)):
         done &= runs[worker, STOP] == runs[worker, END]

@@ -1,12 +1,11 @@
-"""When each particle is first read, when its contacts are complete, and how long their forces have to be kept.
+"""Schedule of a step: when each particle is first read, when its contacts are complete, and how long forces are needed.
 
-A worker evaluates one chunk of candidates after the other, and sums the forces on a particle as soon as the last of its
-candidates has been evaluated; its row is prefetched before the first of them is. The force of a contact is needed for
-as many chunks as lie between the first and the last one of a particle: where most particles are complete soon, few
-forces have to be kept at a time. Particles for which that takes too long are *deferred*: their forces are summed at the
-end of the step. Behind these stand particles that a carrier moves (`pdem.motion.clusters.carriers`): their forces are
-summed at the end of the step, too, and no particle is kicked by them. Where there are none, no particle costs anything
-for it.
+A worker evaluates one chunk of candidates after the other. It prefetches the row of a particle before its first
+candidate, and sums the forces on the particle after its last candidate. The force of a contact is needed from the first
+to the last chunk of a particle: if most particles are complete soon, few forces are in memory at a time. Particles that
+take too long are *deferred*: their forces are summed at the end of the step. The forces on particles that a carrier
+moves (`pdem.motion.clusters.carriers`) are summed at the end of the step as well, after the deferred ones, and these
+particles are not kicked. Cases without carriers pay nothing for them.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Candidates
     from pdem.foundation.array_types import Booleans, Int32s, Integers
 
-_FEW = 20  # one particle in so many may be deferred, so that the others need less room
-_PART = 4  # of the chunks of a worker: if forces were kept for more of them there would be little gained
+_FEW = 20  # one particle in 20 may be deferred, so that the forces on all other particles need less room
+_PART = 4  # largest window: a quarter of the chunks of a worker; a longer one saves little memory
 
 
 @threaded_kernel
@@ -39,9 +38,9 @@ def find_first_and_last_chunks(
 ) -> None:
     """For each particle write the first chunk that reads it and the last chunk that contributes a force.
 
-    Chunks have `size` candidates. `begins` are the first chunks of the workers and the one behind all. The last of
-    these stands in `last_chunk` for particles that are deferred: with a candidate from `inner` on, with candidates of
-    several workers, or with none; and in `first_chunk` for those that have no candidate before `inner`.
+    Chunks have `size` candidates. `begins` are the first chunks of the workers and the end of all chunks. That end is
+    written to `last_chunk` of deferred particles: particles with a candidate from `inner` on, with candidates of
+    several workers, or without candidates; and to `first_chunk` of particles without a candidate before `inner`.
     """
     for p in prange(owned):
         first, last = inner, -1
@@ -59,17 +58,17 @@ def find_first_and_last_chunks(
 
 @kernel
 def _count_spans(owned: int, deferred: int, first_chunk: Int32s, last_chunk: Int32s, counts: Integers) -> None:
-    """Count particles that are not deferred by the chunks between first and last; longer ones by the last number."""
+    """Count particles that are not deferred by the chunks between first and last; the last bin has all longer spans."""
     for p in range(owned):
         if last_chunk[p] != deferred:
             counts[min(last_chunk[p] - first_chunk[p], len(counts) - 1)] += 1
 
 
 def reuse_window(owned: int, begins: Integers, first_chunk: Int32s, last_chunk: Int32s) -> int:
-    """Return the number of chunks for which forces are kept; 0 if all are, to the end of the step.
+    """Return for how many chunks the memory of forces is not used again; 0 if it is never used again within a step.
 
-    It is enough for all particles that are not deferred, or, if the rest would need more than twice as many, for nearly
-    all and some of the others.
+    The window suffices for all particles that are not deferred; or for nearly all, if the last ones would need more
+    than twice as many chunks.
     """
     most = int(np.diff(begins).min()) // _PART
     counts = np.zeros(most + 1, np.int64)
@@ -83,7 +82,7 @@ def reuse_window(owned: int, begins: Integers, first_chunk: Int32s, last_chunk: 
 
 @threaded_kernel
 def defer(owned: int, window: int, deferred: int, first_chunk: Int32s, last_chunk: Int32s) -> None:
-    """Defer particles whose candidates lie in more chunks than forces are kept for."""
+    """Defer particles with candidates in more chunks than the window has."""
     for p in prange(owned):
         if last_chunk[p] - first_chunk[p] >= window:
             last_chunk[p] = deferred
@@ -91,9 +90,10 @@ def defer(owned: int, window: int, deferred: int, first_chunk: Int32s, last_chun
 
 @threaded_kernel
 def mark_persistent(size: int, deferred: int, candidates: Candidates, last_chunk: Int32s, persistent: Booleans) -> None:
-    """Mark the chunks whose forces are needed until the end of the step.
+    """Mark the chunks with forces that are needed until the end of the step.
 
-    These have a candidate of a particle that is deferred or carried: its `last_chunk` is `deferred` or greater.
+    These chunks have a candidate of a particle that is deferred or moved by a carrier: its `last_chunk` is `deferred`
+    or greater.
     """
     inner = candidates.inner
     for number in prange(len(persistent)):
@@ -107,7 +107,7 @@ def mark_persistent(size: int, deferred: int, candidates: Candidates, last_chunk
 
 @kernel
 def list_by_chunk(owned: int, chunk: Int32s, first: Integers, order: Int32s) -> None:
-    """List particles by chunk: those of chunk t, in their order, are ``order[first[t]:first[t + 1]]``."""
+    """List particles by chunk: ``order[first[t]:first[t + 1]]`` are the particles of chunk t in their order."""
     first[:] = 0
     for p in range(owned):
         first[chunk[p] + 1] += 1

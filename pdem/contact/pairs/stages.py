@@ -1,12 +1,12 @@
 """The contact law of a block of contacts between particles, stage by stage.
 
-A processor looks ahead some two hundred instructions. Of the whole law, which has more than six hundred, it sees less
-than one vector of contacts at a time, and waits for one root or quotient after the other. Each stage is a short loop
-over the block, of which several vectors are under way at once; what one stage finds for the next stands in columns of
-`BLOCK` numbers that stay in the nearest cache, see `pdem.contact.pairs.layout`.
+A processor looks ahead some two hundred instructions. The whole law has more than six hundred for one vector of
+contacts, so that the processor would wait for one root or quotient after the other. Each stage is a short loop over
+the block, and the processor works on several vectors of it at the same time. Results of a stage for later stages are in
+columns of `BLOCK` numbers that stay in the nearest cache, see `pdem.contact.pairs.layout`.
 
-`at` is where the columns of a worker begin, `c` the number of a contact in the block; ``w + NAME`` is the place of one
-number of that contact. Places are unsigned, see `pdem.contact.pairs.evaluate`.
+`at` is the index at which the columns of a worker begin, `c` the number of a contact in the block; ``w + NAME`` is the
+index of one number of that contact. Indices are unsigned, see `pdem.contact.pairs.evaluate`.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ if TYPE_CHECKING:
     from pdem.numerics.vectors import Vector
 
 APART, TOO_DEEP = 1.0, 2.0
-"""In the column `STATE` of contacts that touch no more, and of those that overlap by more than the limit."""
+"""Values of the column `STATE`: spheres that do not touch, and spheres that overlap by more than the limit."""
 
 _gather_particle = listed_rows_to_columns(PACKED, BLOCK, PACKED)
 
 
 @inlined
 def shortest_way(d: Vector, period: Floats, frequency: Floats, images: Any) -> Vector:
-    """Return the way from a centre to the nearest image of another, for that to any [m].
+    """Return the displacement from a centre to the nearest image of a second one [m], from that to any image.
 
-    `images` are those of `pdem.numerics.box_images.images_in`.
+    `images` come from `pdem.numerics.box_images.images_in`.
     """
     if images is not None:
         return nearest_way(d, images)
@@ -93,7 +93,7 @@ def shortest_way(d: Vector, period: Floats, frequency: Floats, images: Any) -> V
 
 @inlined
 def relative_motion(d: Vector, v: Vector, period: Floats, frequency: Floats, images: Any) -> tuple[Vector, Vector]:
-    """Return way [m] and relative velocity [m/s] to the nearest image of another centre, for those to any."""
+    """Return displacement [m] and relative velocity [m/s] to the nearest image of a second centre, from any image."""
     if images is not None:
         return nearest_motion(d, v, images)
     return shortest_way(d, period, frequency, images), v
@@ -101,7 +101,7 @@ def relative_motion(d: Vector, v: Vector, period: Floats, frequency: Floats, ima
 
 @inlined
 def distance_vector(work: Floats, w: int, parameters: StepParameters, images: Any) -> Vector:
-    """Return the vector from the lower to the nearest image of the higher centre [m]; in the frame of `images`."""
+    """Return the vector from the centre of lower id to the nearest image of the other [m], in the frame of `images`."""
     if images is not None:
         there, here = (frame3(work, w + X_J, STRIDE, images.frame), frame3(work, w + X_I, STRIDE, images.frame))
         return nearest_in_frame(minus3(there, here), images.frame)
@@ -124,8 +124,8 @@ def gather_particles(
 ) -> None:  # fmt: skip
     """Write the packed rows of the particles of contacts, from the history index `first` on, into columns.
 
-    Meanwhile the histories of the block that begins at `following` are prefetched, a few at a time: many at once would
-    have to wait.
+    Meanwhile the histories of the block that begins at `following` are prefetched, a few at a time: many prefetches
+    together would stall.
     """
     for c in range(0, count, GROUP):
         h, w = offset(first, c), offset(at, c)
@@ -138,7 +138,7 @@ def gather_particles(
 def contact_geometry(at: int, count: int, real: int, parameters: StepParameters, work: Floats) -> int:
     """First stage: normals and overlaps at the end and in the middle of the step.
 
-    Writes which contacts touch no more, or overlap by more than the limit, and returns how many of the first `real`.
+    Writes which contacts have ended or overlap by more than the limit, and returns their number among the first `real`.
     """
     dt, images, odd = parameters.dt, images_in(parameters.images), 0
     for c in range(count):
@@ -154,7 +154,7 @@ def contact_geometry(at: int, count: int, real: int, parameters: StepParameters,
         distance = max(square_root(squared), TINY)
         m = d[0] - 0.5 * dt * v[0], d[1] - 0.5 * dt * v[1], d[2] - 0.5 * dt * v[2]
         middle = max(square_root(dot3(m, m)), TINY)
-        # quotients are what the processor is slowest at: one for both lengths
+        # division is the slowest operation: one for both lengths
         inverse = 1.0 / (distance * middle)
         scale = middle * inverse
         put3(work, w + NORMAL_X, STRIDE, (d[0] * scale, d[1] * scale, d[2] * scale))
@@ -173,10 +173,10 @@ def member_masses(
     at: int, first: int, count: int, candidates: Candidates, contacts: Contacts, tensors: Floats,
     work: Floats,
 ) -> None:  # fmt: skip
-    """Write the inverse masses that particles show along the normals of contacts: with clusters, after the first stage.
+    """Write the inverse masses of particles along the normals of contacts: with clusters, after the first stage.
 
-    `first` is the history index of the first contact. Compiled without contraction, as all that must not depend on
-    which contacts stand in a block together.
+    `first` is the history index of the first contact. Compiled without contraction, since the result must not depend
+    on which contacts are in a block together.
     """
     for c in range(count):
         w, k = offset(at, c), contacts.candidate[offset(first, c)] & ROW
@@ -189,7 +189,7 @@ def member_masses(
 def contact_kinematics(at: int, count: int, parameters: StepParameters, materials: float, work: Floats) -> int:
     """Second stage: arms, motion at the contact, effective radius, mass and inertia.
 
-    Returns how many contacts are of another pair of materials than `materials`.
+    Returns how many contacts have a pair of materials that differs from `materials`.
     """
     others = 0
     for c in range(count):
@@ -224,15 +224,15 @@ def contact_kinematics(at: int, count: int, parameters: StepParameters, material
 
 
 NO_MATERIALS = -1.0
-"""In place of a pair of materials: the columns of coefficients hold those of no pair."""
+"""Instead of a pair of materials, if the columns hold coefficients of several pairs."""
 
 
 @inlined
 def gather_coefficients(at: int, count: int, width: int, coefficients: Floats, work: Floats) -> float:
-    """Write the coefficients of each contact into columns; return the pair of materials if it is the same of all.
+    """Write the coefficients of each contact into columns; return the pair of materials that all contacts share.
 
-    Then it is written for a whole block, and needs not be written again until another pair comes. Otherwise
-    `NO_MATERIALS` is returned. `width` is the number of columns of the pair table.
+    If they share one, its coefficients are written for a whole block and stay valid until a contact has a different
+    pair. Otherwise `NO_MATERIALS` is returned. `width` is the number of columns of the pair table.
     """
     first, same = work[np.uint64(at) + PAIR], True
     for c in range(count):
@@ -249,7 +249,7 @@ def gather_coefficients(at: int, count: int, width: int, coefficients: Floats, w
 def add_box_work(
     at: int, first: int, count: int, parameters: StepParameters, work: Floats, accounts: tuple[Any, ...]
 ) -> None:  # fmt: skip
-    """Add what the deformation of the box does to contacts in the step: by their forces along their branches.
+    """Add the work of the deforming box on contacts in the step: the power of their forces along their branches.
 
     `first` is the history index of the first contact; `accounts` are the histories, their width and the column.
     """
@@ -264,15 +264,15 @@ def add_box_work(
 
 
 def force_scatter_of(law: ContactLaw) -> Any:
-    """Make the function that writes what contacts do to their particles from columns to rows."""
+    """Make the function that writes forces and torques of contacts from columns to rows."""
     scatter_rows = columns_to_listed_rows(force_row_of(law), BLOCK, force_row_of(law))
 
     @inlined_closure
     def scatter_forces(at: int, force_index: int, count: int, work: Floats, forces: Floats) -> None:
-        """Do so for the contacts of a block, into the rows from `force_index` on.
+        """Write forces and torques of the contacts of a block into the rows from `force_index` on.
 
-        Call this one block late: loading with another vector width than that of the store defeats the forwarding of
-        stores to loads.
+        Call this one block late: a load with a vector width that differs from that of the store defeats the forwarding
+        of stores to loads.
         """
         for c in range(0, count, GROUP):
             scatter_rows(work, offset(at, c) + FORCE_J_X, forces, (), offset(force_index, c))

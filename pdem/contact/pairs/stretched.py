@@ -1,4 +1,4 @@
-"""Contacts between particles that are pulled apart: how long they last."""
+"""Contacts that continue while the particles separate (adhesion, liquid bridges): until which gap they last."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def lasts_of(law: ContactLaw) -> Any:
-    """Make the function that tells whether a contact lasts whose particles do not touch any more.
+    """Make the function that returns whether a contact lasts although its particles do not touch any more.
 
-    It takes the candidate and the history index of its contact, all candidates, histories, `StepParameters`, and the
-    packed rows.
+    Its arguments are the candidate and the history index of the contact, all candidates, histories, `StepParameters`,
+    and the packed rows.
     """
     if not law.may_stretch:
         return inlined_exactly(lambda k, index, candidates, history, parameters, packed: False)

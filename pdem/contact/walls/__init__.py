@@ -1,7 +1,7 @@
 """Contacts between particles and walls, from candidate facets to forces and loads.
 
-`contacts` holds the state of one rank and is what the time step calls; `evaluate` is the kernel of a step; `stages` is
-what a wall does in place of a particle in the stages of the contact law; `arguments` names what kernels are given.
-`facet_lists` and `storage` say where lists and histories are kept, `history_matching` which contact of the last step a
-contact continues. What is touched is found in `pdem.contact.geometry`.
+The time step calls `contacts`, which holds the state of one rank. `evaluate` is the kernel of a step; `stages` has the
+stages of the contact law with a wall instead of a particle; `arguments` names the arguments of kernels. `facet_lists`
+and `storage` have the memory of lists and histories, `history_matching` decides which contact of the last step a
+contact continues. The touched features come from `pdem.contact.geometry`.
 """

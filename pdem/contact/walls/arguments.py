@@ -1,4 +1,4 @@
-"""What the kernels of contacts with walls are given: arrays that belong together, by name."""
+"""Arguments of the kernels of contacts with walls: arrays that belong together, by name."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ class NearFacets(NamedTuple):
     near : int32 array
         Rows of these particles.
     start, end, candidates : int64 arrays
-        Facets to test are ``candidates[start[q]:end[q]]`` for ``near[q]``. The rows ``start[q]:start[q + 1]`` of all
-        that is kept by contact are those of this particle: nothing can overflow, and threads never meet.
+        Facets to test are ``candidates[start[q]:end[q]]`` for ``near[q]``. This particle owns the rows
+        ``start[q]:start[q + 1]`` of all arrays by contact: they cannot overflow, and threads never share a row.
     due : float32 array
-        From when on these have to be tested [m], see `pdem.contact.walls.due_facets`; NaN for rows without a facet.
+        Path from which on each facet has to be tested [m], see `pdem.contact.walls.due_facets`; NaN for rows without a
+        facet.
     crosses : bool array
-        By place in `near`: whether the particle may cross a periodic side, where other facets are near it at once.
+        By index in `near`: whether the particle may cross a periodic side and then be near different facets.
     path : (WALL_PATHS,) array
-        How far particles and walls have moved.
+        Displacements of particles and walls since lists were made.
     packed : array
-        Rows of particles, see `pdem.foundation.packed_row`.
+        Packed rows of particles, see `pdem.foundation.packed_row`.
     """
 
     near: Int32s
@@ -49,20 +50,20 @@ class WallParameters(NamedTuple):
     dt, rate : float
         Time by which histories grow [s], and one over the time step [1/s].
     largest_overlap : float
-        Over the radius, beyond which a run stops.
+        Overlap over the radius at which a run stops.
     shortened : float
-        By how many overlaps the lever arm of friction is less than the radius (0 or 1: multiplied, neither rounds, and
-        the default costs no branch).
+        1 if the lever arm of friction is the radius less the overlap, 0 if it is the radius (a factor of the overlap,
+        so that the choice costs no branch and no rounding).
     materials : int
         Number of materials.
     coefficients : array
         The pair table, flat.
     powers : array
-        By row of that: with which power of the overlap elastic forces grow.
+        Power of the overlap in the elastic force, by row of the pair table.
     tensors : array
         Inverse mass tensors of particles by row, flat; empty without clusters.
     images : (ROWS, 3) array or None
-        Of a box that deforms, see `pdem.numerics.box_images`.
+        Images of a deforming box, see `pdem.numerics.box_images`.
     """
 
     dt: float
@@ -77,18 +78,18 @@ class WallParameters(NamedTuple):
 
 
 class WallMotion(NamedTuple):
-    """How each wall moves, and how it gives way; see `pdem.motion.walls.MovingWalls`.
+    """Motion and inertia of each wall, see `pdem.motion.walls.MovingWalls`.
 
     Attributes
     ----------
     material : (W,) int32 array
-        Of each wall.
+        Material of each wall.
     anchor, angular_velocity, anchor_velocity : (W, 3) arrays
-        Place of a point of the wall, angular velocity, velocity of that point, at the end of the step.
+        Position of a point of the wall, angular velocity, velocity of this point, at the end of the step.
     velocity_gradient, mean_velocity : (W, 3, 3) and (W, 3) arrays
-        Over the step.
+        Means over the step.
     inverse_mass, inverse_inertia : (W, 3) and (W, 3, 3) arrays
-        Of free bodies, zeros for other walls.
+        Inverse mass and inertia of free bodies, zeros for walls with a prescribed motion.
     counted : (W,) array
         1 if the work of the wall is added up contact by contact.
     surface_moves, surface_state : (W,) int8 and (W, 3, 3) arrays
@@ -114,13 +115,13 @@ class WallRecord(NamedTuple):
     Attributes
     ----------
     kind, feature, facet : int8, int64 and int64 arrays
-        What each touches.
+        Kind and number of the touched feature, and a facet with this feature.
     history : array
-        Flat, `width` numbers each, one row on: the row 0 is that of a contact that begins.
+        Flat, `width` numbers each, shifted by one row: row 0 is the history of a new contact.
     counts : int32 array
         Number of contacts of each particle near a wall.
     width, normal : int
-        Columns of the history of a wall contact, and the first of its normal, which stands behind those of the law.
+        Columns of the history of a wall contact, and the first column of its normal, after the columns of the law.
     """
 
     kind: NDArray[np.int8]
@@ -133,31 +134,32 @@ class WallRecord(NamedTuple):
 
 
 class WallWork(NamedTuple):
-    """What an evaluation writes besides contacts.
+    """Work arrays and results of an evaluation besides contacts.
 
     Attributes
     ----------
     seen : (SEEN, workers) int64 array
-        What each worker has seen; the particles are divided among so many.
+        Results of each worker; its length is the number of workers among which the particles are divided.
     real, integer : arrays
-        Rows of the facets that a particle touches, see `pdem.contact.geometry.surface_arrays.Scratch`; as many for each
-        worker. So has `bound`, a flat array.
+        Rows of the facets that a particle touches, see `pdem.contact.geometry.surface_arrays.Scratch`, for each worker;
+        `bound` is a flat array with the same rows.
     listed, tested : int32 and int64 arrays
-        Places of the facets to test, and these facets, tile by tile.
+        Indices of the facets to test, and these facets, tile by tile.
     active, until : int32 arrays
-        Of `TILE` particles of each worker: who has a facet to test, or had a contact, and where its list ends.
+        For `TILE` particles of each worker: particles with a facet to test or a contact before, and the ends of their
+        lists.
     match : int64 array
-        By contact, the history row that it continues, 0 for none.
+        Row of the history that a contact continues, 0 for a new contact.
     row, particle, owner : int32 arrays
         Contacts in the order of evaluation: their rows, particles, and rows of `total`.
     force : (rows, LOAD) array
         Forces and moments on the particles, by contact.
     total : (m, 6) array
-        Their sums, from row 1 on in the order of `NearFacets.near`.
+        Sums of forces and moments, from row 1 on in the order of `NearFacets.near`.
     history, columns : arrays
         A block of histories and the columns of the stages of each worker.
     ended : int32 array
-        Rows of contacts that nothing continues; those of a worker begin with the first row of its particles.
+        Rows of contacts that have ended; the rows of a worker begin with the first row of its particles.
     """
 
     seen: Integers
@@ -180,18 +182,18 @@ class WallWork(NamedTuple):
 
 
 class WallArguments(NamedTuple):
-    """Arguments of an evaluation, as plain tuples of the fields of those above.
+    """Arguments of an evaluation, as plain tuples of the fields of the classes above.
 
     Attributes
     ----------
     tally : int32 array or None
-        Of the signed contact sum, see `pdem.contact.walls.search.search_kernel`.
+        Tally of the signed contact sum, see `pdem.contact.walls.search.search_kernel`.
     near, parameters, surface, motion, work : tuple
-        Of `NearFacets`, `WallParameters`, `pdem.contact.geometry.surface_arrays.SurfaceArrays`, `WallMotion`, and
-        `WallWork`.
+        Fields of `NearFacets`, `WallParameters`, `pdem.contact.geometry.surface_arrays.SurfaceArrays`, `WallMotion`,
+        and `WallWork`.
     found, record : tuple of two tuples
-        Of `pdem.contact.geometry.surface_arrays.Found` and `WallRecord`: the contacts of this step, and those of the
-        one before, in whose place those of the next step will be.
+        Fields of `pdem.contact.geometry.surface_arrays.Found` and `WallRecord`: the contacts of this step, and the
+        contacts of the step before, which the next step overwrites.
     """
 
     tally: Int32s | None
@@ -205,14 +207,14 @@ class WallArguments(NamedTuple):
 
 
 class FixedArguments(NamedTuple):
-    """Arguments that stay the same until lists are made anew, as plain tuples of the fields of those above.
+    """Arguments that stay the same until new lists are made, as plain tuples of the fields of the classes above.
 
     Attributes
     ----------
     surface, motion : tuple
-        Of `pdem.contact.geometry.surface_arrays.SurfaceArrays` and `WallMotion`.
+        Fields of `pdem.contact.geometry.surface_arrays.SurfaceArrays` and `WallMotion`.
     found, record : dict of tuple
-        Of `pdem.contact.geometry.surface_arrays.Found` and `WallRecord`, for the contacts of this step and of the last.
+        Fields of `pdem.contact.geometry.surface_arrays.Found` and `WallRecord`, for this step and the step before.
     """
 
     surface: tuple[Any, ...]

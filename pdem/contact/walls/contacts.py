@@ -46,32 +46,32 @@ class WallContacts(WallReadings):
     Parameters
     ----------
     law : ContactLaw
-        By which contacts are evaluated.
+        Contact law of the case.
     walls : MovingWalls
         All walls.
     materials : sequence of int
         Material of each wall.
     method : {"signed", "h2"}
-        How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
+        Resolution of contacts. The signed contact sum needs meshes made by `surface_of`.
     lever_arm : {"radius", "contact"}
-        Of friction: the radius, or the distance from the centre to the contact point.
+        Lever arm of friction: the radius, or the distance from the centre to the contact point.
     facet_tree : FacetTree, optional
-        That of a large mesh, if it is there already.
+        Tree over a large mesh, if it has been made before.
 
     Attributes
     ----------
     total : (m, 6) array
-        Force and torque of those particles that have facets near; row 0 holds zeros.
+        Force and torque on the particles near walls; row 0 holds zeros.
     total_row : (n,) int32 array
-        Which of these rows each owned particle has, 0 for none.
+        Row of each owned particle in `total`, 0 for none.
     path : (WALL_PATHS,) array
-        How far particles and walls have moved, see `pdem.contact.walls.due_facets`.
+        Displacements of particles and walls, see `pdem.contact.walls.due_facets`.
     measured : bool
-        Whether forces have been found since the lists were made.
+        Whether forces have been computed since the lists were made.
     ended : int
-        Number of contacts that have ended in the last evaluation.
+        Number of contacts that ended in the last evaluation.
     calls : (call, call) or None
-        By what `pdem.contact.steps` calls the kernels of search and law; None where lists are new.
+        Addresses by which `pdem.contact.steps` calls the kernels of search and law; None after lists have been made.
     """
 
     def __init__(
@@ -106,20 +106,20 @@ class WallContacts(WallReadings):
         self, particles: Particles, reference: Floats, reaches: Floats, images: SideImages,
         carried: Carried, ended: ExactSums,
     ) -> None:  # fmt: skip
-        """List the facets within reach of each owned particle that is not fixed; contacts go on as carried.
+        """List the facets within reach of each owned particle that is not fixed, and continue retained contacts.
 
         Parameters
         ----------
         particles : Particles
-            Owned ones are counted.
+            Particles, of which owned ones get lists.
         reference, reaches : (n, 3) and (n,) arrays
-            Where the particles were when their skins were new, and radius plus skin [m].
+            Reference positions of the skins, and radius plus skin [m].
         images : SideImages
-            Where particles may come out across periodic sides.
+            Images of particles that may cross periodic sides.
         carried : Carried
             Contacts of the last evaluation.
         ended : ExactSums
-            Takes the energies of those that have no candidates any more.
+            Sums to which the energies of contacts without candidates are added.
         """
         found = self._facets_near_images(reference, reaches, images)
         if particles.fixed.any():
@@ -134,7 +134,7 @@ class WallContacts(WallReadings):
         self.measured = False
 
     def _facets_near_images(self, reference: Floats, reaches: Floats, images: SideImages) -> Rows:
-        """Return the facets near particles and their images, as those of the particles."""
+        """Return the facets near each particle or near one of its images."""
         if len(images.rows) == 0:
             return self._facets_near(reference, reaches)
         places = np.concatenate((reference, images.places))
@@ -154,9 +154,9 @@ class WallContacts(WallReadings):
         return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 
     def carry(self, particles: Particles, leaves: Booleans = ALL_STAY) -> Carried:
-        """Return the contacts for new lists, without those of particles that leave, marked in an array (n,) if any do.
+        """Return the contacts for new lists, except contacts of particles that leave (n,); empty if none leaves.
 
-        The particles are as they were when the present lists were made.
+        Particles are in the rows of the present lists.
         """
         owner, rows = self._contact_rows()
         if len(leaves):
@@ -166,19 +166,19 @@ class WallContacts(WallReadings):
 
     @staticmethod
     def adopt(records: WallRecords, particles: Particles, table: Int32s) -> Carried:
-        """Return contacts known by ids for the making of lists of particles in these rows.
+        """Return contacts for new lists from records that name particles by id.
 
-        The table is one of their ids, see `pdem.detection.id_table.indexed`.
+        `table` is the table of ids of the particles, see `pdem.detection.id_table.indexed`.
         """
         rows = np.empty(len(records.id), np.int32)
         id_table.find_rows(records.id, particles.id, table, rows)
         return Carried(rows, records)
 
     def _lay_out(self, owned: int, found: Rows, owner: Int32s) -> None:
-        """Give each particle as many rows as it has facets to test, or contacts to go on with if these are more.
+        """Give each particle as many rows as it has facets to test, or continued contacts if these are more.
 
-        A contact whose facet is out of reach by now may go on at another one: no history is lost for want of
-        rows, whatever the skin.
+        A contact with a facet that is out of reach may continue at a different one: for any skin, no history is
+        dropped for lack of rows.
         """
         most = len(found[1]) + len(owner)
         if most > len(self._candidates):
@@ -197,7 +197,7 @@ class WallContacts(WallReadings):
         self._most = int((self._end[:number] - self._start[:number]).max(initial=0))
 
     def _mark_crossing(self, rows: Integers) -> None:
-        """Note which particles, given by their rows, may cross a periodic side."""
+        """Record which particles may cross a periodic side; `rows` are their rows."""
         numbers = self.total_row[rows]
         self._crosses[: len(self._near)] = False
         self._crosses[numbers[numbers > 0] - 1] = True
@@ -224,7 +224,7 @@ class WallContacts(WallReadings):
         self.end(records.history, lost[:missing], ended)
 
     def end(self, history: Floats, rows: Int32s, ended: ExactSums) -> None:
-        """Add the energies of contacts that have ended, rows of `history`, to the sums."""
+        """Add the energies of ended contacts, rows of `history`, to the sums."""
         law = self.law
         add_dissipated(ended, law, history[law.first_energy : law.columns, rows])
         if len(rows) and law.has_ledger:
@@ -236,7 +236,7 @@ class WallContacts(WallReadings):
         Parameters as in `pdem.contact.pairs.contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
         """
         self.measured, self.ended = True, 0
-        if not len(self._near):  # nor are there contacts: those have rows
+        if not len(self._near):  # contacts would have rows, so that none exist either
             return 0
         self.test_all()
         self.swap()
@@ -251,7 +251,7 @@ class WallContacts(WallReadings):
         return int(deep)
 
     def test_all(self) -> None:
-        """Have all facets tested in the next evaluation: particles and walls may be anywhere."""
+        """Make all facets due in the next evaluation, since particles and walls may have moved by any distance."""
         make_due(self._due[: self._start[len(self._near)]])
 
     @property
@@ -260,11 +260,11 @@ class WallContacts(WallReadings):
         return len(self._near) > 0
 
     def swap(self) -> None:
-        """Let the contacts of this step be those of the step before, in whose place the next ones are going to be."""
+        """Swap the contacts of this step and of the step before, which the next evaluation overwrites."""
         self._new, self._old = self._old, self._new
 
     def arguments(self, packed: Floats, contact: ContactParameters) -> WallArguments:
-        """Return what kernels are given; parameters as for `evaluate`."""
+        """Return the arguments of kernels; parameters as for `evaluate`."""
         fixed = self._fixed_arguments()
         work = self._room.work(len(self._near), self._most, threads(), self.total)
         given = WallParameters(
@@ -278,7 +278,7 @@ class WallContacts(WallReadings):
         )  # fmt: skip
 
     def _fixed_arguments(self) -> FixedArguments:
-        """Return what kernels take that stays the same until lists are made anew."""
+        """Return the arguments of kernels that stay the same until new lists are made."""
         if self._fixed is None:
             surface, motion = plain(self._surface, self._motion)
             both = self._new, self._old
@@ -297,7 +297,7 @@ class WallContacts(WallReadings):
         )  # fmt: skip
 
     def measure(self, particles: Particles, packed: Floats, parameters: ContactParameters, ended: ExactSums) -> None:
-        """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
+        """Compute overlaps, points and forces of contacts from records; histories do not change."""
         carried = self.carry(particles)
         self.evaluate(packed, parameters._replace(dt=0.0, step=1.0, largest_overlap=np.inf), ended)
         self._adopt(carried, ended)

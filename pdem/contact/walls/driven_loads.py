@@ -1,6 +1,6 @@
-"""What particles do to the walls they drive: load, and how much it resists the wall's next way.
+"""Loads of particles on driven walls, and the stiffness and damping of their contacts against the motion of the wall.
 
-Exact sums, because they feed back: a driven wall moves with the same bits on any number of ranks.
+Sums are exact because they determine the motion: a driven wall moves with the same bits on any number of ranks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ against its travel, [N/m] and [N s/m] along an axis, [N m/rad] and [N m s/rad] a
 
 
 class DrivenWalls(NamedTuple):
-    """The walls that particles drive, see `pdem.motion.walls.MovingWalls`.
+    """The walls that are driven by particles, see `pdem.motion.walls.MovingWalls`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class DrivenWalls(NamedTuple):
     translation_axis, rotation_axis, centre : (W, 3) arrays
         A point at the arm a from the centre moves by ``translation_axis + rotation_axis x a`` per unit of travel.
     material : (W,) int32 array
-        Of all walls.
+        Material of each wall.
     """
 
     row: Integers
@@ -63,7 +63,7 @@ class LoadedSpheres(NamedTuple):
 def driven_kernel(law: ContactLaw) -> Any:
     """Make the kernel that adds the `DRIVEN_LOADS` of all contacts with driven walls to exact sums.
 
-    As `pdem.contact.walls.evaluate.add_loads` does; it takes the pair table, flat, besides.
+    It works as `pdem.contact.walls.evaluate.add_loads`, with the flat pair table as a further argument.
     """
     resistance, may_pull = resistance_of(law), law.may_pull
 
@@ -119,9 +119,9 @@ def sums_of_driven(
     law: ContactLaw, walls: MovingWalls, materials: Int32s, contacts: Evaluated, force: Floats,
     particles: Particles, parameters: ContactParameters,
 ) -> Integers:  # fmt: skip
-    """Return what particles of a rank do to the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
+    """Return the loads of the particles of a rank on the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
 
-    `materials` are those of the walls, and `force` what contacts do to their particles, see
+    `materials` are the materials of the walls, and `force` the forces on particles by contact, see
     `pdem.contact.walls.storage.WallRoom`.
     """
     limbs, column = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64), particles.column

@@ -1,8 +1,8 @@
-"""Which facets near particles have to be tested in a step, and the particles that have any of these, or a contact.
+"""Facets near particles that have to be tested in a step, and the particles with such a facet or a contact.
 
 A facet that a particle does not touch gets a *due* value, as candidates of pairs do
-(`pdem.contact.pairs.due_candidates`): how far particles and walls must have moved together, counted from when lists
-were made, before it may be touched. Contacts do not depend on it.
+(`pdem.contact.pairs.due_candidates`): the sum of the paths of particles and walls since lists were made from which on
+it may be touched. Contacts do not depend on it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 WALL_PATHS = 2
 BOTH, OF_WALLS = range(WALL_PATHS)
-"""Fields of ``path``: how far particles and walls have moved together since lists were made, or more; how far any wall
-has moved in the last step [m]."""
+"""Fields of ``path``: upper bound of the sum of displacements of particles and walls since lists were made; largest
+displacement of a wall in the last step [m]."""
 
 SLACK = 1e-6
-"""By which share the distance of a facet may be less than it is found to be: edges may be short, and lose digits."""
+"""Upper bound of the relative error of the distance of a facet: short edges lose digits."""
 
 TILE = 64
 """Particles whose contacts are listed together; several contacts fill a block."""
@@ -36,7 +36,7 @@ TILE = 64
 
 @inlined
 def count_wall_step(path: Floats, of_particles: Floats) -> None:
-    """Add the step that has brought particles and walls to where they are.
+    """Add the displacements of particles and walls in the last step to their path.
 
     `of_particles` is the path of particles, see `pdem.contact.pairs.due_candidates.PATHS`.
     """
@@ -45,9 +45,9 @@ def count_wall_step(path: Floats, of_particles: Floats) -> None:
 
 @inlined
 def list_due_facets(first: int, last: int, worker: int, near: NearFacets, work: WallWork) -> int:
-    """List the facets to test of a tile of particles, one particle after the other; return where the list begins.
+    """List the facets to test of a tile of particles, one particle after the other; return the begin of the list.
 
-    Behind them stands a place that no particle has.
+    The list ends with an index that no particle has.
     """
     base, begin, end = near.start[first] + DUE_LANES * worker, near.start[first], near.start[last]
     limit, count = np.float32(near.path[BOTH] * ROUNDED_UP), 0
@@ -65,9 +65,9 @@ def list_active(
     first: int, last: int, base: int, worker: int, near: NearFacets, now: WallRecord, before: WallRecord,
     work: WallWork,
 ) -> int:  # fmt: skip
-    """List the particles of a tile that have a facet to test or had a contact, return how many; others have none now.
+    """List the particles of a tile with a facet to test or a contact before; return their number.
 
-    Writes where the facets of each end in the list that begins at `base`.
+    All other particles have no contact now. Writes the end of the facets of each particle in the list from `base` on.
     """
     active, until, at = 0, base, TILE * worker
     for q in range(first, last):
@@ -86,9 +86,9 @@ def list_active(
 def note_due(
     q: int, tested: FacetRange, first_row: int, radius: float, near: NearFacets, work: WallWork
 ) -> None:  # fmt: skip
-    """Write from when on the facets of a particle that have been tested are due.
+    """Write the due values of the tested facets of a particle.
 
-    Those that the particle touches are always, and all of one that may cross a periodic side.
+    Touched facets are always due, and so are all facets of a particle that may cross a periodic side.
     """
     if near.crosses[q]:
         return

@@ -1,7 +1,7 @@
-"""The kernel of a step for the forces of contacts between particles and walls, and what these do to the walls.
+"""The kernel of a step for the forces of contacts between particles and walls, and for the loads on walls.
 
-The contacts have been found and listed by `pdem.contact.walls.search`, for the particles that are near a wall, in their
-order; their law is evaluated a block after the other.
+The kernel of `pdem.contact.walls.search` lists the contacts of particles near a wall, in the order of particles; this
+kernel evaluates their law block by block.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LOADS = 7
 
 
 def evaluation_of(law: ContactLaw) -> Any:
-    """Make the function that evaluates the law of listed contacts, a block after the other."""
+    """Make the function that evaluates the law of listed contacts, block by block."""
     stages, gather, scatter, width, coefficients, clusters = (
         stages_of(law), gather_of(law), scatter_of(law), law.columns, law.width, law.has_clusters
     )  # fmt: skip
@@ -61,9 +61,9 @@ def evaluation_of(law: ContactLaw) -> Any:
         listed: tuple[int, int, int], materials: float, near: NearFacets, parameters: WallParameters,
         surface: SurfaceArrays, motion: WallMotion, found: Found, work: WallWork, now: WallRecord, before: WallRecord,
     ) -> float:  # fmt: skip
-        """Evaluate the law of contacts; `listed` are the worker, where their list begins, and their number.
+        """Evaluate the law of contacts; `listed` are the worker, the begin of their list, and their number.
 
-        `materials` is the pair whose coefficients stand in the columns; that of the end is returned.
+        `materials` is the pair of materials with coefficients in the columns; the pair afterwards is returned.
         """
         worker, begin, count = listed
         at, slot = worker * WALL_COLUMNS, worker * BLOCK
@@ -117,8 +117,8 @@ def particles_of(law: ContactLaw) -> Any:
 def wall_kernel(law: ContactLaw) -> Any:
     """Make the kernel that evaluates the listed contacts of the particles near a wall by a law.
 
-    Its arguments are those of `pdem.contact.walls.arguments` and `pdem.contact.geometry.surface_arrays` as plain tuples
-    of their fields: near, parameters, surface, motion, found, work, now, before.
+    Its arguments are classes of `pdem.contact.walls.arguments` and `pdem.contact.geometry.surface_arrays` as plain
+    tuples of their fields: near, parameters, surface, motion, found, work, now, before.
     """
     evaluate_particles = particles_of(law)
 
@@ -128,7 +128,7 @@ def wall_kernel(law: ContactLaw) -> Any:
         work: WallWork, now: WallRecord, before: WallRecord,
     ) -> None:  # fmt: skip
         for worker in prange(WallWork(*work).seen.shape[1]):
-            # within the loop over threads the worker is of another type, for which all would be compiled once more
+            # in the loop over threads the worker has a different type, for which everything would be compiled again
             evaluate_particles(
                 np.int64(worker), NearFacets(*near), WallParameters(*parameters), SurfaceArrays(*surface),
                 WallMotion(*motion), Found(*found), WallWork(*work), WallRecord(*now), WallRecord(*before),
@@ -138,14 +138,14 @@ def wall_kernel(law: ContactLaw) -> Any:
 
 
 class LoadedWalls(NamedTuple):
-    """The walls whose loads are added up.
+    """The walls with loads to add up.
 
     Attributes
     ----------
     row : (W,) int64 array
-        Place of a wall among those whose loads are asked for, or -1.
+        Index of a wall in the sums, -1 for walls without sums.
     centre, spin, velocity : (W, 3) arrays
-        Point that torques are about [m], angular velocity [rad/s], velocity of the centre [m/s].
+        Centre of torques [m], angular velocity [rad/s], velocity of the centre [m/s].
     """
 
     row: Integers
@@ -155,14 +155,14 @@ class LoadedWalls(NamedTuple):
 
 
 class LoadWindow(NamedTuple):
-    """The room of exact sums: bits below 1, and the size that numbers have to stay below; others are passed over."""
+    """The range of exact sums: bits below 1, and an upper limit; larger numbers are ignored."""
 
     below: int
     largest: float
 
 
 WIDE, NARROW = LoadWindow(WIDE_BELOW, math.inf), LoadWindow(NARROW_BELOW, NARROW_LARGEST)
-"""Those of sums of `LIMBS` and of `NARROW_LIMBS`."""
+"""Ranges of sums of `LIMBS` and of `NARROW_LIMBS`."""
 
 
 @inlined
@@ -175,7 +175,7 @@ def add_number(limbs: Integers, value: float, window: LoadWindow) -> None:
 @inlined
 def add_load(row: int, force: tuple[float, float, float], torque: tuple[float, float, float], power: float,
              window: LoadWindow, limbs: Integers) -> None:  # fmt: skip
-    """Add force, torque and power to the exact sums of a wall, which begin at a row."""
+    """Add force, torque and power to the exact sums of a wall, from a row on."""
     for axis in range(3):
         add_number(limbs[row + axis], force[axis], window)
         add_number(limbs[row + 3 + axis], torque[axis], window)

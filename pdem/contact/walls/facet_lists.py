@@ -1,4 +1,4 @@
-"""Lists of the facets near particles, and of contacts with walls that go on or end."""
+"""Lists of the facets near particles, and of contacts with walls that continue or end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Carried(NamedTuple):
     Attributes
     ----------
     owner : (n,) int32 array
-        New row of the particle of each, -1 where it is not owned.
+        New row of the particle of each contact, -1 if it is not owned.
     records : WallRecords
         The contacts.
     """
@@ -35,16 +35,16 @@ class Carried(NamedTuple):
     records: WallRecords
 
     def renumbered(self, row_now: Int32s) -> Carried:
-        """Return them for particles whose rows have changed: `row_now` is the present row of each."""
+        """Return the contacts with renumbered particles: `row_now` is the present row by the row before."""
         return Carried(np.where(self.owner >= 0, row_now[self.owner], np.int32(-1)), self.records)
 
     def joined(self, owner: Int32s, records: WallRecords) -> Carried:
-        """Return them with others, of particles in the rows `owner`."""
+        """Return the contacts together with further records of particles in the rows `owner`."""
         return Carried(np.concatenate((self.owner, owner)), self.records.joined(records))
 
 
 class FacetLists(NamedTuple):
-    """Facets to test: of the particle ``near[q]`` those in ``candidates[start[q]:end[q]]``."""
+    """Facets to test: ``candidates[start[q]:end[q]]`` for the particle ``near[q]``."""
 
     near: Int32s
     start: Integers
@@ -53,7 +53,7 @@ class FacetLists(NamedTuple):
 
 
 def without_rows(found: tuple[Integers, Integers], gone: Booleans) -> tuple[Integers, Integers]:
-    """Return facets near particles, as begins of rows (n + 1,) and facets, without those near some particles (n,)."""
+    """Return facets near particles, as begins of rows (n + 1,) and facets; `gone` particles (n,) get none."""
     start, facets = found
     counts = np.diff(start)
     kept = np.where(gone, 0, counts)
@@ -74,7 +74,7 @@ def lay_out(
     due: NDArray[np.float32],
     number_of: Int32s,
 ) -> int:
-    """Give each owned particle rows for the facets found near it, or for its contacts if these are more.
+    """Give each owned particle rows for the facets near it, or for its contacts if these are more.
 
     Parameters
     ----------
@@ -85,15 +85,15 @@ def lay_out(
     owner
         Particle of each contact, or -1.
     near, start, end, candidates, due
-        Written: the particles that have rows; the first row of each and the one behind the last of all; the end of
-        those with a facet to test; their facets; when these are due.
+        Written: the particles that have rows; the first row of each and the end of all rows; the end of the rows with a
+        facet to test; their facets; due values of the facets.
     number_of
-        Written: the number of each owned particle among those, from 1 on, or 0.
+        Written: the number of each owned particle among the particles with rows, from 1 on, or 0.
 
     Returns
     -------
     int
-        How many of those there are.
+        Number of particles with rows.
     """
     for p in range(owned):
         number_of[p] = 0
@@ -130,7 +130,7 @@ def scatter_records(
     now: WallRecord,
     lost: Int32s,
 ) -> int:
-    """Put records into the rows of their particles; list those that find no room, return how many."""
+    """Put records into the rows of their particles; list the records without room, and return their number."""
     missing = 0
     for record in range(len(owner)):
         q = number_of[owner[record]] - 1 if owner[record] >= 0 else -1
@@ -152,17 +152,17 @@ def scatter_records(
 def add_ended(
     limbs: Integers, terms: Integers, columns: Integers, near: NearFacets, work: WallWork, before: WallRecord
 ) -> None:
-    """Add the accounts [J] of contacts that nothing continues to exact sums.
+    """Add the accounts [J] of ended contacts to exact sums.
 
     Parameters
     ----------
     limbs : (sums, LIMBS) array
         The sums.
     terms, columns : int64 arrays
-        To which of the sums which columns of a history go.
+        Index of the sum, and column of a history that is added to it.
     near, work, before : tuple
-        Plain ones of the fields of `NearFacets`, `WallWork` and `WallRecord`: contacts before the last evaluation,
-        which has listed those that have ended.
+        Fields of `NearFacets`, `WallWork` and `WallRecord`: contacts before the last evaluation, which has listed the
+        ended ones.
     """
     facets, done = NearFacets(*near), WallWork(*work)
     _, _, _, history, _, width, _ = before

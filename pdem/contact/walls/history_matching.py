@@ -1,14 +1,15 @@
-"""Which contact of the last step a contact with a wall continues.
+"""Matching of contacts with walls: which contact of the last step a contact continues.
 
-**Patches** of the signed contact sum. A patch is known by where it is, seen from the centre: the vector of length
-radius minus overlap against its normal. It moves little in a step, whatever facets, edges and vertices the sphere
-passes, so nothing here looks at the mesh. Of all pairs of an old and a new patch of the same wall the closest go
-together first, each once. A patch that splits therefore goes on in the part nearest to it, while others begin anew; of
-two that merge the nearer one goes on and the other ends, its stored energy counted as sliding. Sharing a history out or
-adding two up could gain energy: the spring of the merged patch is softer than both together.
+**Patches** of the signed contact sum. A patch is identified by its position relative to the centre: the vector of
+length radius minus overlap against its normal. It moves little in a step, for any facets, edges and vertices that the
+sphere passes, so that the mesh is not needed here. Pairs of an old and a new patch of the same wall are matched by
+distance, the closest first, each patch once. A patch that splits therefore continues in its nearest part, and the
+remaining parts are new contacts. Of two patches that merge the nearer one continues; the second one ends, and its
+stored energy is counted as sliding. Dividing a history or adding two of them could gain energy: the spring of the
+merged patch is softer than both together.
 
-**Features** of the double hierarchy. Histories go on by feature (facet, edge, vertex), and from one feature to the next
-of the same wall where the normal has hardly turned: a sphere that rolls across an edge keeps its friction.
+**Features** of the double hierarchy. A history continues by feature (facet, edge, vertex), and from one feature to the
+next of the same wall if the normal has hardly turned: a sphere that rolls across an edge retains its friction.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Int32s, Integers
 
 LARGEST_MOVE = 0.2
-"""Square of the displacement, over that of the radius, by which a patch may move in a step: an angle of 26 degrees."""
+"""Square of the largest displacement of a patch in a step over the square of the radius: an angle of 26 degrees."""
 
 SAME_DIRECTION = 0.9
-"""Cosine between old and new normal from which on a contact on a new feature continues an old one."""
+"""Smallest cosine between old and new normal for which a contact on a new feature continues an old one."""
 
 
 @inlined

@@ -1,6 +1,7 @@
 """Motion of particles relative to walls, for the contacts of a block, and surfaces that move by themselves.
 
-What the surface of a belt adds is added in a second pass over the contacts with such a wall: others do not know of it.
+The motion of the surface of a belt is added in a second pass over the contacts with this wall, so that walls without
+such a motion cost nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @inlined_geometry
 def surface_velocity(point: Vector, normal: Vector, state: Floats) -> Vector:
-    """Return the velocity of a surface at a point, relative to its wall: turned across the normal, as fast as before.
+    """Return the velocity of a surface at a point, relative to its wall: rotated into the tangent plane, same speed.
 
     `state` are the rows of `pdem.motion.surfaces.SurfaceMotion` of its wall.
     """
@@ -50,10 +51,10 @@ def surface_velocity(point: Vector, normal: Vector, state: Floats) -> Vector:
 
 @inlined_geometry
 def add_surface_motion(at: int, begin: int, end: int, wall: int, motion: WallMotion, work: WallWork) -> None:
-    """Add what the surface of a wall does by itself to the motion at its contacts, which follow each other.
+    """Add the velocity of the moving surface of a wall to the motion at its contacts from `begin` to `end` - 1.
 
-    Its velocity has no part along the normal of the middle of the step: overlaps do not change by it. Its work counts
-    whatever moves the wall.
+    This velocity has no part along the normal of the middle of the step: it does not change overlaps. Its work is
+    counted for any kind of wall.
     """
     numbers, state, counts = work.columns, motion.surface_state[wall], float(motion.counted[wall])
     o = row3(state, SURFACE_SPIN)
@@ -80,9 +81,9 @@ def walls_kinematics(
     at: int, block: int, first: int, count: int, materials: float, facet_wall: Int32s,
     found: Found, parameters: WallParameters, motion: WallMotion, work: WallWork,
 ) -> int:  # fmt: skip
-    """Find the motion at all contacts of a block, wall by wall.
+    """Compute the motion at all contacts of a block, wall by wall.
 
-    Returns how many are of another pair of materials than `materials`.
+    Returns how many contacts have a pair of materials that differs from `materials`.
     """
     begin = others = 0
     while begin < count:

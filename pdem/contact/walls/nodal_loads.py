@@ -34,9 +34,9 @@ LOADED = {
     "nearest": ("f8", (3,)), "point": ("f8", (3,)), "force": ("f8", (3,)), "moment": ("f8", (3,)),
     "push": ("f8", ()), "sliding": ("f8", ()), "surface_power": ("f8", ()),
 }  # fmt: skip
-"""Columns of a contact: particle; feature and facet touched, and of how many features it is the sum; place on the
-wall and at the radius [m]; force [N] and moment [N m] of the particle on the wall; its part along the normal [N];
-power lost by sliding, and given to the particle by a surface that moves by itself [W]."""
+"""Columns of a contact: particle; touched feature and facet, and number of features that it adds up; points on the
+wall and at the radius [m]; force [N] and moment [N m] of the particle on the wall; part of the force along the normal
+[N]; power lost by sliding, and power of a moving surface on the particle [W]."""
 
 
 class NodalLoads(NamedTuple):
@@ -51,11 +51,11 @@ class NodalLoads(NamedTuple):
     pressure : ndarray, shape (F,)
         Normal contact forces on each facet over its area [Pa].
     sliding_power : ndarray, shape (F,)
-        Power lost by sliding on each facet in the last step [W], to which abrasive wear is taken to be proportional.
+        Power lost by sliding on each facet in the last step [W]; abrasive wear is proportional to it by assumption.
     body_force, body_torque, body_power : ndarray, shapes (B, 3), (B, 3), (B,)
         On each connected piece of the walls [N]; about the centre of its wall (`MovingWalls.centre`) and at the lever
-        arm of the contacts, which is not that of `force` where friction acts at the radius [N m]; delivered to
-        particles [W].
+        arm of the contacts, which differs from the arm of `force` if friction acts at the radius [N m]; power delivered
+        to particles [W].
     """
 
     force: Floats
@@ -122,15 +122,15 @@ def nodal_loads(walls: MovingWalls, bodies: MeshComponents, contacts: Mapping[st
     Parameters
     ----------
     walls : MovingWalls
-        Where the walls are.
+        Present poses of the walls.
     bodies : MeshComponents
-        Their pieces.
+        Connected pieces of the walls.
     contacts : mapping of ndarray
-        The columns of `LOADED`; those of one particle stand together, in their order.
+        The columns of `LOADED`, sorted by particle.
     """
     order = np.argsort(contacts["id"], kind="stable")
     of = {name: np.ascontiguousarray(column[order]) for name, column in contacts.items()}
-    walls.place_all()  # contacts of other ranks are elsewhere
+    walls.place_all()  # contacts of other ranks may be at walls that this rank has not moved
     mesh, facet, force = walls.mesh, of["facet"], of["force"]
     nodal = np.zeros((mesh.vertex_count, 3))
     _share(
@@ -154,7 +154,7 @@ def nodal_loads(walls: MovingWalls, bodies: MeshComponents, contacts: Mapping[st
 
 
 def _sums(place: NDArray, values: Floats, count: int) -> Floats:
-    """Add rows up by place, in their order."""
+    """Add rows up by index, in their order."""
     columns = values.reshape(len(values), math.prod(values.shape[1:])).T
     sums = [np.bincount(place, weights=column, minlength=count) for column in columns]
     return np.asarray(np.stack(sums, axis=1).reshape(count, *values.shape[1:]), np.float64)

@@ -1,4 +1,4 @@
-"""What can be read of the contacts with walls after an evaluation: places, forces, energies, loads on the walls."""
+"""Read access to the contacts with walls after an evaluation: points, forces, energies, loads on the walls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
 
 
 class WallReadings:
-    """The part of `pdem.contact.walls.contacts.WallContacts` that leaves it as it is."""
+    """The read-only part of `pdem.contact.walls.contacts.WallContacts`."""
 
     law: ContactLaw
     walls: MovingWalls
@@ -75,7 +75,7 @@ class WallReadings:
         return np.repeat(self._near.astype(np.int64), counts), np.repeat(self._start[:near], counts) + inside
 
     def elastic_state(self) -> tuple[Integers, ElasticState, Int32s]:
-        """Return particle, what the elastic energy follows from, and material of the wall of each contact."""
+        """Return particle, variables of the elastic energy, and material of the wall of each contact."""
         owner, rows, material, histories = self.places()
         return owner, elastic_state(self.law, histories[rows].T), material
 
@@ -101,7 +101,7 @@ class WallReadings:
     def add_loads(self, row: Integers, window: kernels.LoadWindow, limbs: Integers) -> None:
         """Add force, torque and power of the particles on walls to exact sums, `LOADS` of `kernels` for each.
 
-        `row` has the place of each wall among those of the sums, -1 of others.
+        `row` has the index of each wall in the sums, -1 for walls without sums.
         """
         walls = self.walls
         loaded = kernels.LoadedWalls(row, walls.centre, walls.angular_velocity, walls.velocity)
@@ -111,7 +111,7 @@ class WallReadings:
         )  # fmt: skip
 
     def acting(self) -> ActingOnWalls:
-        """Return the contacts of the last evaluation with what acts in them, particle by particle (copies)."""
+        """Return the contacts of the last evaluation with their forces, particle by particle (copies)."""
         (owner, rows), found = self._contact_rows(), self._room.found(self._new)
         lifted = ((1.0 - self._shortened) * found.overlap[rows])[:, None]
         return ActingOnWalls(
@@ -128,7 +128,7 @@ class WallReadings:
     def loaded(self, particles: Particles, parameters: ContactParameters) -> dict[str, NDArray[Any]]:
         """Return the contacts and their forces on the walls, particle by particle; patches by their features.
 
-        They are the columns of `pdem.contact.walls.nodal_loads.LOADED`, for the parameters of the step evaluated.
+        Columns are listed in `pdem.contact.walls.nodal_loads.LOADED`; `parameters` belong to the evaluated step.
         """
         owner, rows = self._contact_rows()
         room, found, walls = self._room, self._room.found(self._new), self.walls
@@ -163,7 +163,7 @@ class WallReadings:
         return with_features(columns, normal, features_of)
 
     def evaluated(self, packed: Floats, materials: int) -> Evaluated:
-        """Return the contacts of the last evaluation and those before it, as kernels take them; views."""
+        """Return the contacts of the last two evaluations as arguments of kernels; views."""
         now, before, room = self._new, self._old, self._room
         return Evaluated(
             self._near_facets(packed), now.record, before.record, room.found(now), room.match, self.walls.facet_wall,
@@ -171,6 +171,6 @@ class WallReadings:
         )  # fmt: skip
 
     def driven_loads(self, particles: Particles, parameters: ContactParameters) -> Integers:
-        """Return what particles of this rank do to the driven walls, see `pdem.contact.walls.driven_loads`."""
+        """Return the loads of particles of this rank on driven walls, see `pdem.contact.walls.driven_loads`."""
         contacts = self.evaluated(np.empty(0), len(parameters.density))
         return sums_of_driven(self.law, self.walls, self._materials, contacts, self._room.force, particles, parameters)

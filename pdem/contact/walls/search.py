@@ -1,10 +1,10 @@
 """The kernel of a step that finds the contacts between particles and walls, and which histories they continue.
 
-Contacts are found by the signed contact sum or the double hierarchy. The rows of one particle's facet candidates
-hold its contacts, so nothing can overflow and threads never meet. By the double hierarchy contacts come nearest first
-and histories go on by feature; by the signed contact sum contacts are patches
-(`pdem.contact.walls.history_matching`). Geometry alone decides which contacts there are, unless a law pulls: the kernel
-is one for all laws that only push.
+Contacts are resolved by the signed contact sum or the double hierarchy. The rows of the candidate facets of a particle
+hold its contacts, so that nothing can overflow and threads never share a row. With the double hierarchy, contacts are
+sorted by distance and histories continue by feature; with the signed contact sum, contacts are patches
+(`pdem.contact.walls.history_matching`). Geometry alone decides about contacts, unless a law pulls: all laws that only
+push share one kernel.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 SEEN = 2
 ENDED, DEEP = range(SEEN)
-"""Rows of ``seen[field, worker]``, both written: the number of contacts that have ended, and one more than a particle
-whose overlap is beyond the limit, or 0."""
+"""Rows of ``seen[field, worker]``, both written: the number of ended contacts, and one more than a particle with an
+overlap beyond the limit, or 0."""
 
 
 @inlined
 def tile_at(first: int, high: int, worker: int, near: NearFacets) -> tuple[int, int, int]:
-    """Return the tile of particles that begins with `first`: its first one, the one behind its last, its list.
+    """Return the tile of particles that begins with `first`: its first particle, its end, the begin of its list.
 
-    The list of its contacts begins where no other one can reach, filled up to whole lanes.
+    The list of its contacts, filled up to whole lanes, cannot reach the list of the next tile.
     """
     return first, min(first + TILE, high), near.start[first] + LANES * (first // TILE + worker)
 
@@ -62,9 +62,9 @@ def find_contacts(
     before: WallRecord,
     work: WallWork,
 ) -> int:
-    """Find the contacts of one particle near a wall, and which histories they continue; return their number.
+    """Find the contacts of one particle near a wall, and the histories that they continue; return their number.
 
-    Those of its facets that are due are tested.
+    Only due facets of the particle are tested.
     """
     at, packed = PACKED * (near.near[q] & ROW), near.packed
     first, room = near.start[q], tested.last - tested.first
@@ -84,7 +84,7 @@ def find_contacts(
 def listing_of(law: ContactLaw | None) -> Any:
     """Make the function that finds the contacts of the particles of one worker and lists them, tile by tile.
 
-    The law is one that pulls, or None.
+    `law` is a law that pulls, or None.
     """
     keep_stretched = stretched_of(law)
 
@@ -127,9 +127,9 @@ def listing_of(law: ContactLaw | None) -> Any:
 def search_kernel(law: ContactLaw) -> Any:
     """Make the kernel that finds the contacts of the particles near a wall; one for all laws that do not pull.
 
-    Its arguments are the table of `Scratch`, or None for the double hierarchy: only one of the two is compiled; then
-    those of `pdem.contact.walls.arguments` and `pdem.contact.geometry.surface_arrays` as plain tuples of their fields:
-    near, parameters, surface, found, work, now, before.
+    Its first argument is the tally of `Scratch`, or None for the double hierarchy: only one of the two methods is
+    compiled. The next ones are classes of `pdem.contact.walls.arguments` and `pdem.contact.geometry.surface_arrays` as
+    plain tuples of their fields: near, parameters, surface, found, work, now, before.
     """
     return _search_kernel(law if law.may_stretch else None)
 
@@ -145,7 +145,7 @@ def _search_kernel(law: ContactLaw | None) -> Any:
     ) -> None:  # fmt: skip
         workers = WallWork(*work).seen.shape[1]
         for worker in prange(workers):
-            # within the loop over threads the worker is of another type, for which all would be compiled once more
+            # in the loop over threads the worker has a different type, for which everything would be compiled again
             list_contacts(
                 np.int64(worker), tally, NearFacets(*near), WallParameters(*parameters), SurfaceArrays(*surface),
                 Found(*found), WallWork(*work), WallRecord(*now), WallRecord(*before),
@@ -156,7 +156,7 @@ def _search_kernel(law: ContactLaw | None) -> Any:
 
 @kernel
 def seen_by_all(seen: Integers) -> tuple[int, int]:
-    """Return the number of contacts that have ended, and the largest `DEEP`."""
+    """Reduce the results of workers: the number of ended contacts, and the largest `DEEP`."""
     ended = deep = 0
     for worker in range(seen.shape[1]):
         ended += seen[ENDED, worker]

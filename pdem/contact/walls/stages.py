@@ -1,7 +1,7 @@
-"""Contacts with walls, a block at a time: what is known of them brought into columns, and what follows from it.
+"""Contacts with walls in blocks: gathering of their data into columns, kinematics, and scattering of results.
 
-The contact law itself is that of contacts between particles, stage by stage (`pdem.contact.pairs.stages`): the wall
-is the first body, the sphere the second one.
+The stages of the contact law itself are the same as for contacts between particles (`pdem.contact.pairs.stages`): the
+wall is the first body, the sphere the second one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from pdem.numerics.vectors import Vector
 
 WALL_EXTRA = 4
-"""Columns of a wall contact's history behind those of the law: the normal (3), the work done by the wall [J]."""
+"""Columns of a wall contact's history after the columns of the law: the normal (3), the work of the wall [J]."""
 
 
 def wall_columns_of(law: ContactLaw) -> int:
@@ -74,15 +74,15 @@ def wall_columns_of(law: ContactLaw) -> int:
     POINT_X, _, _, OLD_NORMAL_X, _, _, WALL_WORK_DONE, WALL_VELOCITY_X, _, _, WALL_SPIN_X, _, _, OVERLAP_ENERGETIC,
     WEIGHT, DEPTH, COUNTED,
 ) = columns(STAGED, 17)  # fmt: skip
-"""Columns behind those of `pdem.contact.pairs.layout`: point of the contact; normal of the last step and work of the
-wall, which stand in a history behind what is the law's; velocity of the wall there at the end of the step, and its
-angular velocity; overlap by energy; how many features a patch has; overlap; and 1 where the wall's work is counted."""
+"""Columns after the columns of `pdem.contact.pairs.layout`: point of the contact; normal of the last step and work of
+the wall, from the history; velocity of the wall at the point at the end of the step, and its angular velocity; overlap
+by energy; number of features of a patch; overlap; and 1 if the work of the wall is counted."""
 
 WALL_COLUMNS = BLOCK * (1 + STAGED + 17) + 64
-"""Numbers of the columns of one worker, and some that keep those of the next away."""
+"""Length of the work array of one worker; the last 64 numbers separate two workers."""
 
 LOAD = 6
-"""Numbers of what a contact does to its particle: force (3) [N], moment about the contact (3) [N m]."""
+"""Numbers of a row of forces on a particle: force (3) [N], moment about the contact (3) [N m]."""
 
 _gather_sphere = listed_rows_to_columns(PACKED, BLOCK, PACKED)
 
@@ -97,10 +97,10 @@ def gather_of(law: ContactLaw) -> Any:
     def gather_contacts(
         at: int, block: int, first: int, count: int, packed: Floats, before: WallRecord, work: WallWork
     ) -> None:
-        """Do so for contacts from the place `first` on in the order of evaluation.
+        """Gather contacts from the index `first` on in the order of evaluation.
 
-        What is the law's of a history goes into a block of `work.history` from the number `block` on, the rest into the
-        columns from `at` on.
+        The columns of the law in a history go into a block of `work.history` from the number `block` on, the remaining
+        columns into the work columns from `at` on.
         """
         row, particle, match = work.row, work.particle, work.match
         for c in range(0, count, GROUP):
@@ -120,7 +120,7 @@ def row3(numbers: Floats, row: int, column: int = 0) -> Vector:
 
 @inlined
 def gather_geometry(at: int, first: int, count: int, found: Found, work: WallWork) -> None:
-    """Write where contacts are into columns."""
+    """Write points, normals and overlaps of contacts into columns."""
     numbers = work.columns
     for c in range(count):
         row, w = work.row[offset(first, c)] & ROW, offset(at, c)
@@ -135,7 +135,7 @@ def gather_geometry(at: int, first: int, count: int, found: Found, work: WallWor
 
 @inlined_geometry
 def wall_member_masses(at: int, first: int, count: int, tensors: Floats, work: WallWork) -> None:
-    """Write the inverse masses that particles show along the normals of contacts, where there are clusters."""
+    """Write the inverse masses of particles along the normals of contacts, in cases with clusters."""
     numbers = work.columns
     for c in range(count):
         w, p = offset(at, c), work.particle[offset(first, c)]
@@ -154,12 +154,12 @@ def wall_kinematics(
     at: int, block: int, begin: int, end: int, wall: int, materials: float, parameters: WallParameters,
     motion: WallMotion, work: WallWork,
 ) -> int:  # fmt: skip
-    """Find arms, motion at the contact, effective mass and inertia, for contacts that follow each other at one wall.
+    """Compute arms, motion at the contact, effective mass and inertia, for consecutive contacts with one wall.
 
-    Returns how many are of another pair of materials than `materials`. Compiled without contraction: how many of them
-    go in one vector depends on which stand in a block together.
+    Returns how many contacts have a pair of materials that differs from `materials`. Compiled without contraction,
+    since the number of contacts in one vector depends on which contacts are in a block together.
     """
-    # what all of them need is read once: what is written might change it, as far as a compiler can tell
+    # constants are read before the loop, since the compiler has to assume that writes to the columns change them
     pair, counts = float(motion.material[wall]), float(motion.counted[wall])
     b, o = row3(motion.anchor, wall), row3(motion.angular_velocity, wall)
     f, g = row3(motion.anchor_velocity, wall), row3(motion.mean_velocity, wall)
@@ -176,8 +176,8 @@ def wall_kinematics(
         inverse = 1.0 / max(square_root(mx * mx + my * my + mz * mz), TINY)
         m = mx * inverse, my * inverse, mz * inverse  # the normal of the middle of the step
         radius, overlap, energetic = numbers[w + RADIUS_J], numbers[w + DEPTH], numbers[w + OVERLAP_ENERGETIC]
-        # friction acts at the radius, where a sphere that turns with its wall does not slip, or at the wall
-        # if the case asks for it; the wall's velocity there at the end of the step, and its mean over the step
+        # friction acts at the radius, so that a sphere that rotates with its wall does not slip, or at the wall
+        # if the case says so; velocity of the wall at this point at the end of the step, and its mean over the step
         arm = radius - shortened * overlap
         a = exact_minus3(get3(numbers, w + POINT_X, STRIDE), b)
         turned = exact_cross3(o, a)
@@ -187,7 +187,7 @@ def wall_kinematics(
         swept = exact_cross3(s, m)
         u = v[0] - arm * swept[0], v[1] - arm * swept[1], v[2] - arm * swept[2]
         um = exact_dot3(u, m)
-        # a body that particles drive gives way: it shares in the effective mass of the contact
+        # the inverse mass of a free body adds to the effective inverse mass of the contact
         k = exact_cross3(a, n)
         inverse_mass = numbers[w + INVERSE_MASS_J] + (
             l[0] * n[0] * n[0] + l[1] * n[1] * n[1] + l[2] * n[2] * n[2]
@@ -221,7 +221,7 @@ def wall_kinematics(
 
 @inlined_geometry
 def add_wall_work(at: int, block: int, count: int, dt: float, ledger: bool, work: WallWork) -> None:
-    """Note normals and overlaps by energy, and add the work of the walls if there is a ledger."""
+    """Write normals and overlaps by energy to histories, and add the work of the walls for the energy balance."""
     numbers = work.columns
     for c in range(count):
         w, h = offset(at, c), offset(block, c)
@@ -240,9 +240,9 @@ def add_box_work_at_walls(
     at: int, account: int, first: int, count: int, parameters: WallParameters, packed: Floats,
     work: WallWork,
 ) -> None:  # fmt: skip
-    """Add what the deformation of the box does in the step: it pushes particles along walls, which it leaves alone.
+    """Add the work of the deforming box in the step: it moves particles along walls, which do not deform.
 
-    `account` is where the column of the account begins in `work.history`.
+    `account` is the index of the column of the account in `work.history`.
     """
     numbers, frame = work.columns, images_in(parameters.images).frame
     for c in range(count):
@@ -262,7 +262,7 @@ def scatter_of(law: ContactLaw) -> Any:
     def scatter_contacts(
         at: int, block: int, first: int, count: int, dt: float, work: WallWork, now: WallRecord
     ) -> None:
-        """Do so for contacts from the place `first` on in the order of evaluation."""
+        """Write the histories of contacts from the index `first` on in the order of evaluation."""
         add_wall_work(at, block, count, dt, ledger, work)
         row = work.row
         for c in range(0, count, GROUP):
@@ -275,7 +275,7 @@ def scatter_of(law: ContactLaw) -> Any:
 
 @inlined
 def scatter_wall_forces(at: int, first: int, count: int, work: WallWork) -> None:
-    """Write what contacts do to their particles, and add it to the rows of `total` that these have."""
+    """Write forces and moments of contacts on particles, and add them to the rows of `total`."""
     numbers = work.columns
     for c in range(count):
         k, w = offset(first, c), offset(at, c)
@@ -291,7 +291,7 @@ def scatter_wall_forces(at: int, first: int, count: int, work: WallWork) -> None
 
 @inlined
 def clear_totals(first: int, last: int, work: WallWork) -> None:
-    """Clear the sums of the particles from the place `first` on in the list of those near a wall."""
+    """Clear the sums of the particles near a wall, from the index `first` of their list on."""
     for row in range(first + 1, last + 1):
         for component in range(LOAD):
             work.total[row, component] = 0.0
@@ -305,14 +305,14 @@ def list_contact(place: int, row: int, particle: int, owner: int, work: WallWork
 
 @inlined
 def fill_wall_lanes(begin: int, number: int, whole: int, work: WallWork) -> None:
-    """Fill the list of contacts from `begin` to `number` up to so many with its last one."""
+    """Fill the list of contacts from `begin` to `number` up to whole vectors, with copies of its last contact."""
     for place in range(number, begin + whole):
         work.row[place], work.particle[place] = work.row[number - 1], work.particle[number - 1]
 
 
 @inlined
 def move_point(c: int, shortened: float, found: Found) -> None:
-    """Move the point of a contact to where the force acts: into the wall by the overlap, unless arms are shortened."""
+    """Move the point of a contact to the point of action: into the wall by the overlap, unless arms are shortened."""
     for axis in range(3):
         found.places[c, POINT + axis] -= (
             (1.0 - shortened) * found.places[c, PLACE_OVERLAP] * found.places[c, NORMAL + axis]

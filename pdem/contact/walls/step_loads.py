@@ -1,7 +1,7 @@
-"""Loads of the particles on walls over many steps: their sums, from which means follow, and the largest ones.
+"""Loads of the particles on walls over many steps: sums for their means, and maxima.
 
-The load of each step is the sum over the contacts of all ranks, and only then has it a size. So each rank keeps exact
-sums of the loads of its own contacts step by step, and ranks add these up for many steps at a time.
+The size of a load is defined after the sum over the contacts of all ranks. Therefore each rank stores exact sums of the
+loads of its own contacts step by step, and ranks add these up for many steps at a time.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ VECTORS = (slice(0, 3), slice(3, 6))
 """Force and torque among the loads of a wall."""
 
 _MOST_STEPS, _MOST_NUMBERS = 64, 1 << 18
-"""Steps whose loads are kept before ranks add them up, and numbers that they may take."""
+"""Largest number of steps before ranks add up loads, and of numbers that these steps occupy."""
 
 
 class LoadsSoFar(NamedTuple):
-    """What is known of the loads of some walls over the steps of an interval, the same on all ranks.
+    """Sums and maxima of the loads of some walls over the steps of an interval, the same on all ranks.
 
     Attributes
     ----------
     begin : (w,) int64 array
-        Step after which they are counted.
+        Step after which loads are counted.
     total : (w * LOADS, NARROW_LIMBS) int64 array
         Exact sums of the loads over these steps.
     largest : (w, 2) array
@@ -45,12 +45,12 @@ class LoadsSoFar(NamedTuple):
 
     @classmethod
     def none(cls, walls: int, begin: int) -> LoadsSoFar:
-        """Return those of no steps after `begin`."""
+        """Return the value for zero steps after `begin`."""
         total = np.zeros((walls * LOADS, NARROW_LIMBS), np.int64)
         return cls(np.full(walls, begin, np.int64), total, np.zeros((walls, len(VECTORS))))
 
     def followed_by(self, loads: Integers, last: int, interval: int) -> LoadsSoFar:
-        """Return what is known after further steps up to `last`, of no more than one interval.
+        """Return sums and maxima after further steps up to `last`, of at most one interval.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class LoadsSoFar(NamedTuple):
         last : int
             The last of these steps.
         interval : int
-            Loads are counted anew from each multiple of so many steps on.
+            Counting begins again at each multiple of this number of steps.
         """
         walls, before = len(self.begin), last - len(loads)
         anew = self.begin < (last - 1) // interval * interval
@@ -72,7 +72,7 @@ class LoadsSoFar(NamedTuple):
         )  # fmt: skip
 
     def means(self, step: int) -> Floats:
-        """Return the mean loads (w, LOADS) over the steps up to `step`; not numbers where there are none."""
+        """Return the mean loads (w, LOADS) over the steps up to `step`; NaN for zero steps."""
         steps = (step - self.begin).astype(np.float64)[:, None]
         sums = narrow_values(self.total).reshape(-1, LOADS)
         return np.divide(sums, steps, out=np.full(sums.shape, np.nan), where=steps > 0.0)
@@ -92,14 +92,14 @@ class StepLoads:
     measured : sequence of int
         Numbers of the walls.
     walls : int
-        How many walls there are.
+        Number of walls.
     interval : int
-        Steps, see `LoadsSoFar.followed_by`.
+        Number of steps, see `LoadsSoFar.followed_by`.
 
     Attributes
     ----------
     so_far : LoadsSoFar
-        Up to the step `joined`.
+        Sums and maxima up to the step `joined`.
     joined : int
         Step up to which ranks have added up the loads.
     """
@@ -113,7 +113,7 @@ class StepLoads:
         self._loads = np.zeros((most, len(measured) * LOADS, NARROW_LIMBS), np.int64)
 
     def begin_at(self, step: int, so_far: LoadsSoFar) -> None:
-        """Go on at a step with what is known by then."""
+        """Continue at a step, with the sums and maxima up to it."""
         self.joined, self.so_far = step, so_far
         self._loads[:] = 0
 
@@ -123,7 +123,7 @@ class StepLoads:
         return min(self.joined + len(self._loads), (self.joined // self.interval + 1) * self.interval)
 
     def add(self, contacts: WallReadings, step: int) -> None:
-        """Add the loads of the contacts that have just been evaluated, in a step not after `next_step`."""
+        """Add the loads of the contacts of the last evaluation, in a step not after `next_step`."""
         contacts.add_loads(self._row, NARROW, self._loads[step - self.joined - 1])
 
     def not_joined(self, step: int) -> Integers:

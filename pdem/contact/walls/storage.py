@@ -1,4 +1,4 @@
-"""Where contacts with walls are kept: their histories, and what is found of them in one step."""
+"""Memory for contacts with walls: their histories, and the results of one step."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 class ActingOnWalls(NamedTuple):
-    """Contacts with walls and what acts in them.
+    """Contacts with walls and their forces.
 
     Attributes
     ----------
     particle, facet : (n,) int64 arrays
         Row of the particle, and a facet that it touches.
     point, normal : (n, 3) arrays
-        Place on the wall [m], unit normal from there to the particle.
+        Point on the wall [m], unit normal from this point to the particle.
     overlap : (n,) array
-        [m].
+        Overlap [m].
     force : (n, 3) array
-        On the particle [N].
+        Force on the particle [N].
     history : (n, columns) array
         Histories, see `pdem.contact.walls.stages.wall_columns_of`.
     """
@@ -51,18 +51,18 @@ class ActingOnWalls(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """The contacts of the last evaluation and those of the one before it, as kernels take them.
+    """The contacts of the last two evaluations, as arguments of kernels.
 
     Attributes
     ----------
     near : NearFacets
-        Whose contacts they are.
+        The particles near walls.
     now, before : WallRecord
-        The contacts, and those that they go on with or that have ended.
+        Contacts of the last evaluation, and of the one before it.
     found : Found
-        Where they are.
+        Points, normals and overlaps of the contacts.
     match : int64 array
-        By contact, the history row of `before` that it continues, 0 for none.
+        History row of `before` that a contact continues, 0 for a new contact.
     facet_wall : int32 array
         Wall of each facet.
     materials : int
@@ -81,7 +81,7 @@ class Evaluated(NamedTuple):
 class WallRows:
     """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle near a wall.
 
-    Histories, of shape (rows + 1, columns), are one row on: row 0 is that of a contact that begins.
+    Histories, of shape (rows + 1, columns), are shifted by one row: row 0 is the history of a new contact.
     """
 
     def __init__(self, law: ContactLaw, rows: int, particles: int) -> None:
@@ -95,7 +95,7 @@ class WallRows:
 
     @property
     def record(self) -> WallRecord:
-        """Contacts as kernels take them; views."""
+        """Contacts as arguments of kernels; views."""
         return WallRecord(
             self.kind, self.feature, self.facet, self.history.reshape(-1), self.counts, self.history.shape[1],
             self._normal,
@@ -103,30 +103,30 @@ class WallRows:
 
 
 def ended_accounts(law: ContactLaw) -> tuple[Integers, Integers]:
-    """Return to which terms of the ledger, by place in `ENDED`, which columns of a history go when a contact ends."""
+    """Return terms of the energy balance, by index in `ENDED`, and the columns of a history that are added to them."""
     work = law.columns + 3
     terms = np.append(terms_of_accounts(law), ENDED.index("wall_work"))
     return terms, np.append(np.arange(law.first_energy, law.columns), work)
 
 
 class WallRoom:
-    """What is found of contacts with walls in one step.
+    """Memory for the results of contacts with walls in one step.
 
     Parameters
     ----------
     law : ContactLaw
-        By which they are evaluated.
+        Contact law of the case.
     rows : int
-        For so many contacts.
+        Largest number of contacts.
     largest_order : int
         Vertices of the largest facet for the signed contact sum, 0 for the double hierarchy.
 
     Attributes
     ----------
     match : (rows,) int64 array
-        Row of the history that goes on.
+        Row of the history that a contact continues.
     force : (rows, LOAD) array
-        What contacts do to their particles.
+        Forces and moments on particles.
     """
 
     def __init__(self, law: ContactLaw, rows: int, largest_order: int) -> None:
@@ -142,7 +142,7 @@ class WallRoom:
 
     @property
     def tally(self) -> Int32s | None:
-        """How often features count, (s, 1 + 2 largest_order): see `pdem.contact.geometry.surface_arrays.Scratch`."""
+        """Counts of features, (s, 1 + 2 largest_order), see `pdem.contact.geometry.surface_arrays.Scratch`."""
         tally: Int32s | None = self._scratch.tally
         return tally
 
@@ -153,13 +153,13 @@ class WallRoom:
         return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
 
     def found(self, rows: WallRows) -> Found:
-        """Return room for contacts, whose features are written to `rows`."""
+        """Return memory for contacts; their features are written to `rows`."""
         return Found(rows.kind, rows.feature, rows.facet, self._places, self._weight)
 
     def work(self, near: int, most: int, workers: int, total: Floats) -> WallWork:
-        """Return what kernels write to for so many particles near a wall, divided among so many workers.
+        """Return the work arrays of kernels, for `near` particles near walls that are divided among `workers`.
 
-        None of the particles has more than `most` facets to test.
+        Each particle has at most `most` facets to test.
         """
         if len(self._scratch.real) != most * workers:
             self._scratch = Scratch.rows(most * workers, SIGNED_COLUMNS, self._sides)

@@ -1,8 +1,7 @@
-"""Contacts with walls that are pulled apart, where the law has adhesion.
+"""Contacts with walls that continue while the particle separates, in laws with adhesion.
 
-While a sphere touches a wall, what it touches of it decides (one contact for each patch). When it has left the wall,
-its contact lasts with the point of the wall that is nearest, up to the distance at which the law lets go: one contact
-for a wall, whatever facets that is made of.
+While a sphere touches a wall, each touched patch is a contact. When it has left the wall, one contact with the nearest
+point of the wall continues, up to the gap at which the law ends it: one contact for each wall, for any mesh.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def stretched_of(law: ContactLaw | None) -> Any:
-    """Make the function that adds the stretched contacts of a particle to those that it has by touching.
+    """Make the function that adds the stretched contacts of a particle to its touching contacts.
 
-    It takes the place `q` of the particle in the list of those near a wall, and the number of its contacts, and returns
-    how many it has with them. Without a law that pulls there are none.
+    Its arguments are the index `q` of the particle in the list of particles near a wall, and the number of its touching
+    contacts; it returns the number of all its contacts. Without a law that pulls it adds none.
     """
     if law is None:
         return inlined_exactly(
@@ -65,7 +64,7 @@ def stretched_of(law: ContactLaw | None) -> Any:
 
 @inlined_geometry
 def touches_wall(wall: int, first: int, count: int, surface: SurfaceArrays, found: Found) -> bool:
-    """Tell whether one of some contacts is with a wall."""
+    """Return whether one of the contacts of a particle is with a wall."""
     touches = False
     for c in range(first, first + count):
         touches |= surface.facet_wall[found.facet[c]] == wall

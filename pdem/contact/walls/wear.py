@@ -1,4 +1,4 @@
-"""Wear of walls: the volume that particles take off each facet, by sliding (Archard) or by impacts (Finnie).
+"""Wear of walls: the volume that particles remove from each facet, by sliding (Archard) or by impacts (Finnie).
 
 Volumes are exact sums over contacts and steps: the same for any ranks and threads. The mesh does not change.
 """
@@ -35,13 +35,13 @@ NONE, ARCHARD, FINNIE = 0, 1, 2
 """Models of wear."""
 
 STEEP = 0.1
-"""Square of the sine of the angle of impact, of tangent 1/3, up to which a particle leaves while it still cuts."""
+"""Square of the sine of the angle of impact with tangent 1/3; below it a particle leaves while it still cuts."""
 
 _MOST = 2**28
 
 
 class WearOfWalls(NamedTuple):
-    """How walls wear.
+    """Models and coefficients of the wear of walls.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class WearOfWalls(NamedTuple):
     sliding : int
         Column of histories with the energy lost by sliding.
     friction, drop : int
-        Columns of the pair table with the friction, and by which part of that the dynamic one is less; -1 without.
+        Columns of the pair table with the friction, and with the relative drop to dynamic friction; -1 without.
     width : int
         Columns of the pair table.
     """
@@ -77,7 +77,7 @@ class WallVelocities(NamedTuple):
 
 @inlined_geometry
 def finnie(sine: float) -> float:
-    """Return Finnie's function of the angle of impact, whose sine this is (Wear 3 (1960) 87, for K = 2)."""
+    """Return Finnie's function of the sine of the angle of impact (Wear 3 (1960) 87, for K = 2)."""
     squared = min(sine * sine, 1.0)
     if squared <= STEEP:
         return 2.0 * sine * math.sqrt(1.0 - squared) - 3.0 * squared
@@ -86,7 +86,7 @@ def finnie(sine: float) -> float:
 
 @inlined_geometry
 def impact_energy(velocity: Vector, normal: Vector) -> float:
-    """Return v^2 f of an impact with a velocity relative to the wall; 0 of a particle that does not approach."""
+    """Return v^2 f of an impact with a velocity relative to the wall; 0 for a particle that does not approach."""
     along, squared = exact_dot3(velocity, normal), exact_dot3(velocity, velocity)
     if along >= 0.0 or squared == 0.0:
         return 0.0
@@ -107,7 +107,7 @@ def velocity_at(point: Vector, normal: Vector, wall: int, walls: WallVelocities)
 
 @inlined_geometry
 def slid_volume(c: int, w: int, p: int, contacts: Evaluated, table: Floats, wear: WearOfWalls) -> float:
-    """Return K / H times normal force times the way slid in the last step: the sliding work over the friction [m^3]."""
+    """Return K / H times normal force times slip of the last step, which is sliding work over friction [m^3]."""
     now, before = contacts.now, contacts.before
     old = before.history[before.width * contacts.match[c] + wear.sliding]
     work = now.history[now.width * (c + 1) + wear.sliding] - old
@@ -122,7 +122,7 @@ def slid_volume(c: int, w: int, p: int, contacts: Evaluated, table: Floats, wear
 def cut_volume(
     c: int, w: int, p: int, contacts: Evaluated, walls: WallVelocities, tensors: Floats, wear: WearOfWalls
 ) -> float:
-    """Return C / p times m v^2 f of a contact that has just begun [m^3]."""
+    """Return C / p times m v^2 f of a new contact [m^3]."""
     if contacts.match[c] > 0:
         return 0.0
     packed, at = contacts.near.packed, PACKED * p
@@ -138,7 +138,7 @@ def add_wear(
     contacts: Evaluated, walls: WallVelocities, table: Floats, tensors: Floats, wear: WearOfWalls,
     limbs: Integers,
 ) -> int:  # fmt: skip
-    """Add what contacts have taken off their facets in the last step to exact sums [m^3]; return how many they are."""
+    """Add the worn volumes of the last step to exact sums [m^3]; return how many contacts have worn a facet."""
     near, number = contacts.near, 0
     for q in range(len(near.near)):
         p = near.near[q]
@@ -156,16 +156,16 @@ def add_wear(
 
 
 class WallWear:
-    """The volumes that this rank has seen particles take off walls.
+    """The worn volumes of walls by the contacts of this rank.
 
     Parameters
     ----------
     law : ContactLaw
-        Of all contacts.
+        Contact law of the case.
     walls : MovingWalls
         All walls.
     materials, models, coefficients : sequences
-        Of each wall: its material, its model, and the coefficient of that [1/Pa].
+        Material, model of wear and its coefficient [1/Pa], for each wall.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class WallWear:
         self._added = 0
 
     def add(self, contacts: Evaluated, parameters: ContactParameters) -> None:
-        """Add what contacts have done in the last step."""
+        """Add the worn volumes of the last step."""
         walls = self._walls
         velocities = WallVelocities(walls.centre, walls.velocity, walls.angular_velocity, walls.surfaces.now)
         table = parameters.table.reshape(-1)
@@ -196,13 +196,13 @@ class WallWear:
             self.normalise()
 
     def normalise(self) -> None:
-        """Bring the sums into their one normal form."""
+        """Bring the exact sums into their unique normal form."""
         normalise(self.limbs)
         self._added = 0
 
 
 def depths(limbs: Integers, areas: Floats) -> Floats:
-    """Return by how much facets of these areas [m^2] have worn, as a mean over each [m]."""
+    """Return the mean depth of wear of facets with these areas [m^2], in m."""
     volumes = narrow_values(limbs)
     return np.divide(volumes, areas, out=np.zeros(len(areas)), where=areas > 0.0)
 

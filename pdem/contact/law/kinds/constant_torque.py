@@ -1,8 +1,8 @@
 """Rolling resistance without memory: a torque ``mu R N`` against the relative rotation.
 
-Type A of Wensrich and Katterfeld, Powder Technology 217 (2012) 409. Near rest it is limited to what takes a tenth of
-the rotation away in a step, so that it stops instead of chattering; a heap therefore creeps, which the spring
-(`pdem.contact.law.kinds.rolling_spring`) does not.
+Type A of Wensrich and Katterfeld, Powder Technology 217 (2012) 409. Near rest it is limited, so that it removes at most
+a tenth of the rotation in a step: particles stop instead of chattering. A heap therefore creeps, in contrast to the
+rolling spring (`pdem.contact.law.kinds.rolling_spring`).
 """
 
 from __future__ import annotations
@@ -31,4 +31,4 @@ CONSTANT_TORQUE = ResistancePart(
     values=_values,
     energies=(Energy("rolling", "rolling", "rolling"),),
 )
-"""Evaluated together with Coulomb's limit (`pdem.contact.law.limits`): both share a quotient."""
+"""Evaluated together with Coulomb's limit (`pdem.contact.law.limits`), with which it shares a division."""

@@ -1,4 +1,4 @@
-"""A pull in proportion to the area of contact: a cohesion energy density times that area, as calibrated decks have it.
+"""A pull in proportion to the area of contact: a cohesion energy density times that area, as in calibrated decks.
 
 ``F = F_elastic - k A`` while the spheres touch, with the cohesion energy density k [J/m^3 = Pa] and
 

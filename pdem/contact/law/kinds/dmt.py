@@ -32,7 +32,7 @@ def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> floa
 
 
 def no_gap(radius: float, c: Any) -> float:
-    """Return how far a contact can be stretched [m] whose adhesion ends at the touch: not at all."""
+    """Return how far a contact can be stretched [m]: 0, since this adhesion ends when the bodies separate."""
     return 0.0
 
 

@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair
 
 LARGEST_OVERLAP = HistoryColumn("largest_overlap", "m")
-"""Largest overlap that a contact has had."""
+"""Largest overlap of a contact so far."""
 
 
 class Curve(NamedTuple):
-    """What differs between the powers of the overlap.
+    """Functions that depend on the power of the overlap.
 
     Attributes
     ----------
     power : float
         The power n.
     grown, overlap_of : callable
-        ``overlap^n``, and the overlap [m] that it belongs to.
+        ``overlap^n`` of an overlap [m], and the inverse function.
     scale : callable
-        Of the effective radius [m], returns ``k1 / modulus``.
+        ``scale(radius)`` returns ``k1 / modulus`` for an effective radius [m].
     factor : callable
-        Of overlap and radius [m], returns the stiffness of loading over the modulus.
+        ``factor(overlap, radius)`` returns the stiffness of loading over the modulus.
     """
 
     power: float
@@ -81,7 +81,7 @@ def _always_one(overlap: float, radius: float) -> float:
 
 
 def _pull_stiffness(curve: Curve) -> Callable[..., float]:
-    """Make the function that returns ka, from the largest overlap that a contact has had."""
+    """Make the function that returns ka from the largest overlap of a contact so far."""
     grown = curve.grown
 
     def pull_stiffness(largest: float, radius: float, k2: float, c: Any) -> float:
@@ -94,7 +94,7 @@ def _pull_stiffness(curve: Curve) -> Callable[..., float]:
 
 
 def _stored(curve: Curve) -> Callable[..., float]:
-    """Make the function that returns the energy [J] which the line of unloading of an overlap h gives back."""
+    """Make the function that returns the energy [J] of unloading along the line of an overlap h."""
     grown, n = curve.grown, curve.power
 
     def stored(overlap: float, h: float, k2: float, c: Any) -> float:
@@ -106,7 +106,7 @@ def _stored(curve: Curve) -> Callable[..., float]:
 
 
 def _lost_loading(curve: Curve) -> Callable[..., float]:
-    """Make the function that returns what is lost on the first loading up to an overlap h [J]."""
+    """Make the function that returns the loss of the first loading up to an overlap h [J]."""
     grown, n, stored = curve.grown, curve.power, _stored(curve)
 
     def lost_loading(h: float, k1: float, k2: float, c: Any) -> float:
@@ -116,7 +116,7 @@ def _lost_loading(curve: Curve) -> Callable[..., float]:
 
 
 def _lost_pulling(curve: Curve) -> Callable[..., float]:
-    """Make the function that returns what a contact at its largest pull would lose if it were pulled apart [J]."""
+    """Make the function that returns the loss of a contact at its largest pull if it were pulled apart [J]."""
     grown, overlap_of, n, stored = curve.grown, curve.overlap_of, curve.power, _stored(curve)
 
     def lost_pulling(h: float, k2: float, ka: float, c: Any) -> float:
@@ -127,7 +127,7 @@ def _lost_pulling(curve: Curve) -> Callable[..., float]:
 
 
 def _elastic(curve: Curve) -> Callable[..., Any]:
-    """Make the function of force [N], factor of stiffness, what it can pull [N], history, and energy lost [J]."""
+    """Make the function of force [N], factor of stiffness, largest pull [N], history, and energy lost [J]."""
     grown, overlap_of, scale, factor = curve.grown, curve.overlap_of, curve.scale, curve.factor
     pull_stiffness, lost_loading, lost_pulling = (
         _pull_stiffness(curve), _lost_loading(curve), _lost_pulling(curve)
@@ -157,7 +157,7 @@ def _elastic(curve: Curve) -> Callable[..., Any]:
 
 
 def _energy(curve: Curve) -> Callable[..., float]:
-    """Make the function of the energy [J] that can be got back, that of the constant pull counted from the touch."""
+    """Make the function of the energy [J] of unloading; the energy of the constant pull is 0 at the touch."""
     scale, stored = curve.scale, _stored(curve)
 
     def energy(overlap: float, radius: float, c: Any, history: tuple[float, ...]) -> float:

@@ -1,10 +1,11 @@
-"""The tangential force of a contact: a spring that remembers, damping, and Coulomb's limit.
+"""The tangential force of a contact: a spring with a history, damping, and Coulomb's limit.
 
 Stiffness is a part of the normal one: Mindlin's for elastic spheres (k_t = 8 G* sqrt(R delta), 1/G* = sum of (2 -
 nu)/G), or a given part of a linear spring. The force itself is `pdem.contact.law.kinds.spring_force.spring_force`.
 
 With a dynamic friction below the static one a contact sticks up to the static limit, and then slips at the dynamic one
-until the spring asks for less than that (Luding, Granular Matter 10 (2008) 235, sect. 3.2). It remembers which.
+until the force of the spring is below the dynamic limit (Luding, Granular Matter 10 (2008) 235, sect. 3.2). Its history
+records whether it slips.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ def _of_springs(pair: Pair) -> tuple[float, float, float]:
 
 
 def _with_drop(values: Callable[[Pair], Sequence[float]], pair: Pair) -> tuple[float, ...]:
-    """Return the coefficients, and by which part of the static friction the dynamic one is less."""
+    """Return the coefficients, and the relative drop from static to dynamic friction."""
     static, dynamic = pair.keys["friction"], pair.keys["dynamic_friction"]
     return *values(pair), (1.0 - dynamic / static if static > 0.0 else 0.0)
 
 
 def _with_two_frictions(part: TangentialPart) -> TangentialPart:
-    """Return the part with another one for contacts that have two frictions."""
+    """Return the part together with its variant for contacts that have two frictions."""
     values = partial(_with_drop, part.values)
     both = replace(part, coefficients=(*_COEFFICIENTS, "drop"), values=values, history=(*_HISTORY, SLIPS))
     return replace(part, two_frictions=both)

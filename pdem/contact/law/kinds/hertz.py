@@ -67,4 +67,4 @@ VISCOELASTIC = replace(
     has_restitution=False,
     onset=2.0 / 3.0,
 )
-"""Its damping grows with the stiffness itself, on the way from the touch on 2/3 of that at the end."""
+"""Its damping grows with the stiffness; its mean from the touch to an overlap is 2/3 of its value there."""

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 SIXTH_ROOT = 6.0 ** (1.0 / 3.0)
 FOLD = 1.0 / SIXTH_ROOT
-"""Of x and of minus the overlap over ``6^(1/3) delta_c``, where a contact ends for want of distance."""
+"""Value of x, and of minus the overlap over ``6^(1/3) delta_c``, at the largest distance of a contact."""
 
 LARGEST_PULL = 0.4807498567691361
-"""Minus the overlap over delta_c where the pull is largest."""
+"""Minus the overlap over delta_c at the largest pull."""
 
 WORK_OF_ADHESION = Key("work_of_adhesion", "J/m2", "Twice the surface energy of like materials.", above=0.0)
 
 _FOURTH_ROOT = 0.5**0.25
 _SLOPES = -0.1292798962, 0.09872434718, -0.08213702882, 0.03967764561, -0.00934331795
-"""Of the first guess of x, to 1.7e-6 of its distance from `FOLD`."""
+"""Coefficients of the first guess of x, to 1.7e-6 of its distance from `FOLD`."""
 
 _ABOVE = 0.012509309, 4.6834341, 104.02881, 352.21903, 190.87499, 9.5526495
 _BELOW = 1.0, 46.317459, 285.78249, 291.19454, 37.077787
@@ -71,8 +71,8 @@ def cube_root(value: float) -> float:
 def contact_radius_root(depth: float) -> float:
     """Return x for an overlap over ``6^(1/3) delta_c``: the larger root of 2 x^4 - 4/3 x = depth.
 
-    With t the root of the distance from the end of the contact, x is nearly linear in ``sqrt(1 + t)``; the rest is a
-    polynomial of its inverse. One step of Halley's method, whose error is the third power, leads to the last digit.
+    With t the root of the distance from the end of the contact, x is nearly linear in ``sqrt(1 + t)``; the remainder is
+    a polynomial of its inverse. One step of Halley's method, with a third-order error, gives x to the last digit.
     """
     depth = max(depth, -FOLD)
     far = math.sqrt(1.0 + math.sqrt(depth + FOLD))
@@ -88,7 +88,7 @@ def contact_radius_root(depth: float) -> float:
 
 
 def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> tuple[float, float, float]:
-    """Return the force [N], the radius of the contact area [m], and twice the largest pull [N], as Thornton has it."""
+    """Return the force [N], the radius of the contact area [m], and twice the largest pull [N] (Thornton)."""
     root = inverse_cube_root(radius)
     x = contact_radius_root(c.per_depth * root * overlap)
     pull = c.pull * radius

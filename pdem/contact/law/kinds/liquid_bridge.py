@@ -13,10 +13,10 @@ F0 while the spheres touch. A bridge forms at the touch and ruptures at ``S = (1
 
 and ``-F0 overlap`` while the spheres touch; what is stored at the rupture is lost.
 
-The volume is given, or it is what both have carried to the contact (`pdem.contact.law.carried_liquid`): a contact
-remembers it then, and there is no bridge while it is 0.
+The volume is a key of the case, or the liquid that both particles have carried to the contact
+(`pdem.contact.law.carried_liquid`): then the volume is in the history, and a contact with 0 has no bridge.
 
-The solids bear what presses on them and the pull of the bridge: frictions are proportional to the elastic force, and a
+The solids bear the external load and the pull of the bridge: frictions are proportional to the elastic force, and a
 stretched bridge has neither friction nor damping. Viscous forces of the liquid are left out.
 """
 
@@ -44,7 +44,7 @@ PENDULAR = 0.03
 """Volume of a bridge, over the cube of the smaller radius, above which bridges of a bed merge with others."""
 
 VOLUMES = ("volume", "relative_volume", "carried_volume")
-"""Keys, one of which says how much liquid a bridge has."""
+"""Keys for the volume of a bridge, of which a case uses one."""
 
 _TERMS = 9  # of the series, for the last digit
 
@@ -61,7 +61,7 @@ def arc_tangent(value: float) -> float:
 
 
 def volume_of(radius: float, c: Any, carried: float) -> float:
-    """Return the volume of the bridge of a pair of effective radius [m], with what was carried to it, in m^3."""
+    """Return the volume [m^3] of the bridge of a pair of effective radius [m]; `carried` is its carried liquid."""
     cube = 8.0 * radius * radius * radius
     return c.volume + c.relative * cube + min(carried, c.most * cube)
 
@@ -85,7 +85,7 @@ def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> floa
 
 
 def gap(radius: float, c: Any) -> float:
-    """Return at which gap the bridge ruptures [m]; 0 without a bridge."""
+    """Return the gap of rupture of the bridge [m]; 0 without a bridge."""
     volume = volume_of(radius, c, c.carried)
     return c.stretch * cube_root(max(volume, TINY)) if volume > 0.0 else 0.0
 
@@ -137,5 +137,5 @@ LIQUID_BRIDGE = AdhesionPart(
     rule=_rule,
 )
 """``tension`` is F0 over the effective radius, ``stretch`` the gap of rupture over the cube root of the volume,
-``most`` the limit of what is carried to a bridge over the cube of the harmonic mean radius; ``carried`` is what a
-contact remembers [m^3]: 0 when it has just begun, negative when it is dry."""
+``most`` the limit of carried liquid in a bridge over the cube of the harmonic mean radius; ``carried`` is the volume in
+the history [m^3]: 0 in a new contact, negative in a dry one."""

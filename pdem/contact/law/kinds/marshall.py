@@ -34,7 +34,7 @@ def torque(
     area = c.area * load.stiffness if c.area > 0.0 else geometric
     stiffness = 0.5 * c.ratio * load.stiffness * area * area
 
-    # unloading shrinks the torque as it does the stiffness: with the square of the radius of the area, too
+    # unloading shrinks the torque like the stiffness, with the square of the radius of the area
     smaller = min(1.0, contact.overlap / max(contact.overlap_before, TINY))
     shrink = load.shrink * (load.shrink * load.shrink if c.area > 0.0 else max(smaller, 0.0))
     limit = 2.0 / 3.0 * area * c.friction * load.force

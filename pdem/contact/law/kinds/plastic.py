@@ -6,12 +6,12 @@ the first loading h is the overlap, and the force ``k1 overlap``. Unloading and 
 
 ``F = k2 overlap - (k2 - k1) h``, between ``k1 overlap`` and ``-kc overlap``, with ``k2(h) = first + b h``.
 
-On the third line h decreases so that reloading begins from there at once, with the stiffness of the new h. Luding's
-``b`` is such that k2 is reached where the plastic part of the overlap is ``phi 2 R``, with R the effective radius; from
-there on h stays, and all is elastic. Walton's and Braun's k2 is ``k1 / e^2``, for any speed the same restitution e,
-plus ``S F``, with F the largest force: at high speed it rebounds less.
+On the third line h decreases so that reloading begins there, with the stiffness of the new h. Luding's
+``b`` is such that k2 is reached at a plastic part ``phi 2 R`` of the overlap, with R the effective radius; beyond
+this overlap h does not grow, and the contact is elastic. Walton's and Braun's k2 is ``k1 / e^2``, with the same
+restitution e at any speed, plus ``S F``, with F the largest force: at high speed it rebounds less.
 
-What is lost is a difference of two states, exact for steps of any length: on the first line
+The lost energy is a difference of two states, exact for steps of any length: on the first line
 ``k1 h^2 / 2 (1 - k1 / k2)``, on the third ``kc x^2 / 2 (1 + kc / k2)``, with x the overlap where the line of h meets
 it.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair
 
 PLASTIC_OVERLAP = HistoryColumn("plastic_overlap", "m")
-"""Overlap up to which a contact has been loaded, less where it was pulled beyond what it bears."""
+"""Overlap up to which a contact has been loaded; it decreases if the contact is pulled beyond its largest pull."""
 
 PLASTIC = Energy("plastic", "plastic", "plastic")
 
@@ -43,22 +43,22 @@ def unloading(h: float, radius: float, c: Any) -> float:
 
 
 def reduced(overlap: float, radius: float, c: Any) -> float:
-    """Return the overlap h [m] whose line of unloading meets the largest pull at an overlap [m]."""
+    """Return the overlap h [m] with a line of unloading that meets the largest pull at an overlap [m]."""
     b, meets = c.slope / radius + c.growth, (c.first + c.adhesion) * overlap
     p = c.first - c.modulus - b * overlap
     root = math.sqrt(max(p * p + 4.0 * b * meets, 0.0))
-    # of the root of b h^2 + p h = meets the form without cancellation
+    # the form of the root of b h^2 + p h = meets without cancellation
     below, above = 2.0 * meets / max(p + root, TINY), 0.5 * (root - p) / max(b, TINY)
     return float(below if p >= 0.0 else above)
 
 
 def lost_loading(h: float, radius: float, c: Any) -> float:
-    """Return what is lost on the first loading up to an overlap h [m], in J."""
+    """Return the loss of the first loading up to an overlap h [m], in J."""
     return float(0.5 * c.modulus * h * h * (1.0 - c.modulus / unloading(h, radius, c)))
 
 
 def lost_pulling(h: float, radius: float, c: Any) -> float:
-    """Return what a contact that is at its largest pull, with h [m], would lose if it were pulled apart [J]."""
+    """Return the loss of a contact at its largest pull, with h [m], if it were pulled apart [J]."""
     k = unloading(h, radius, c)
     x = (k - c.modulus) * h / (k + c.adhesion)
     return float(0.5 * c.adhesion * x * x * (1.0 + c.adhesion / k))
@@ -67,7 +67,7 @@ def lost_pulling(h: float, radius: float, c: Any) -> float:
 def elastic(
     overlap: float, radius: float, c: Any, history: tuple[float, ...]
 ) -> tuple[float, float, float, tuple[float, ...], float]:
-    """Return force [N], 1, what it can pull [N], the new history, and the energy lost [J]."""
+    """Return force [N], 1, the largest pull [N], the new history, and the energy lost [J]."""
     old = history[0]
     h = max(old, min(overlap, c.depth * radius))
     k = unloading(h, radius, c)
@@ -80,7 +80,7 @@ def elastic(
 
 
 def energy(overlap: float, radius: float, c: Any, history: tuple[float, ...]) -> float:
-    """Return the energy [J] that unloading gives back."""
+    """Return the energy of unloading [J]."""
     h = history[0]
     k = unloading(h, radius, c)
     force = k * overlap - (k - c.modulus) * h
@@ -174,4 +174,4 @@ WALTON_BRAUN = NormalPart(
     power=1.0,
     onset=1.0,
 )
-"""``restitution`` is that of slow impacts, and of all without ``stiffening``; there is no damping besides."""
+"""``restitution`` holds for slow impacts, and for all impacts without ``stiffening``; no damping is added."""

@@ -1,13 +1,13 @@
-"""Rolling resistance that remembers: an elastic-plastic spring and dashpot.
+"""Rolling resistance with a history: an elastic-plastic spring and dashpot.
 
 Type C of Ai, Chen, Rotter, Ooi, Powder Technology 206 (2011) 269. The torque grows with the relative rotation in the
 tangent plane by the stiffness ``k_r = 2.25 k_n (mu R)^2`` (or the tangential stiffness times R^2, or one that is
 given), is turned with the contact, shrinks with the stiffness on unloading, and is limited to ``mu R N``. Below the
 limit it is damped by ``2 eta sqrt(I_r k_r)`` with ``I_r`` the inertia of rolling about the contact, 7/2 of the
 effective one: a sphere comes to rest, oscillates with the damping ratio eta, and stays. A heap does not creep. At the
-limit a part f of the damping is left (Ai's f, 0 unless given), beyond the limit then.
+limit a fraction f of the damping acts in addition (Ai's f, 0 by default).
 
-The torque is a history of the pair: relative rotation, torque and memory change their sign when the two partners are
+The torque is a history of the pair: relative rotation, torque and history change their sign when the two partners are
 exchanged (a rolling *displacement* would not).
 """
 
@@ -42,7 +42,7 @@ AI = 2.25
 def limited_torque(
     step: Step, contact: Contact, c: Any, load: Load, history: Vector, frictions: tuple[float, float]
 ) -> tuple[Vector, Vector, float, bool]:
-    """Return torque, that of the spring, energy, and whether it sticks: up to one friction, on with the other."""
+    """Return torque, torque of the spring, energy, and whether it sticks, with static and dynamic friction."""
     tx, ty, tz = across(contact.rolling, contact.normal)
     stiffness = c.ratio * load.stiffness * contact.radius * contact.radius
 
@@ -56,7 +56,7 @@ def limited_torque(
     mx, my, mz = mx * scale, my * scale, mz * scale
     stored = 0.5 * (mx * mx + my * my + mz * mz) / max(stiffness, TINY)
 
-    # the velocity of the middle of the step lags: as that of friction, damping is kept below what stays stable
+    # the velocity of the middle of the step lags, so that damping is limited to its stable range, as in friction
     wanted = 2.0 * c.damping * math.sqrt(abs(ROLLING_INERTIA * contact.inertia * stiffness))
     damping = min(wanted, stable_damping(step, contact, stiffness)) * (1.0 if sticks else c.mobilised_damping)
     return (mx - damping * tx, my - damping * ty, mz - damping * tz), (mx, my, mz), stored, sticks

@@ -2,7 +2,7 @@
 
 Luding, Granular Matter 10 (2008) 235; Wang, Alonso-Marroquin, Guo, Particuology 23 (2015) 49; the models ``rolling
 sds`` and ``twisting sds`` of LAMMPS. Spring and dashpot together are limited to ``friction R N``, with R the effective
-radius: where they would exceed it, the spring is shortened to what leaves them at the limit.
+radius: if they exceed it, the spring is shortened so that they are at the limit.
 
 A rolling displacement xi of LAMMPS is R times the angle here: its stiffness k and damping gamma in N/m and N s/m are
 ``k R^2`` in N m/rad and ``gamma R^2`` in N m s/rad. The torque of rolling changes its sign when the two partners are
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def limited_rolling(
     step: Step, contact: Contact, c: Any, load: Load, history: Vector, frictions: tuple[float, float]
 ) -> tuple[Vector, Vector, float, bool]:
-    """Return torque, that of the spring, energy, and whether it sticks: up to one friction, on with the other."""
+    """Return torque, torque of the spring, energy, and whether it sticks, with static and dynamic friction."""
     square = contact.radius * contact.radius
     stiffness = c.stiffness * square + c.torque_stiffness
     damping = min(c.damping * square + c.torque_damping, stable_damping(step, contact, stiffness))
@@ -60,7 +60,7 @@ rolling_torque, rolling_torque_of_two = torques_of(limited_rolling)
 def limited_twisting(
     step: Step, contact: Contact, c: Any, load: Load, history: tuple[float], frictions: tuple[float, float]
 ) -> tuple[Vector, tuple[float], float, bool]:
-    """Return torque, that of the spring, energy, and whether it sticks: up to one friction, on with the other."""
+    """Return torque, torque of the spring, energy, and whether it sticks, with static and dynamic friction."""
     n, w = contact.normal, contact.rolling
     twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
     damping = min(c.damping, stable_damping(step, contact, c.stiffness))

@@ -24,11 +24,11 @@ class Spring(NamedTuple):
     Attributes
     ----------
     elastic : tuple of 3 float
-        Force that is remembered [N].
+        Force of the spring, which is the history [N].
     stored : float
         Energy in it [J].
     force : tuple of 3 float
-        The same with damping [N].
+        Force with damping [N].
     limit : float
         Square of the largest force [N^2].
     sticks : bool
@@ -46,18 +46,18 @@ class Spring(NamedTuple):
 def spring_force(
     step: Step, contact: Contact, frictions: tuple[float, float], load: Load, damping: float, old: Vector
 ) -> Spring:
-    """Return the tangential force of a contact, as long as Coulomb's limit holds it only without damping.
+    """Return the tangential force of a contact, with Coulomb's limit applied to the spring but not to damping.
 
     Parameters
     ----------
     step, contact, load
         See `pdem.contact.law.parts`; the stiffness of the load is the tangential one here.
     frictions : tuple of 2 float
-        Up to which the contact sticks, and with which it slips: static and dynamic friction.
+        Static and dynamic friction.
     damping : float
-        Tangential [N s/m].
+        Tangential damping [N s/m].
     old : tuple of 3 float
-        Force remembered from the last step [N], zeros if there was no contact.
+        Force of the spring in the last step [N], zeros in a new contact.
     """
     nx, ny, nz = contact.normal
     hx, hy, hz = old

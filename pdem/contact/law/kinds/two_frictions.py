@@ -1,4 +1,4 @@
-"""Static and dynamic friction of resistances: what holds up to the first goes on with the second."""
+"""Static and dynamic friction of resistances: a contact sticks up to the first limit and slips at the second."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DYNAMIC_FRICTION = Key(
 
 
 def frictions_rule(keys: Mapping[str, Any]) -> str:
-    """Return what is wrong with the two frictions, or ""."""
+    """Return an error in the two frictions, or ""."""
     static, dynamic = keys.get("friction"), keys.get("dynamic_friction")
     if static is None or dynamic is None or dynamic <= static:
         return ""
@@ -35,14 +35,14 @@ def _with_dynamic(values: Callable[[Pair], Sequence[float]], pair: Pair) -> tupl
 
 
 def torques_of(limited: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Make the torque of a resistance with one friction, and that with two.
+    """Make the torque of a resistance with one friction, and the torque with two frictions.
 
     Parameters
     ----------
     limited : callable
-        ``limited(step, contact, c, load, held, frictions)`` returns the torque on the second body (3) [N m], what is to
-        be remembered of the spring, a tuple like `held`, the energy in it [J], and whether the contact sticks: it does
-        up to the first of two frictions, and goes on with the other.
+        ``limited(step, contact, c, load, held, frictions)`` returns the torque on the second body (3) [N m], the new
+        history of the spring, a tuple like `held`, the energy in it [J], and whether the contact sticks. Frictions are
+        the static and the dynamic one.
     """
 
     def torque(step: Any, contact: Any, c: Any, load: Any, history: tuple[float, ...]) -> tuple[Any, ...]:
@@ -51,7 +51,7 @@ def torques_of(limited: Callable[..., Any]) -> tuple[Callable[..., Any], Callabl
         return value, now, stored
 
     def torque_of_two(step: Any, contact: Any, c: Any, load: Any, history: tuple[float, ...]) -> tuple[Any, ...]:
-        """Return the same with two frictions; the last number of the history tells whether the contact slips."""
+        """Return torque, history and energy with two frictions; the last history column is 1 if the contact slips."""
         frictions = (c.dynamic if history[-1] > 0.5 else c.friction), c.dynamic
         value, now, stored, sticks = limited(step, contact, c, load, history[:-1], frictions)
         return value, (*now, 0.0 if sticks else 1.0), stored
@@ -60,14 +60,14 @@ def torques_of(limited: Callable[..., Any]) -> tuple[Callable[..., Any], Callabl
 
 
 def with_two_frictions(part: ResistancePart, torque: Callable[..., Any]) -> ResistancePart:
-    """Return a resistance with another one for contacts that have two frictions.
+    """Return a resistance together with its variant for contacts that have two frictions.
 
     Parameters
     ----------
     part : ResistancePart
-        With one friction.
+        Resistance with one friction.
     torque : callable
-        Of the one with two: its coefficients end with ``dynamic``, its history with 1 where the contact slips.
+        Torque with two frictions: its coefficients end with ``dynamic``, its history with 1 if the contact slips.
     """
     values = partial(_with_dynamic, part.values)
     both = replace(

@@ -1,14 +1,14 @@
 """The normal force of a contact: an elastic force and damping ``2 gamma sqrt(m k) v_n``.
 
-Two times meet in a step of central differences: positions are known at its end, velocities in its middle. Damping takes
-the velocity of the end, extrapolated from this step's and the last one's. Of that velocity the part which the normal
-force itself brings about is solved for, not extrapolated. A contact begins somewhere within a step, with damping at
-once: its first force is the mean of the force from the touch to the middle of the next step. Both together keep
-restitution within 1 % at twenty steps per impact, where explicit damping misses it by 10 % and more. With adhesion the
-same holds for the elastic force, which begins with a jump then.
+A step of central differences has positions at its end and velocities in its middle. Damping needs the velocity of the
+end, which is extrapolated from the velocities of this step and of the last one. The change of this velocity by the
+normal force itself is solved for instead of extrapolated. A contact begins somewhere within a step, with damping from
+the touch on: its first force is the mean of the force from the touch to the middle of the next step. Both measures give
+the restitution within 1 % at twenty steps per impact, where explicit damping is wrong by 10 % and more. With adhesion
+the same holds for the elastic force, which begins with a jump.
 
-The contact of the solids never pulls, and damping is a part of it: only adhesion and plastic forces do, by what they
-hold. All of it is branch-free, so that a loop over contacts becomes vector code.
+The contact of the solids, including damping, never pulls: only adhesion and plastic forces pull, up to their limit. The
+function is branch-free, so that a loop over contacts becomes vector code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Before(NamedTuple):
-    """What a contact remembers of the last step.
+    """History of a contact from the last step.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Before(NamedTuple):
     velocity : tuple of 3 float
         Relative velocity at the contact in the middle of the last step [m/s].
     history : tuple of float
-        What the normal part remembers.
+        History of the normal part.
     """
 
     known: bool
@@ -48,24 +48,24 @@ class Before(NamedTuple):
 
 
 class Normal(NamedTuple):
-    """The normal force of a contact, and what follows from it.
+    """The normal force of a contact, and its results for later stages.
 
     Attributes
     ----------
     force : float
-        [N].
+        Normal force [N].
     lost : float
-        Energy that damping takes in this step [J].
+        Energy that damping dissipates in this step [J].
     velocity : tuple of 3 float
         Tangential velocity at the end of the step [m/s].
     stiffness, damping : float
-        Normal ones [N/m, N s/m].
+        Normal stiffness and damping [N/m, N s/m].
     shrink, time : float
         See `pdem.contact.law.parts.Load`.
     held : float
-        By how much the force to which frictions are proportional exceeds the normal force [N].
+        Difference of the load for friction and the normal force [N].
     history : tuple of float
-        What the normal part remembers.
+        New history of the normal part.
     plastic : float
         Energy that the normal part itself loses in this step [J].
     """
@@ -84,15 +84,15 @@ class Normal(NamedTuple):
 
 @inlined_exactly
 def scaled(factor: float, first: float, second: float) -> tuple[float, float]:
-    """Return two numbers times a factor, without contraction with what is computed of them."""
+    """Return two numbers times a factor, without contraction with later operations."""
     return factor * first, factor * second
 
 
 def normal_force_of(law: ContactLaw) -> Any:
     """Make the function that returns the normal force of a contact.
 
-    It takes a `Step`, a `Contact`, the coefficients of the pair of materials (``damping`` is gamma) and `Before`, and
-    returns `Normal`.
+    Its arguments are a `Step`, a `Contact`, the coefficients of the pair of materials (``damping`` is gamma) and
+    `Before`; it returns `Normal`.
     """
     elastic, onset, may_pull, relaxes = elastic_of(law), onset_of(law), law.may_pull, law.relaxes
     stretches = law.may_stretch
