@@ -51,7 +51,7 @@ def holes(notebook: Notebook) -> FindingTable:
 
 def resting_findings(method: str, track: Track, simulation: Simulation) -> list[StudyFinding]:
     """Return rest, heights and contacts at the end of a run of `h2_holes`."""
-    records = simulation.system.wall_records()
+    records = simulation.system.contacts.wall_records()
     speed = np.linalg.norm(track.velocity, axis=2)
     energies = simulation.energies()
     findings = [

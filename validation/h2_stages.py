@@ -97,8 +97,8 @@ def measure_stages(simulation: Simulation) -> StageWork:
         A simulation with walls, on one rank.
     """
     system = simulation.system
-    assert system.wall_contacts is not None
-    walls, lists, particles = system.wall_contacts.walls, system.wall_contacts.lists, system.particles
+    assert system.contacts.walls is not None
+    walls, lists, particles = system.contacts.walls.walls, system.contacts.walls.lists, system.particles
     surface, rows = SurfaceArrays.of(walls.mesh, walls.vertices, walls.normals), len(lists.candidates)
     touched, touched_end = np.zeros_like(lists.candidates), lists.end.copy()
     scratch, found = Scratch.rows(rows, INTEGER_COLUMNS), Found.rows(rows)

@@ -180,11 +180,11 @@ def _compare(
 ) -> Iterator[Outcome]:
     steps = steps_of(case, simulation, PARTS) if steps is None else max(steps, PARTS)
     parts = parts_of(steps, PARTS)
-    detections = simulation.system.detections
+    detections = simulation.system.lists.detections
     own, by_style = _alternate_parts(simulation, peer_runs, parts)
     particles = simulation.measures().particles
     own_rates = _Rates(particles, parts, own)
-    detections = simulation.system.detections - detections
+    detections = simulation.system.lists.detections - detections
     yield result_of(case.name, simulation, own_rates.by_clock, steps, detections, watch)
     for peer_run, seconds in zip(peer_runs, by_style, strict=True):
         yield _peer_result(peer, case.name, peer_run, own_rates, _Rates(particles, parts, seconds), simulation)

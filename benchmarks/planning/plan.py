@@ -67,7 +67,7 @@ def plan(
     work = work_of(simulation, start)
     document: dict[str, Any] = {
         "case": name, "weak": larger is not None, "particles": int(simulation.particles.count),
-        "candidate_pairs": len(work.first), "threads": threads, "radii": simulation.system.skins.radii.tolist(),
+        "candidate_pairs": len(work.first), "threads": threads, "radii": simulation.system.lists.skins.radii.tolist(),
         "network": asdict(network), "environment": environment(),
     }  # fmt: skip
     parts: Iterable[tuple[Division, WorkCounts]]
@@ -107,7 +107,7 @@ def divide(simulation: Simulation, start: Start, ranks: int) -> Division:
     position, radius, velocity = (particles[name] for name in ("position", "radius", "velocity"))
     reach = system.reach_of(radius, velocity, position)
     grains = Grains(position, radius, reach, particles["cluster"], particles.centres())
-    return divide_grains(ranks, grains, system.skins.radii, system.constants.shape, partition)
+    return divide_grains(ranks, grains, system.lists.skins.radii, system.constants.shape, partition)
 
 
 def columns_of(start: Start) -> ParticleTable:
@@ -133,13 +133,13 @@ def work_of(simulation: Simulation, start: Start) -> WorkCounts:
     system, ids = simulation.system, columns_of(start)["id"]
     order = np.argsort(ids)
     row = order[np.searchsorted(ids, system.particles.id, sorter=order)]
-    found = slice(0, system.pair_contacts.candidates)
+    found = slice(0, system.contacts.pairs.candidates)
     facets = np.zeros(len(ids), np.int64)
-    facets[row] = system.work()[:, 2]
-    near = None if system.wall_contacts is None else facets_of(system.wall_contacts)
+    facets[row] = system.contacts.work()[:, 2]
+    near = None if system.contacts.walls is None else facets_of(system.contacts.walls)
     facet_candidates = None if near is None else (row[near[0]], near[1])
     return WorkCounts(
-        row[system.pair_contacts.lower[found]], row[system.pair_contacts.higher[found]], facets, facet_candidates
+        row[system.contacts.pairs.lower[found]], row[system.contacts.pairs.higher[found]], facets, facet_candidates
     )
 
 
@@ -156,7 +156,7 @@ def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: in
     """Run steps on one rank and return their measured costs."""
     simulation.advance(warm_up)
     simulation.phases.reset_seconds()
-    detections = simulation.system.detections
+    detections = simulation.system.lists.detections
     simulation.advance(steps)
     spent = simulation.phases.seconds
 
@@ -170,7 +170,7 @@ def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: in
         pair=per_step("pairs"),
         wall=per_step("walls", "walls move", "detect facets"),
         detect=per_step("detect", "migrate", "exchange"),
-        detections=(simulation.system.detections - detections) / steps,
+        detections=(simulation.system.lists.detections - detections) / steps,
         copy=copy_seconds(),
-        neighbour=neighbour_seconds(len(simulation.system.skins.radii)),
+        neighbour=neighbour_seconds(len(simulation.system.lists.skins.radii)),
     )

@@ -113,10 +113,10 @@ class TimedRank:
 
     def advance(self, steps: int) -> None:
         """Take steps."""
-        system, last = self._system, self._system.step + steps
-        while system.step < last:
+        system, last = self._system, self._system.progress.step + steps
+        while system.progress.step < last:
             begun = advance_with_same_lists(system, self._phases, last - 1)
-            following = system.step + (begun is None)
+            following = system.progress.step + (begun is None)
             time_step.advance(system, self._phases, ahead=following < last, begun=begun)
 
     def time(self, steps: int, beside: int = 0) -> None:
@@ -130,11 +130,11 @@ class TimedRank:
             Other processes that take the same steps meanwhile, as the other ranks of a node would.
         """
         with self._others_busy(beside):
-            made, begin = self._system.detections, self._own_clock()
+            made, begin = self._system.lists.detections, self._own_clock()
             walls, pairs = self._spent("walls"), self._spent("pairs")
             self.advance(steps)
             early = self._spent("walls") - walls + self._share_of_owned() * (self._spent("pairs") - pairs)
-            seconds, made = self._own_clock() - begin, self._system.detections - made
+            seconds, made = self._own_clock() - begin, self._system.lists.detections - made
             begin = self._own_clock()
             time_step.migrate_and_rebuild_lists(self._system, None, Phases())
             detection = self._own_clock() - begin
@@ -156,7 +156,7 @@ class TimedRank:
 
     def _share_of_owned(self) -> float:
         """Return the share of candidates without a ghost, whose contacts are evaluated before ghosts are waited for."""
-        pairs = self._system.pair_contacts
+        pairs = self._system.contacts.pairs
         return float(pairs.inner / max(pairs.candidates, 1))
 
     def _own_clock(self) -> float:

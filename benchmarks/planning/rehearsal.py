@@ -211,7 +211,7 @@ class Rehearsal:
         groups.update(self._continued)
         groups["counters"] = counters | {"step": groups.pop("counters").get("step", counters["step"])}
         system = new.load(groups).make_lists(Phases())
-        system.skin_tuner = None  # all ranks have the skins of one
+        system.tuners.fix_skin()  # all ranks have the skins of one
         compute_contact_forces(system, 0.0, Phases())
         return system
 

@@ -229,7 +229,7 @@ def _largest_bed(communicator: Any, threads: int) -> Start:
     steps = SETTLING_STEPS + SETTLING_STEPS // 2
     small, simulation = _state_after_steps(_small_bed(), steps, communicator, threads)
     large = tiled_bed(small, *MANY_TILES)
-    large.case.override(f"detection.skin={simulation.system.skins.fraction!r}")
+    large.case.override(f"detection.skin={simulation.system.lists.skins.fraction!r}")
     return large
 
 

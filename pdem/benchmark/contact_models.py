@@ -147,5 +147,5 @@ def _per_contact(simulation: Simulation, steps: int) -> float:
     """Run some steps; return the time of the loops over pairs per contact and step on this rank [ns]."""
     before = simulation.phases.seconds["pairs"]
     simulation.advance(steps)
-    contacts = max(simulation.system.pair_contacts.count, 1)
+    contacts = max(simulation.system.contacts.pairs.count, 1)
     return 1e9 * (simulation.phases.seconds["pairs"] - before) / (steps * contacts)

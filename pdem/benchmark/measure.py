@@ -161,10 +161,10 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     simulation = after_warm_up(case.prepare(communicator, threads), communicator, threads, warm_up_of(case))
     watch.begin()
     steps = steps_of(case, simulation, PARTS) if steps is None else steps
-    detections, phases = simulation.system.detections, ThreadedPhases(simulation.phases)
+    detections, phases = simulation.system.lists.detections, ThreadedPhases(simulation.phases)
     simulation.phases = phases
     rates = [measured_rate(simulation, part) for part in parts_of(steps, PARTS)]
-    detections = simulation.system.detections - detections
+    detections = simulation.system.lists.detections - detections
     result = result_of(case.name, simulation, rates, steps, detections, watch, phases.on_one_thread())
     yield result
     if case.name in ROOFLINE_CASES:

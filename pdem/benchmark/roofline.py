@@ -168,7 +168,7 @@ def limits_of(name: str, simulation: Simulation, rate: float) -> MachineLimits:
         Particle-steps per second of all workers.
     """
     exchange, measured = simulation.system.exchange, simulation.measures()
-    own = np.array([[simulation.system.pair_contacts.candidates]], np.int64)
+    own = np.array([[simulation.system.contacts.pairs.candidates]], np.int64)
     candidates = int(exchange.add(own)[0, 0]) / max(measured.particles, 1)
     law = simulation.system.constants.law
     work = work_of(candidates, measured.pair_contacts / max(measured.particles, 1), law.columns)

@@ -21,19 +21,19 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
     BlowUpError
         If a particle or a contact left the range in which results mean something.
     """
-    last, requested = system.step + steps, 0
+    last, requested = system.progress.step + steps, 0
     for feature in system.features:
         feature.before_steps(system)
-    while system.step < last and not requested:
+    while system.progress.step < last and not requested:
         if system.stages.is_due:
             begin_next_stage(system, phases)
             act(system, phases)
         looked_at = min(last, system.features.next_step(forces=True))
         stop = min(looked_at, system.features.next_step(forces=False))
-        while system.step < stop and not requested:
+        while system.progress.step < stop and not requested:
             begun = advance_with_same_lists(system, phases, stop - 1)
-            following = system.step + (begun is None)
-            keep = system.keeps_forces and following == looked_at
+            following = system.progress.step + (begun is None)
+            keep = system.contacts.keeps_forces and following == looked_at
             requested = time_step.advance(system, phases, ahead=following < stop, keep=keep, begun=begun)
         act(system, phases)
     system.follow_box()
@@ -47,10 +47,10 @@ def act(system: System, phases: Phases) -> None:
 
     After a restart with shorter intervals some may have been due before: they happen now.
     """
-    if system.step < min(system.features.next_step(forces=True), system.features.next_step(forces=False)):
+    if system.progress.step < min(system.features.next_step(forces=True), system.features.next_step(forces=False)):
         return
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()
     for feature in system.features.by_turn:
-        if system.step >= feature.next_step:
+        if system.progress.step >= feature.next_step:
             feature.act(system, phases)

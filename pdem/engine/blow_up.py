@@ -65,7 +65,7 @@ OPPOSITE = -0.3
 
 def raise_blow_up(system: System) -> NoReturn:
     """Raise on every rank the error of lowest kind on any rank: the deepest overlap or the lowest id. Collective."""
-    rows = np.array(system.errors, np.int64).reshape(-1, 3)
+    rows = np.array(system.progress.errors, np.int64).reshape(-1, 3)
     joined = system.exchange.collect({"kind": rows[:, 0], "id": rows[:, 1], "other": rows[:, 2]})
     chosen = None
     if joined is not None:
@@ -78,9 +78,9 @@ def raise_blow_up(system: System) -> NoReturn:
     particles, wall = _bodies(kind, first, other)
     facts = _Facts(system, list(particles))
     if joined is not None:
-        where = f"step {system.step} (time {system.time:.6g} s)"
+        where = f"step {system.progress.step} (time {system.progress.time:.6g} s)"
         message = f"{where}: {_MESSAGES[kind](system, facts, (first, other), share)}"
-    raise BlowUp(system.exchange.share(message), system.step, particles, wall)
+    raise BlowUp(system.exchange.share(message), system.progress.step, particles, wall)
 
 
 def _bodies(kind: int, first: int, other: int) -> tuple[tuple[int, ...], int]:
@@ -107,7 +107,7 @@ def _deepest(system: System, kind: int) -> tuple[int, int, float] | None:
 
 def _pairs(system: System) -> Columns:
     """Return lower and higher id and the overlap over the smaller radius of contacts that are too deep."""
-    records, own = system.pair_records(), system.particles
+    records, own = system.contacts.pair_records(), system.particles
     rows = own.count + own.ghosts
     ids = own.column("id")[:rows]
     order = np.argsort(ids, kind="stable")
@@ -120,15 +120,15 @@ def _pairs(system: System) -> Columns:
 
 def _walls(system: System, ids: Integers | None = None) -> Columns:
     """Return id, wall, overlap over the radius and normal of wall contacts: those too deep, or all of some ids."""
-    assert system.moving_walls is not None
-    records, own, normal = system.wall_records(), system.particles, system.constants.law.columns
+    assert system.walls is not None
+    records, own, normal = system.contacts.wall_records(), system.particles, system.constants.law.columns
     order = np.argsort(own.id, kind="stable")
     radius = own.radius[order][np.searchsorted(own.id[order], records.id)]
     share = records.history[OVERLAP] / radius
     chosen = share > system.constants.largest_overlap if ids is None else np.isin(records.id, ids)
     return {
         "id": records.id[chosen],
-        "other": system.moving_walls.facet_wall[records.facet[chosen]].astype(np.int64),
+        "other": system.walls.facet_wall[records.facet[chosen]].astype(np.int64),
         "share": share[chosen],
         "normal": np.ascontiguousarray(records.history[normal : normal + 3].T[chosen]),
     }
@@ -150,7 +150,7 @@ class _Facts:
         rows = np.flatnonzero(np.isin(own.id, wanted))
         columns = {name: own[name][rows].copy() for name in ("id", "radius", "position", "velocity")}
         self._particles = system.exchange.collect(columns) or columns
-        touched = _walls(system, wanted) if system.wall_contacts is not None else None
+        touched = _walls(system, wanted) if system.contacts.walls is not None else None
         self._walls = None if touched is None else system.exchange.collect(touched) or touched
 
     def description(self, id_: int) -> str:
@@ -219,7 +219,7 @@ def _pair_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
     first, other = ids
     text = f"{facts.description(first)} overlaps {facts.description(other)} by {_percent(share)} of the smaller radius"
     limit = f"more than limits.largest_overlap, {system.constants.largest_overlap:g}"
-    if system.moving_box is not None:
+    if system.box.moving is not None:
         limit += _compression(system)
     near = [_wall_name(system, wall) for one in (first, other) for wall, _, _ in facts.wall_contacts_of(one)]
     beside = f"; they touch {' and '.join(dict.fromkeys(near))}" if near else ""
@@ -228,8 +228,8 @@ def _pair_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
 
 def _compression(system: System) -> str:
     """Return what the box has done to the particles, for messages."""
-    assert system.moving_box is not None
-    strain = ", ".join(f"{100.0 * part:.3g} %" for part in system.moving_box.strain(system.step).tolist())
+    assert system.box.moving is not None
+    strain = ", ".join(f"{100.0 * part:.3g} %" for part in system.box.moving.strain(system.progress.step).tolist())
     return (
         f", in a box that has strained by {strain} along x, y, z: if that has left no room, stop the compression "
         "before (stages until a solid fraction or a stress)"
@@ -237,10 +237,10 @@ def _compression(system: System) -> str:
 
 
 def _box_too_small(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
-    box = system.moving_box
+    box = system.box.moving
     assert box is not None
-    axis, least = ids[0], box.least_length(float(system.skins.radii[-1]))
-    length = box.at(system.step).lengths[axis]
+    axis, least = ids[0], box.least_length(float(system.lists.skins.radii[-1]))
+    length = box.at(system.progress.step).lengths[axis]
     return (
         f"the box has become {length:.6g} m long along {'xyz'[axis]}, less than two of the largest diameters "
         f"({least:.6g} m): a particle would touch a neighbour and its image. Stop the compression before, or begin "
@@ -265,8 +265,8 @@ def _wall_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
 
 def _wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
     first, other = ids
-    assert system.moving_walls is not None
-    displacement = float(system.moving_walls.displacements[first])
+    assert system.walls is not None
+    displacement = float(system.walls.displacements[first])
     speed = displacement / system.constants.step
     return (
         f"{_wall_name(system, first)} moved up to {displacement:.4g} m in one step ({speed:.4g} m/s), past "
@@ -276,8 +276,8 @@ def _wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: f
 
 
 def _driven_wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
-    assert system.moving_walls is not None
-    wall, displacement = ids[0], float(system.moving_walls.displacements[ids[0]])
+    assert system.walls is not None
+    wall, displacement = ids[0], float(system.walls.displacements[ids[0]])
     return (
         f"driven {_wall_name(system, wall)} moved {displacement:.4g} m in one step, more than the largest radius, or "
         "its velocity is not finite; its mass or inertia is too small for the time step and what touches it, or "
@@ -301,7 +301,7 @@ def _wall_flow(system: System, facts: _Facts, ids: tuple[int, int], share: float
 
 
 def _bad_flow(system: System, first: str, other: str) -> str:
-    fields = " or ".join(system.quanta)
+    fields = " or ".join(system.contacts.quanta)
     return (
         f"what flows of {fields} between {first} and {other} is not finite, or more than 2^53 quanta in one step; "
         "mend the function, or reduce time.step if its flow is stiff"
@@ -309,7 +309,7 @@ def _bad_flow(system: System, first: str, other: str) -> str:
 
 
 def _too_many_quanta(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
-    fields = " or ".join(f"{name} (quantum {quantum:g})" for name, quantum in system.quanta.items())
+    fields = " or ".join(f"{name} (quantum {quantum:g})" for name, quantum in system.contacts.quanta.items())
     return (
         f"{facts.description(ids[0])} has more than 2^53 quanta of {fields}, or its value is not finite; begin with a "
         "larger amount that a particle may have, or reduce time.step if its flow is stiff"

@@ -22,10 +22,10 @@ def migrate_and_carry(system: System) -> Carried | None:
     What stays is carried by its rows; only what leaves is looked at by id.
     """
     own = system.particles
-    migration = system.exchange.migrate(own, system.records, cluster_table(system))
+    migration = system.exchange.migrate(own, system.contacts.records, cluster_table(system))
     leaves = ALL_STAY if migration is None else migration.leaves
-    system.pair_contacts.carry(own, leaves)
-    walls = None if system.wall_contacts is None else system.wall_contacts.carry(own, leaves)
+    system.contacts.pairs.carry(own, leaves)
+    walls = None if system.contacts.walls is None else system.contacts.walls.carry(own, leaves)
     return walls if migration is None else _add_arrived(system, walls, migration)
 
 
@@ -33,8 +33,8 @@ def _add_arrived(system: System, walls: Carried | None, migration: Migration) ->
     """Let particles go and come, and the contacts of those that come join the others."""
     arrived = migration.arrived
     row_now, rows = system.particles.replace_rows(migration.leaves, arrived)
-    system.pair_contacts.renumber(row_now)
-    system.pair_contacts.append(migration.pairs, arrived["id"], arrived["radius"], rows)
+    system.contacts.pairs.renumber(row_now)
+    system.contacts.pairs.append(migration.pairs, arrived["id"], arrived["radius"], rows)
     if walls is None:
         return None
     order = np.argsort(arrived["id"])
@@ -62,21 +62,21 @@ def migrate_by_id(system: System, contacts: Records) -> Records:
 
 def adopt(system: System, contacts: Records) -> Carried | None:
     """Have contacts known by id instead of those of the present lists; return those with walls."""
-    table = system.rows_by_id()
-    system.pair_contacts.adopt(contacts[0], system.particles, table)
-    walls = system.wall_contacts
+    table = system.lists.rows_by_id()
+    system.contacts.pairs.adopt(contacts[0], system.particles, table)
+    walls = system.contacts.walls
     return None if walls is None else walls.adopt(contacts[1], system.particles, table)
 
 
 def reorder(system: System, walls: Carried | None) -> Carried | None:
     """Put particles into the order of grid cells, and let carried contacts follow; return those with walls."""
     particles = system.particles
-    system.measure_reaches()
-    system.search.set_cut_axes(system.exchange.cut_axes)
-    order = system.search.order(particles.position, system.reach, particles.count)
+    system.lists.measure_reaches(system.constants, system.box, system.progress.step)
+    system.lists.search.set_cut_axes(system.exchange.cut_axes)
+    order = system.lists.search.order(particles.position, system.lists.reach, particles.count)
     if system.clusters is not None:
         order = with_members_together(order, particles)
-    row_now = system.rows_of(order)
+    row_now = system.lists.rows_of(order)
     particles.reorder(order)
-    system.pair_contacts.renumber(row_now)
+    system.contacts.pairs.renumber(row_now)
     return None if walls is None else walls.renumbered(row_now)

@@ -77,19 +77,19 @@ def compute_contact_forces(
     keep : bool
         Leave the forces of all contacts, see `pdem.contact.pairs.kept_forces`.
     """
-    particles, pairs = system.particles, system.pair_contacts
+    particles, pairs = system.particles, system.contacts.pairs
     pairs.begin(particles, system.constants.density, packed=same_lists)
     keep_forces(pairs, particles, keep)
     begin_box_sums(system)
-    system.columns_are_current = not ahead
+    system.progress.begin_forces(ahead=ahead)
     contacts = ContactSteps(system, dt, phases, ahead=ahead)
     contacts.take(1, updates=same_lists and system.exchange.size > 1)
     code = max(contacts.code, finish_carried(system, contacts.kick))
-    system.pending_drift = code if ahead else None
+    system.progress.end_forces(code if ahead else None)
     phases.lap("sum")
     finish_driven(system, 0.5 * dt, phases)
     for feature in system.features.kicking if dt > 0.0 else ():
-        feature.half_kick(system, system.time, 0.5 * dt, begins=False)
+        feature.half_kick(system, system.progress.time, 0.5 * dt, begins=False)
         phases.lap("own forces")
 
 
@@ -129,9 +129,9 @@ class ContactSteps:
             self._other_phases["walls move"] = MOVES
         self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
         self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
-        self._outcome[CODE] = system.pending_drift or FINE
+        self._outcome[CODE] = system.progress.pending_drift or FINE
         self._swaps = 0
-        if system.moving_box is not None and ahead:
+        if system.box.moving is not None and ahead:
             self._have_own_box()
         self._walls, self._pairs = self._wall_calls(), self._pair_calls()
 
@@ -145,7 +145,7 @@ class ContactSteps:
 
     def follow_box(self) -> None:
         """Have kernels know a box that deforms at the end of the present step, and at that of the next."""
-        box, step = self._system.moving_box, self._system.step
+        box, step = self._system.box.moving, self._system.progress.step
         if box is not None:
             assert self._parameters.images is not None
             assert self.kick.box is not None
@@ -186,7 +186,7 @@ class ContactSteps:
         ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=waits)) if waits or counts else None
         between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
         self._note_last_step()
-        limbs = system.ended_energies.limbs
+        limbs = system.contacts.ended_energies.limbs
         ranks, pairs = tuple(self._ranks), tuple(self._pairs)
         take_steps(most, tuple(between), ranks, self._walls, pairs, limbs, self._outcome, self._times)
         system.exchange.check_calls(self._ranks.status)
@@ -198,14 +198,14 @@ class ContactSteps:
         if stage:
             self._finish(stage, updates=updates)
         taken = self.taken + (stage > 0)
-        system.pair_contacts.due_values.has_longest = self.kick.ahead and taken > 0
+        system.contacts.pairs.due_values.has_longest = self.kick.ahead and taken > 0
         return taken
 
     def _note_last_step(self) -> None:
         """Have known how far owned particles have moved in the step that has brought them to where they are."""
-        system, pairs = self._system, self._system.pair_contacts
+        system, pairs = self._system, self._system.contacts.pairs
         owned, due = system.particles.count, pairs.due_values
-        if system.carriers is not None or system.moving_box is not None:
+        if system.carriers is not None or system.box.moving is not None:
             due.path[STEP] = np.inf
         elif due.has_longest:
             due.path[STEP] = longest_of_workers(pairs.workers, pairs.storage.work)
@@ -215,13 +215,13 @@ class ContactSteps:
 
     def note_wall_step(self) -> None:
         """Have known how far walls have moved in the step that has brought them to where they are."""
-        walls, contacts = self._system.moving_walls, self._system.wall_contacts
+        walls, contacts = self._system.walls, self._system.contacts.walls
         if walls is not None and contacts is not None:
             contacts.path[OF_WALLS] = walls.largest_displacement if walls.moves else 0.0
 
     def _count_step_of_ghosts(self) -> None:
         """Add the step of ghosts, which are where they are now, to the path of all."""
-        particles, pairs = self._system.particles, self._system.pair_contacts
+        particles, pairs = self._system.particles, self._system.contacts.pairs
         rows = particles.count + particles.ghosts
         count_step_of_all(2.0 * self.kick.half, particles.count, rows, pairs.packed(rows), pairs.due_values.path)
 
@@ -231,7 +231,7 @@ class ContactSteps:
         walls = {} if self._walls is None else {"walls": WALLS}
         parts = {"pairs": PAIRS, "sum": SUM, **walls, **self._other_phases}
         self._phases.divide({phase: int(times[part]) for phase, part in parts.items()})
-        system.ended_energies.count(int(times[COUNTED]))
+        system.contacts.ended_energies.count(int(times[COUNTED]))
         times[:] = 0
         record_overlap_error(system, int(outcome[DEEP_PAIR]))
         self._note_walls()
@@ -243,7 +243,7 @@ class ContactSteps:
         outcome[DEEP_PAIR] = outcome[DEEP_WALL] = 0
 
     def _note_walls(self) -> int:
-        system, contacts, outcome = self._system, self._system.wall_contacts, self._outcome
+        system, contacts, outcome = self._system, self._system.contacts.walls, self._outcome
         if contacts is None or outcome[SWAPS] == self._swaps:
             return 0
         if (outcome[SWAPS] - self._swaps) % 2:
@@ -251,8 +251,8 @@ class ContactSteps:
         self._swaps = int(outcome[SWAPS])
         contacts.ended = int(outcome[ENDED])
         if outcome[DEEP_WALL]:
-            system.errors.append((WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]), 0))
-        packed = system.pair_contacts.packed(system.particles.count)
+            system.progress.record_error(WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]))
+        packed = system.contacts.pairs.packed(system.particles.count)
         if self._parameters.dt > 0.0 and system.features.wall_watchers:
             evaluated = contacts.evaluated(packed, len(self._parameters.density))
             for feature in system.features.wall_watchers:
@@ -270,9 +270,9 @@ class ContactSteps:
 
     def _finish(self, stage: int, *, updates: bool) -> None:
         """Finish the step that workers have left for want of room for contacts."""
-        system, pairs = self._system, self._system.pair_contacts
-        numbers = parameters_of(self._parameters, system.box)
-        rest = system.particles, numbers, system.ended_energies, self.kick
+        system, pairs = self._system, self._system.contacts.pairs
+        numbers = parameters_of(self._parameters, system.constants.periods)
+        rest = system.particles, numbers, system.contacts.ended_energies, self.kick
         pairs.storage.resume()
         found = [pairs.evaluate_runs(self._pairs.evaluated[0], stage == LATE, *rest)]
         if stage == EARLY:
@@ -286,11 +286,11 @@ class ContactSteps:
 
     def _wall_calls(self) -> tuple[Any, ...] | None:
         """Return what `take_steps` is given of contacts with walls, None without walls."""
-        contacts = self._system.wall_contacts
+        contacts = self._system.contacts.walls
         if contacts is None:
             return None
         contacts.measured, contacts.ended = True, 0
-        packed = self._system.pair_contacts.packed(self._system.particles.count)
+        packed = self._system.contacts.pairs.packed(self._system.particles.count)
         contacts.swap()  # the next ones are written in place of those before the last
         given = contacts.arguments(packed, self._parameters)
         contacts.swap()
@@ -308,13 +308,13 @@ class ContactSteps:
         """Return by what call walls are placed in each step, from which row of the plan on, and its arguments."""
         if self._planned is None:
             return 0, *NO_PLAN
-        arguments = self._planned.arguments(self._system.step)
+        arguments = self._planned.arguments(self._system.progress.step)
         return call_of(place_walls, arguments), *arguments
 
     def _pair_calls(self) -> PairCalls:
         """Return what `take_steps` is given of contacts between particles."""
-        system, pairs = self._system, self._system.pair_contacts
-        storage, numbers = pairs.storage, parameters_of(self._parameters, system.box)
+        system, pairs = self._system, self._system.contacts.pairs
+        storage, numbers = pairs.storage, parameters_of(self._parameters, system.constants.periods)
         rows = system.particles.count + system.particles.ghosts
         runs = storage.plan(False, pairs.workers)
         evaluated = pairs.arguments(runs, False, system.particles, numbers, self.kick)
@@ -328,15 +328,15 @@ class ContactSteps:
 
 
 def _kick(system: System, dt: float, *, ahead: bool) -> Kick:
-    contacts = system.wall_contacts
+    contacts = system.contacts.walls
     walls = NO_WALLS if contacts is None else (contacts.total, contacts.total_row)
-    motion = system.motion_at(system.step + ahead)
-    return kick_of(walls, 0.5 * dt, motion, system.fixed_columns, ahead=ahead)
+    motion = system.motion_at(system.progress.step + ahead)
+    return kick_of(walls, 0.5 * dt, motion, system.lists.fixed_columns, ahead=ahead)
 
 
 def record_overlap_error(system: System, deep: int) -> None:
     """Record an error if `deep` > 0: candidate `deep` - 1 overlaps more than the limit."""
     if deep:
         ids = system.particles.column("id")
-        a, b = system.pair_contacts.lower[deep - 1], system.pair_contacts.higher[deep - 1]
-        system.errors.append((PAIR_OVERLAP, int(ids[a]), int(ids[b])))
+        a, b = system.contacts.pairs.lower[deep - 1], system.contacts.pairs.higher[deep - 1]
+        system.progress.record_error(PAIR_OVERLAP, int(ids[a]), int(ids[b]))

@@ -147,7 +147,7 @@ def _with_fixed(system: System) -> int:
     """Return how many contacts between particles that this rank counts have one that is fixed."""
     if not system.constants.has_fixed:
         return 0
-    pairs, fixed = system.pair_contacts, system.particles.column("fixed")
+    pairs, fixed = system.contacts.pairs, system.particles.column("fixed")
     lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
     mine = lower < system.particles.count
     return int(np.count_nonzero((fixed[lower[mine]] != 0) | (fixed[higher[mine]] != 0)))
@@ -162,7 +162,7 @@ def local_sums(system: System) -> tuple[ExactSums, int, int, float]:
     _add_driven(system, sums)
     for feature in system.features:
         feature.add_energies(system, sums)
-    for name, row in zip(system.ended_energies.names, system.ended_energies.limbs, strict=True):
+    for name, row in zip(system.contacts.ended_energies.names, system.contacts.ended_energies.limbs, strict=True):
         sums.limbs[sums.names.index(name)] += row
     sums.normalise()
     return sums, pairs, walls, max(largest, largest_wall)
@@ -221,7 +221,7 @@ def gravity_energies(columns: Particles | Mapping[str, NDArray[Any]], constants:
 
 
 def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
-    pairs, constants, column = system.pair_contacts, system.constants, system.particles.column
+    pairs, constants, column = system.contacts.pairs, system.constants, system.particles.column
     number, largest = 0, 0.0
     for touching, histories in pairs.pieces():
         overlap, count = histories[OVERLAP], len(touching)
@@ -249,7 +249,7 @@ def _add_accounts(sums: ExactSums, law: ContactLaw, accounts: Floats) -> None:
 
 
 def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
-    walls = system.wall_contacts
+    walls = system.contacts.walls
     if walls is None:
         return 0, 0.0
     particle, state, material = walls.elastic_state()
@@ -268,10 +268,10 @@ def _add_driven(system: System, sums: ExactSums) -> None:
     """Add what every rank has the same of, on rank 0 only: of free bodies and driven walls."""
     if system.exchange.rank != 0:
         return
-    if system.moving_walls is None:
+    if system.walls is None:
         return
-    for wall, drive in zip(system.moving_walls.drives, system.moving_walls.driven, strict=True):
+    for wall, drive in zip(system.walls.drives, system.walls.driven, strict=True):
         sums.add("wall_work", np.array([drive.work]))
-        if system.moving_walls.present[wall]:
+        if system.walls.present[wall]:
             sums.add("body_motion", np.array([drive.kinetic()]))
             sums.add("body_gravity", np.array([drive.potential()]))

@@ -6,8 +6,8 @@ this rank has of a term comes from one of three places, which all end in exact s
 * `Feature.add_energies`: what follows from the state of the feature at the moment when somebody asks;
 * `Feature.particle_energies`: what follows from columns of particles, for each of them. Where particles leave, what
   they have stored goes to ``outflow``; accounts of other roles, which have to be summed as well, stay in their terms;
-* a row of `System.ended_energies`, for a term that is `summed`: the feature adds to it as time goes on
-  (``system.ended_energies.add(name, values)``), and checkpoints hold it.
+* a row of `RankContacts.ended_energies`, for a term that is `summed`: the feature adds to it as time goes on
+  (``system.contacts.ended_energies.add(name, values)``), and checkpoints hold it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class EnergyTerm(NamedTuple):
         Whether it follows from the present state alone: it is there without a ledger as well
         (``output.energies = false``).
     summed : bool
-        Whether it has a row in `System.ended_energies`.
+        Whether it has a row in `RankContacts.ended_energies`.
     before : str
         Term before which its column stands, of the engine or of a feature that comes earlier in the registry; by
         default, or if there is none of that name, it is behind the other terms of its role.
@@ -101,7 +101,7 @@ class EnergyTerms:
     names : tuple of str
         Their names.
     rows : tuple of str
-        Names of the rows of `System.ended_energies`: those of `ENDED`, which contacts know by their places, then
+        Names of the rows of `RankContacts.ended_energies`: those of `ENDED`, which contacts know by their places, then
         other terms of features that are summed.
     """
 

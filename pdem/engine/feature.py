@@ -186,8 +186,8 @@ class Feature:
     def add_energies(self, system: System, sums: ExactSums) -> None:
         """Add what this rank has of its terms now to exact sums by name [J], beside what the next hook gives.
 
-        What all ranks have the same of is added on the first rank alone. Rows of `System.ended_energies` are added by
-        the engine.
+        What all ranks have the same of is added on the first rank alone. Rows of `RankContacts.ended_energies` are
+        added by the engine.
         """
 
     def particle_energies(self, system: System, columns: Particles | Columns) -> Mapping[str, Floats]:

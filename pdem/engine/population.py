@@ -43,7 +43,7 @@ def remove_particles(system: System, ids: Integers) -> Records:
     own = system.particles
     ids = ids if system.clusters is None else whole_clusters(own, ids)
     removed = system.exchange.known_ids(ids)
-    pairs, walls = system.records()
+    pairs, walls = system.contacts.records()
     is_removed = np.isin(own.id, removed)
     columns = {name: own[name][is_removed] for name in own.fields}
     _add_outflow(system, columns, removed, is_removed)
@@ -51,13 +51,13 @@ def remove_particles(system: System, ids: Integers) -> Records:
         feature.on_remove(system, columns)
     pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
     law, mine = system.constants.law, _rows(pair_ends & np.isin(pairs.lower, own.id))
-    add_dissipated(system.ended_energies, law, pairs.history[law.first_energy :, mine])
+    add_dissipated(system.contacts.ended_energies, law, pairs.history[law.first_energy :, mine])
     wall_contact_ends = np.isin(walls.id, removed)
-    if system.wall_contacts is not None:
-        system.wall_contacts.end(walls.history, _rows(wall_contact_ends), system.ended_energies)
+    if system.contacts.walls is not None:
+        system.contacts.walls.end(walls.history, _rows(wall_contact_ends), system.contacts.ended_energies)
     keep_clusters(system, own.cluster[is_removed])
     own.replace({name: own[name][~is_removed] for name in own.fields})
-    system.population_change += int(system.exchange.add(np.array([len(ids)]))[0])
+    system.lists.count_change(int(system.exchange.add(np.array([len(ids)]))[0]))
     return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
 
 
@@ -71,14 +71,14 @@ def _add_outflow(system: System, columns: Mapping[str, NDArray[Any]], removed: I
     `columns` are those of the removed ones of this rank, which `is_removed` marks among its particles. `removed` are
     all ids that it knows.
     """
-    own, constants, ended = system.particles, system.constants, system.ended_energies
+    own, constants, ended = system.particles, system.constants, system.contacts.ended_energies
     for values in particle_energies(columns, constants):
         ended.add("outflow", values)
     for name, values in energies_of_features(system, columns):
         ended.add(_term_after(system, name), values)
     for values in removed_energies(system, columns["cluster"]):
         ended.add("outflow", values)
-    pairs, column = system.pair_contacts, system.particles.column
+    pairs, column = system.contacts.pairs, system.particles.column
     lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
     ids, radius, material = column("id"), column("radius"), column("material")
     ends = (np.isin(ids[lower], removed) | np.isin(ids[higher], removed)) & (lower < own.count)
@@ -88,8 +88,8 @@ def _add_outflow(system: System, columns: Mapping[str, NDArray[Any]], removed: I
     law, table = constants.law, constants.table
     state = elastic_state(law, pairs.storage.histories[:, ends])
     ended.add("outflow", elastic_energies(law, table, state, effective, pair))
-    if system.wall_contacts is not None:
-        particle, state, other = system.wall_contacts.elastic_state()
+    if system.contacts.walls is not None:
+        particle, state, other = system.contacts.walls.elastic_state()
         ends = is_removed[particle]
         particle, other = particle[ends], other[ends]
         pair = own.material[particle] * len(constants.density) + other
@@ -110,10 +110,10 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
     Rank 0 owns them until they migrate. Lists have to be rebuilt.
     """
     numbers = numbers_of_members(system, columns)
-    ids = system.next_id + np.cumsum(numbers) - numbers
-    system.next_id += int(numbers.sum())
-    system.population_change += int(numbers.sum())
-    records = system.records()
+    total = int(numbers.sum())
+    ids = system.progress.issue_ids(total) + np.cumsum(numbers) - numbers
+    system.lists.count_change(total)
+    records = system.contacts.records()
     if system.exchange.rank == 0:
         given = with_members(system.case, {**columns, "id": ids})
         count = len(given["id"])
@@ -121,12 +121,12 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
         new = {name: given.get(name, field.allocate(count)) for name, field in own.fields.items()}
         for feature in features_of(system):
             feature.on_insert(system, new)
-        for name, quantum in system.quanta.items():
+        for name, quantum in system.contacts.quanta.items():
             new[name] = whole_quanta(new[name], quantum)
         for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
-            system.ended_energies.add("outflow", -values)
+            system.contacts.ended_energies.add("outflow", -values)
         for name, values in energies_of_features(system, new):
-            system.ended_energies.add(_term_after(system, name), -values)
+            system.contacts.ended_energies.add(_term_after(system, name), -values)
         own.replace({name: np.concatenate((own[name], new[name])) for name in own.fields})
     return ids, records
 
@@ -135,11 +135,14 @@ def renew_levels_if_due(system: System) -> None:
     """Choose the levels of the grid anew after many changes or for a particle larger than all before. Collective."""
     own = system.particles
     largest = system.exchange.largest(np.array([own.radius.max(initial=0.0)]))
-    grown = float(largest[0]) > system.skins.radii[-1]
-    if system.population_change <= RENEWAL_SHARE * system.population and not grown:
+    grown = float(largest[0]) > system.lists.skins.radii[-1]
+    if system.lists.population_change <= RENEWAL_SHARE * system.lists.population and not grown:
         return
-    system.renew_levels()
-    system.notices.append(f"step {system.step}: levels chosen anew for {system.population} particles: {system.skins}")
+    lists = system.lists
+    lists.renew_levels(system.constants, system.exchange)
+    system.progress.note(
+        f"step {system.progress.step}: levels chosen anew for {lists.population} particles: {lists.skins}"
+    )
 
 
 def check_ids_exist(system: System, ids: Integers) -> None:

@@ -110,17 +110,17 @@ class QuantumField:
         walls = [wall.name for wall in system.case.walls]
         self._into_walls = ExactSums(walls if self._flows[1] is not None else ())
         self._no_values = np.zeros(len(walls))
-        if self.name not in system.quanta:
+        if self.name not in system.contacts.quanta:
             try:
                 quantum = quantum_of(float(system.exchange.largest(np.array([largest]))[0]))
             except ValueError as error:
                 raise InputError(f"{self.name}: {error}") from None
-            system.quanta[self.name] = quantum
+            system.contacts.quanta[self.name] = quantum
             system.particles[self.name][:] = whole_quanta(system.particles[self.name], quantum)
 
     def quantum(self, system: System) -> float:
         """Return the unit in which it is counted, a power of two; 0 before `begin`."""
-        return float(system.quanta.get(self.name, 0.0))
+        return float(system.contacts.quanta.get(self.name, 0.0))
 
     def step(self, system: System, parameters: Any = (), wall_values: Floats | None = None) -> None:
         """Let all contacts of the last step exchange; in the `before_step` of a feature. Collective.
@@ -159,7 +159,7 @@ class QuantumField:
             self._note_bad(system, WALL_FLOW)
         bad = int(add_quanta(system.particles[self.name], change, quantum))
         if bad >= 0:
-            system.errors.append((TOO_MANY_QUANTA, int(system.particles.id[bad]), 0))
+            system.progress.record_error(TOO_MANY_QUANTA, int(system.particles.id[bad]))
 
     def pairs(self, system: System, choice: Callable[..., Any] | None = None, parameters: Any = ()) -> FlowingPairs:
         """Return the contacts between particles of this rank, all or those that a plain function chooses; views.
@@ -168,7 +168,7 @@ class QuantumField:
         """
         law, materials = system.constants.law, len(system.constants.density)
         place = law.place(self._memory) if self._memory else OVERLAP
-        pairs = flowing_pairs(system.pair_contacts, system.particles, materials, place)
+        pairs = flowing_pairs(system.contacts.pairs, system.particles, materials, place)
         if choice is None:
             return pairs
         listed = self._room_for(0, len(pairs.indices))
@@ -179,11 +179,11 @@ class QuantumField:
         self, system: System, choice: Callable[..., Any] | None = None, parameters: Any = ()
     ) -> FlowingWalls | None:
         """Return the contacts with walls as `pairs` does; None for a case without walls."""
-        if system.wall_contacts is None:
+        if system.contacts.walls is None:
             return None
         law, materials = system.constants.law, len(system.constants.density)
         place = law.place(self._memory) if self._memory else OVERLAP
-        walls = self._list.fill(system.wall_contacts, system.particles, materials, place)
+        walls = self._list.fill(system.contacts.walls, system.particles, materials, place)
         if choice is None:
             return walls
         listed = self._room_for(1, len(walls.row))
@@ -219,7 +219,7 @@ class QuantumField:
     def _note_bad(self, system: System, kind: int) -> None:
         """Note the error of a flow that is not possible, if there was one."""
         if self._bad[0] != NO_ID:
-            system.errors.append((kind, int(self._bad[0]), int(self._bad[1])))
+            system.progress.record_error(kind, int(self._bad[0]), int(self._bad[1]))
             self._bad[:] = NO_ID
 
     def into_walls(self, system: System) -> dict[str, float]:

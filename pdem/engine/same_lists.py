@@ -45,9 +45,9 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
     Results are those of `pdem.engine.step.advance`, to the bit. Ends, perhaps before its first step, where that has
     to look at something. Returns the next step, if it has begun. Collective.
     """
-    if system.pending_drift is None or phases.records_steps or not acts_alone(system):
+    if system.progress.pending_drift is None or phases.records_steps or not acts_alone(system):
         return None
-    rows = system.pair_contacts.rows_to_share(system.particles)
+    rows = system.contacts.pairs.rows_to_share(system.particles)
     ranks = system.exchange.calls(rows)
     if ranks is None or needs_python(system):
         return _StepsWithPython(system, phases, ranks if ranks and ranks.agree else None).take(last)
@@ -57,11 +57,13 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
 def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> Begun | None:
     """Do as `advance_with_same_lists` where nothing is done between steps, or ranks agree by these calls."""
     alone, walls = system.exchange.size == 1, _walls_with_plan(system)
-    while not alone or not (system.pending_drift or system.errors or system.stop_requested()):
-        most = min(system.steps_at_a_time, _last_undisturbed(system, last) - system.step)
+    while not alone or not (
+        system.progress.pending_drift or system.progress.errors or system.progress.stop_requested()
+    ):
+        most = min(system.progress.steps_at_a_time, _last_undisturbed(system, last) - system.progress.step)
         if walls is not None and most > 0:
-            limits = system.wall_margin.length, system.smallest_radius
-            most = min(most, walls.planned_steps(system.step, last, system.time_of, limits))
+            limits = system.lists.wall_margin.length, system.lists.smallest_radius
+            most = min(most, walls.planned_steps(system.progress.step, last, system.progress.time_of, limits))
         if most < 1:
             break
         begin, dt = time.perf_counter(), system.constants.step
@@ -69,25 +71,27 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
         planned = None if walls is None else walls.planned
         contacts = ContactSteps(system, dt, phases, ahead=True, ranks=ranks, planned=planned)
         taken = contacts.take(most, updates=not alone)
-        system.step += taken
+        system.progress.advance(taken)
         if taken:
             if walls is not None:
-                walls.adopt_planned(system.step, system.time, system.time_of(system.step - 1))
-            system.pending_drift = contacts.code
+                walls.adopt_planned(
+                    system.progress.step, system.progress.time, system.progress.time_of(system.progress.step - 1)
+                )
+            system.progress.end_forces(contacts.code)
             tune_threads(system, phases)
         if contacts.agreed is not None:
             return _begun(system, contacts.agreed)
         if taken == 0:
             break
-        system.steps_at_a_time = max(1, int(LONGEST * taken / (time.perf_counter() - begin)))
+        system.progress.measure_pace(taken, time.perf_counter() - begin, LONGEST)
     return None
 
 
 def _begun(system: System, agreed: Integers) -> Begun:
     """Return the step that ranks have begun by what they have agreed on; raise if any has recorded an error."""
-    system.step += 1
-    if system.pending_drift is not None:
-        check_drift(system, system.pending_drift)
+    system.progress.advance()
+    if system.progress.pending_drift is not None:
+        check_drift(system, system.progress.pending_drift)
     if _walls_with_plan(system) is not None:
         move_walls(system)
     return Begun(*status_or_stop(system, agreed))
@@ -95,7 +99,7 @@ def _begun(system: System, agreed: Integers) -> Begun:
 
 def _walls_with_plan(system: System) -> MovingWalls | None:
     """Return the walls if they move as planned, so that a kernel may place them."""
-    walls = system.moving_walls
+    walls = system.walls
     return walls if walls is not None and walls.planned is not None else None
 
 
@@ -113,11 +117,11 @@ class _StepsWithPython:
     def take(self, last: int) -> Begun | None:
         """Do as `advance_with_same_lists`."""
         system, begin = self._system, PythonCall(self._begin)
-        while self._begun is None and system.step < last:
+        while self._begun is None and system.progress.step < last:
             end_box_sums(system)
             contacts = ContactSteps(system, system.constants.step, self._phases, ahead=True, ranks=self._ranks)
             self._contacts = contacts
-            taken = contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
+            taken = contacts.take(last - system.progress.step, updates=system.exchange.size > 1, begin=begin)
             if contacts.agreed is not None:
                 self._begun = Begun(*status_or_stop(system, contacts.agreed))
             if self._begun is None and taken:
@@ -129,7 +133,7 @@ class _StepsWithPython:
     def _note_step(self, contacts: ContactSteps) -> None:
         """Let what is not done by kernels follow the step that has been taken."""
         system = self._system
-        system.pending_drift = max(contacts.code, finish_carried(system, contacts.kick))
+        system.progress.end_forces(max(contacts.code, finish_carried(system, contacts.kick)))
         finish_driven(system, 0.5 * system.constants.step, self._phases)
         tune_threads(system, self._phases)
 
@@ -162,13 +166,13 @@ def acts_alone(system: System) -> bool:
 
 def needs_python(system: System) -> bool:
     """Tell whether Python acts in every step: it moves walls without a plan, a box, clusters; looks at walls."""
-    walls = system.moving_walls
+    walls = system.walls
     move = walls is not None and (walls.moves or walls.surfaces.vary) and walls.planned is None
     looks = bool(system.features.wall_watchers or system.features.pair_watchers)
-    return move or looks or system.carriers is not None or system.moving_box is not None
+    return move or looks or system.carriers is not None or system.box.moving is not None
 
 
 def _last_undisturbed(system: System, last: int) -> int:
     """Return the step before the next one at which the tuners ask for something, at most `last`."""
-    wanted = last if system.skin_tuner is None else min(last, system.skin_tuner.next_detection - 1)
-    return min(wanted, max(system.thread_tuner.end_of_window, system.step + 1))
+    wanted = last if system.tuners.skin is None else min(last, system.tuners.skin.next_detection - 1)
+    return min(wanted, max(system.tuners.threads.end_of_window, system.progress.step + 1))

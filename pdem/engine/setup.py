@@ -80,6 +80,8 @@ class Constants:
         Pair table, see `pdem.contact.law.pair_table`.
     largest_overlap : float
         Overlap over the smaller radius above which a run stops.
+    dimension : int
+        2 or 3.
     has_fixed : bool
         Whether some particles are fixed.
     """
@@ -97,6 +99,7 @@ class Constants:
     law: ContactLaw
     table: Floats
     largest_overlap: float
+    dimension: int
     has_fixed: bool = False
 
     @property
@@ -113,6 +116,11 @@ class Constants:
     def inverse_period(self) -> Floats:
         """One over the length of periodic axes (3,) [1/m], 0 on open ones."""
         return np.divide(1.0, self.period, out=np.zeros(3), where=self.period > 0.0)
+
+    @property
+    def periods(self) -> tuple[Floats, Floats]:
+        """Length of periodic axes, and one over it."""
+        return self.period, self.inverse_period
 
     def own_velocity(self, position: Floats, velocity: Floats) -> Floats:
         """Return velocities (n, 3) relative to that of the box at these places [m/s]."""
@@ -159,7 +167,7 @@ def constants_of(case: Case) -> Constants:
         case.resolved_step(), shape, np.zeros((3, 3)), 0.5 * (lower + upper), np.where(contained, -np.inf, lower),
         np.where(contained, np.inf, upper), domain.outside == "keep", first_gravity(case), free,
         np.array([one.density for one in material_properties(case)]), law, table_of(case, 0, law),
-        case.limits.largest_overlap, has_fixed(case),
+        case.limits.largest_overlap, domain.dimension, has_fixed(case),
     )  # fmt: skip
 
 

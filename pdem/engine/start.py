@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.containers.exchange import Exchange, Records
     from pdem.engine.feature import Feature
+    from pdem.engine.parts.neighbour_lists import LevelChoice
     from pdem.engine.phases import Phases
     from pdem.engine.setup import WallGeometry
     from pdem.engine.state import StatePart
-    from pdem.engine.system import LevelChoice
 
 
 class NewSystem:
@@ -99,12 +99,12 @@ class LoadedSystem:
 
     def make_lists(self, phases: Phases) -> System:
         """Enter the present stage, and make all lists; return the system. Collective, once."""
-        system, walls = self._system, self._system.moving_walls
+        system, walls = self._system, self._system.walls
         enter_stage(system)
-        system.renew_levels()
+        system.lists.renew_levels(system.constants, system.exchange)
         if walls is not None:
-            walls.place(system.time, system.time_of(system.step - 1))
-        system.start_tuning()
+            walls.place(system.progress.time, system.progress.time_of(system.progress.step - 1))
+        system.tuners.start(system.progress.step, system.lists.tuned_fraction)
         phases.start()
         time_step.rebuild_lists(system, self._contacts.pop(), phases)  # which frees this copy of all contacts
         return system
@@ -123,7 +123,7 @@ class LoadedSystem:
         if continued:
             measured_walls(system)
         else:
-            compute_contact_forces(system, 0.0, phases, keep=system.keeps_forces)
+            compute_contact_forces(system, 0.0, phases, keep=system.contacts.keeps_forces)
             time_step.allreduce_status_or_stop(system, False)
         act(system, phases)
         return system

@@ -49,9 +49,9 @@ QUANTUM = "_quantum"
 
 def local_groups(system: System) -> Groups:
     """Return copies of this rank's part of the state."""
-    pairs = system.pair_records()
+    pairs = system.contacts.pair_records()
     mine = np.isin(pairs.lower, system.particles.id)  # the owner of the lower particle writes a contact between ranks
-    pairs, walls = pairs.take(mine), system.wall_records()
+    pairs, walls = pairs.take(mine), system.contacts.wall_records()
     of_pairs, of_walls = history_names(system.constants.law)
     return {
         "particles": {
@@ -69,7 +69,7 @@ def local_groups(system: System) -> Groups:
         **driven_group(system), **_of_features(system), **stage_groups(system.stages),
         **box_group(system),
         "counters": {
-            "step": np.array(system.step), "next_id": np.array(system.next_id),
+            "step": np.array(system.progress.step), "next_id": np.array(system.progress.next_id),
             **_of_ended(system), **_of_quanta(system), **shapes_digest(system),
             **{name: one for feature in features_of(system) for name, one in feature.counters(system).items()},
         },
@@ -83,7 +83,7 @@ def _of_features(system: System) -> Groups:
 
 def _of_quanta(system: System) -> dict[str, NDArray[Any]]:
     """Return the units in which fields are counted that contacts exchange."""
-    return {f"{name}{QUANTUM}": np.array(quantum) for name, quantum in system.quanta.items()}
+    return {f"{name}{QUANTUM}": np.array(quantum) for name, quantum in system.contacts.quanta.items()}
 
 
 def _quanta_of(system: System, counters: Mapping[str, NDArray[Any]]) -> dict[str, float]:
@@ -94,7 +94,7 @@ def _quanta_of(system: System, counters: Mapping[str, NDArray[Any]]) -> dict[str
 
 def _of_ended(system: System) -> dict[str, Integers]:
     """Return the sums since time 0 of this rank by column: one for those of `ENDED`, one for each other term."""
-    ended = system.ended_energies
+    ended = system.contacts.ended_energies
     present = [name for one in features_of(system) for name in one.present_terms(system)]
     others = [name for name in ended.names[len(ENDED) :] if name in present]
     rows = {f"ended_{name}": ended.limbs[ended.names.index(name)].copy() for name in others}
@@ -219,7 +219,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     """
     exchange, particles = system.exchange, groups["particles"]
     counters = groups["counters"]
-    system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
+    system.progress.resume(int(counters["step"]), int(counters["next_id"]))
     load_box(system, groups)
     exchange.divide(particles["position"])
     owner = load_clusters(system, groups, exchange.owners(particles["position"]))
@@ -243,12 +243,12 @@ def _load_others(system: System, groups: StatePart) -> None:
     """Load what is neither of particles nor of contacts; sums over ranks go to the first one. Collective."""
     counters = groups["counters"]
     load_driven_state(system, groups)
-    system.quanta = _quanta_of(system, counters)
+    system.contacts.count_quanta(_quanta_of(system, counters))
     load_stages(system, groups)
     for feature in features_of(system):
         feature.load(system, groups)
     if system.exchange.rank == 0:
-        _load_ended(system.ended_energies, counters)
+        _load_ended(system.contacts.ended_energies, counters)
 
 
 def _route_contacts(

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from pdem.engine.system import System
     from pdem.foundation.array_types import Integers
 
-SORT_EVERY = 10
-"""Number of detections between two reorderings of particles by grid cells, which keep neighbours near in memory."""
-
 _ON_THREADS = ("integrate", "pairs", "walls", "sum")
 """Phases of all steps whose loops are spread over threads."""
 
@@ -97,14 +94,15 @@ def move_on(system: System, phases: Phases) -> int:
     for feature in system.features.step_actors:
         feature.before_step(system)
     change_box(system)
-    system.step += 1
-    stale = kick_and_drift(system) if system.pending_drift is None else check_drift(system, system.pending_drift)
-    if system.skin_tuner is not None and system.skin_tuner.needs_detection(system.step):
+    system.progress.advance()
+    pending = system.progress.pending_drift
+    stale = kick_and_drift(system) if pending is None else check_drift(system, pending)
+    if system.tuners.skin is not None and system.tuners.skin.needs_detection(system.progress.step):
         stale = max(stale, STALE)
     phases.lap("integrate")
-    walls = system.moving_walls
+    walls = system.walls
     if walls is not None and (walls.moves or walls.surfaces.vary):
-        if move_walls(system) > system.smallest_radius:
+        if move_walls(system) > system.lists.smallest_radius:
             sync_columns(system)
             record_fast_walls(system)
         phases.lap("walls move")
@@ -113,7 +111,7 @@ def move_on(system: System, phases: Phases) -> int:
 
 def update_ghosts(system: System, phases: Phases) -> None:
     """Let the ghosts begin to travel."""
-    rows = system.pair_contacts.rows_to_share(system.particles)
+    rows = system.contacts.pairs.rows_to_share(system.particles)
     system.exchange.begin_update(rows, states_to_share(system), system.particles.columns_beside_rows())
     phases.lap("exchange")
 
@@ -122,33 +120,33 @@ def kick_and_drift(system: System) -> int:
     """Kick by half a step and drift; return `FINE`, or `STALE` if lists are out of date."""
     own, constants = system.particles, system.constants
     for feature in system.features.kicking:
-        feature.half_kick(system, system.time_of(system.step - 1), 0.5 * constants.step, begins=True)
+        feature.half_kick(system, system.progress.time_of(system.progress.step - 1), 0.5 * constants.step, begins=True)
     columns = tuple(own.column(name) for name in StepColumns._fields)
     arguments = (
-        constants.step, system.motion_at(system.step), constants.density, system.fixed_columns, columns,
-        system.pair_contacts.packed(own.count + own.ghosts),
+        constants.step, system.motion_at(system.progress.step), constants.density, system.lists.fixed_columns, columns,
+        system.contacts.pairs.packed(own.count + own.ghosts),
     )  # fmt: skip
-    held = system.pair_contacts.held
+    held = system.contacts.pairs.held
     if not held.any_owned and system.carriers is None:
         return check_drift(system, int(drift(*plain(own.count, *arguments))))
     held.pack(own, arguments[-1], copies=False)
-    code = int(drift_rows(*plain(system.pair_contacts.free_rows, *arguments)))
+    code = int(drift_rows(*plain(system.contacts.pairs.free_rows, *arguments)))
     return check_drift(system, max(code, begin_carried(system, constants.step)))
 
 
 def check_drift(system: System, code: int) -> int:
     """Return the state of lists by a status code of `drift`; record an error if a particle moved too far."""
-    system.pending_drift = None
+    system.progress.drift_checked()
     if code >= LOST:
-        system.errors.append((PARTICLE_TOO_FAST, int(system.particles.id[code - LOST]), 0))
+        system.progress.record_error(PARTICLE_TOO_FAST, int(system.particles.id[code - LOST]))
     return min(code, STALE)
 
 
 def sync_columns(system: System) -> None:
     """Write the columns of owned particles from their packed rows, if they are out of date."""
-    if not system.columns_are_current:
-        system.pair_contacts.show(system.particles)
-        system.columns_are_current = True
+    if not system.progress.columns_are_current:
+        system.contacts.pairs.show(system.particles)
+        system.progress.columns_written()
 
 
 def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
@@ -171,7 +169,7 @@ def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
 
 def status_of(system: System, stale: int) -> Integers:
     """Return what this rank has to say at the begin of a step (3,), see `pdem.containers.exchange.LISTS`."""
-    return np.array([stale, system.stop_requested(), len(system.errors)], np.int64)
+    return np.array([stale, system.progress.stop_requested(), len(system.progress.errors)], np.int64)
 
 
 def status_or_stop(system: System, largest: Integers) -> tuple[int, int]:
@@ -208,38 +206,38 @@ def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: 
 def tune_settings(system: System, phases: Phases) -> None:
     """Set skin and chunk size for the next lists, and divide them for threads. Results do not depend on it."""
     tune_skin(system, phases)
-    system.chunk_tuner.begin_with(system.pair_contacts.candidates, threads())
-    system.chunk_tuner.set_next(system.step, phases.spent(*_ON_THREADS))
-    system.pair_contacts.chunk_size = system.chunk_tuner.chunk
-    if threads() != system.thread_tuner.division:
-        set_threads(system.thread_tuner.division)
-    run_on(system.thread_tuner.number)
+    system.tuners.chunks.begin_with(system.contacts.pairs.candidates, threads())
+    system.tuners.chunks.set_next(system.progress.step, phases.spent(*_ON_THREADS))
+    system.contacts.pairs.chunk_size = system.tuners.chunks.chunk
+    if threads() != system.tuners.threads.division:
+        set_threads(system.tuners.threads.division)
+    run_on(system.tuners.threads.number)
 
 
 def tune_threads(system: System, phases: Phases) -> None:
     """Choose how many threads run from now on. Results do not depend on it."""
-    if system.step >= system.thread_tuner.next_look:
-        system.thread_tuner.look(system.step, phases.spent(*_ON_THREADS))
-        run_on(system.thread_tuner.number)
-        if system.thread_tuner.is_trying:
-            system.chunk_tuner.discard_times()
+    if system.progress.step >= system.tuners.threads.next_look:
+        system.tuners.threads.look(system.progress.step, phases.spent(*_ON_THREADS))
+        run_on(system.tuners.threads.number)
+        if system.tuners.threads.is_trying:
+            system.tuners.chunks.discard_times()
 
 
 def tune_skin(system: System, phases: Phases) -> None:
     """Set the skin, if the case leaves it to the tuner."""
-    if system.skin_tuner is None or not system.skin_tuner.is_due(system.step):
+    if system.tuners.skin is None or not system.tuners.skin.is_due(system.progress.step):
         return
     pairs, detecting = phases.spent("pairs", "sum"), phases.spent("detect", "migrate", "detect facets")
-    done = TunedWindow(system.step, system.detections, pairs, detecting)
+    done = TunedWindow(system.progress.step, system.lists.detections, pairs, detecting)
     rows = system.particles.count + system.particles.ghosts
-    lists = ListSizes(system.pair_contacts.candidates, system.pair_contacts.count, rows)
-    before = system.skins.fraction
-    system.measure_speeds()
-    life = system.skins.life / system.constants.step
-    system.skins.fraction = system.skin_tuner.next_fraction(done, lists, system.exchange.share, life)
-    if system.skins.fraction != before:
-        system.chunk_tuner.discard_times()
-    system.search.set_limits(system.skins.cell_sizes)
+    lists = ListSizes(system.contacts.pairs.candidates, system.contacts.pairs.count, rows)
+    before = system.lists.skins.fraction
+    system.lists.measure_speeds(system.constants, system.exchange)
+    life = system.lists.skins.life / system.constants.step
+    fraction = system.tuners.skin.next_fraction(done, lists, system.exchange.share, life)
+    system.lists.set_fraction(fraction)
+    if fraction != before:
+        system.tuners.chunks.discard_times()
 
 
 def rebalance_load(system: System, phases: Phases) -> None:
@@ -248,8 +246,8 @@ def rebalance_load(system: System, phases: Phases) -> None:
         phases.spent(*names) for names in (("integrate", "sum"), ("pairs", "detect"), ("walls", "detect facets"))
     ]
     own = system.particles
-    if system.exchange.rebalance(own.position, np.array(seconds), system.work):
-        system.rebalances += 1
+    if system.exchange.rebalance(own.position, np.array(seconds), system.contacts.work):
+        system.lists.note_rebalance()
 
 
 def rebuild_lists(system: System, contacts: Records, phases: Phases) -> None:
@@ -262,18 +260,18 @@ def rebuild_lists(system: System, contacts: Records, phases: Phases) -> None:
 
 def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
     """Make ghosts and all lists; contacts between particles are carried already, `walls` are those with walls."""
-    if system.detections % SORT_EVERY == 0:
+    if system.lists.note_detection(system.progress.step):
         walls = reorder(system, walls)
-    system.detections += 1
-    system.wall_margin.note_detection(system.step)
     phases.lap("detect")
     particles = system.particles
-    system.exchange.make_ghosts(particles, system.reach_of, system.skins.radii, cluster_table(system))
+    system.exchange.make_ghosts(particles, system.reach_of, system.lists.skins.radii, cluster_table(system))
     phases.lap("exchange")
-    system.measure_reaches()
+    system.lists.measure_reaches(system.constants, system.box, system.progress.step)
     list_carried(system)
-    near = system.search.search(particles.column("position"), system.reach, particles.count + particles.ghosts)
-    system.pair_contacts.take_candidates(near, particles, system.ended_energies)
+    near = system.lists.search.search(
+        particles.column("position"), system.lists.reach, particles.count + particles.ghosts
+    )
+    system.contacts.pairs.take_candidates(near, particles, system.contacts.ended_energies)
     phases.lap("detect")
     list_facets(system, walls)
     phases.lap("detect facets")
@@ -281,29 +279,29 @@ def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
 
 def list_facets(system: System, wall_histories: Carried | None) -> None:
     """List the facets that owned particles may touch until their skins and the margin of the walls are used up."""
-    walls = system.moving_walls
-    if system.wall_contacts is None or walls is None or wall_histories is None:
+    walls = system.walls
+    if system.contacts.walls is None or walls is None or wall_histories is None:
         return
-    moves = walls.moves or system.moving_box is not None
-    skin = float(system.skin.mean()) if moves and system.particles.count else 0.0
-    system.wall_margin.choose(system.step, walls.moved, skin)
+    moves = walls.moves or system.box.moving is not None
+    skin = float(system.lists.skin.mean()) if moves and system.particles.count else 0.0
+    system.lists.wall_margin.choose(system.progress.step, walls.moved, skin)
     walls.note_places()
-    reaches = system.wall_reach() + system.wall_margin.length
-    travel = system.skin + system.wall_margin.length
-    images = images_across_sides(system.reference, travel, system.constants.shape)
-    system.wall_contacts.take_candidates(
-        system.particles, system.reference, reaches, images, wall_histories, system.ended_energies
+    reaches = system.lists.wall_reach() + system.lists.wall_margin.length
+    travel = system.lists.skin + system.lists.wall_margin.length
+    images = images_across_sides(system.lists.reference, travel, system.constants.shape)
+    system.contacts.walls.take_candidates(
+        system.particles, system.lists.reference, reaches, images, wall_histories, system.contacts.ended_energies
     )
 
 
 def refresh_facets(system: System) -> None:
     """List facets anew if the walls have moved by more than their margin since."""
     if facets_are_stale(system):
-        assert system.wall_contacts is not None
-        list_facets(system, system.wall_contacts.carry(system.particles))
+        assert system.contacts.walls is not None
+        list_facets(system, system.contacts.walls.carry(system.particles))
 
 
 def facets_are_stale(system: System) -> bool:
     """Tell whether the walls have moved by more than the margin of the lists of facets."""
-    contacts = system.wall_contacts
-    return contacts is not None and contacts.walls.moved > system.wall_margin.length
+    contacts = system.contacts.walls
+    return contacts is not None and contacts.walls.moved > system.lists.wall_margin.length

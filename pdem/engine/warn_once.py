@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 def note_once(system: System, kind: str, text: str) -> bool:
     """Note a text for the log unless one of its kind has been noted; return whether it was."""
-    if kind in system.issued_warnings:
-        return False
-    system.issued_warnings.add(kind)
-    system.notices.append(text)
-    return True
+    is_new = system.progress.is_new(kind)
+    if is_new:
+        system.progress.note(text)
+    return is_new
 
 
 def warn_once(system: System, kind: str, text: str) -> None:

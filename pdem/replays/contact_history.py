@@ -62,7 +62,7 @@ class ContactHistory:
         if found is None or speeds is None:
             return
         count = len(found["first"])
-        found |= {"step": np.full(count, system.step), "time": np.full(count, system.time)}
+        found |= {"step": np.full(count, system.progress.step), "time": np.full(count, system.progress.time)}
         self._seen.append(found | _speeds(found, speeds))
 
     def _mine(self, columns: Columns) -> Columns:

@@ -83,10 +83,10 @@ def view_of(simulation: Simulation, chosen: Mapping[str, Sequence[str]]) -> View
     contacts = gathered_contacts(system, remembered=True)
     if groups is None or contacts is None:
         return None
-    constants, walls = system.constants, system.moving_walls
+    constants, walls = system.constants, system.walls
     motion = {} if walls is None else {"velocity": walls.velocity, "angular_velocity": walls.angular_velocity}
     return View(
-        system.step, {group: {name: groups[group][name] for name in names} for group, names in chosen.items()},
+        system.progress.step, {group: {name: groups[group][name] for name in names} for group, names in chosen.items()},
         contacts, tuple(simulation.case.materials), tuple(wall.name for wall in simulation.case.walls),
         dict(zip(constants.law.coefficients, constants.table.T.copy(), strict=True)),
         {name: np.array(column) for name, column in motion.items()},

@@ -281,7 +281,7 @@ class _Search:
         text: str = "",
     ) -> FirstDifference:
         a, b = self.runs
-        folders, time = (str(a.origin.folder), str(b.origin.folder)), a.simulation.system.time_of(step)
+        folders, time = (str(a.origin.folder), str(b.origin.folder)), a.simulation.system.progress.time_of(step)
 
         def describe() -> FirstDifference:
             found = FirstDifference(

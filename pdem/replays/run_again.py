@@ -125,7 +125,7 @@ class RunAgain:
         self._use(begun(recipe.case(), recipe.file, *self.ranks))
 
     def _use(self, simulation: Simulation) -> None:
-        simulation.system.keeps_forces = True
+        simulation.system.contacts.keep_forces(keep=True)
         self.simulation = simulation
 
     @property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | None:
     """Return the result of `pdem.run.simulation.Simulation.nodal_forces`."""
     system = simulation.system
-    walls = system.moving_walls
+    walls = system.walls
     if walls is None:
         return {}
     bodies = bodies_of(walls) if system.exchange.rank == 0 else None
@@ -66,7 +66,7 @@ def facet_values(system: System) -> dict[str, NDArray[Any]]:
 
 def _on_facets_of(simulation: Engine, values: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:
     """Return values of all facets for those of one wall, by the numbers that they have in its mesh."""
-    walls = simulation.system.moving_walls
+    walls = simulation.system.walls
     assert walls is not None
     found: dict[str, NDArray[Any]] = {}
     facets = walls.placed.facets_of(number)

@@ -131,7 +131,7 @@ def _check_given(system: System, observers: Mapping[str, Observer], *, dropped: 
 
 def _is_due(system: System, name: str, every: int) -> bool:
     last = observed(system).last.get(name)
-    return last is None or (last != system.step and system.step % every == 0)
+    return last is None or (last != system.progress.step and system.progress.step % every == 0)
 
 
 class _Kept:
@@ -182,7 +182,7 @@ class _Kept:
         for sign, columns in ((1.0, self._columns), (-1.0, own)):
             rows = {name: columns[name][changed] for name in WRITABLE} | {"cluster": own["cluster"][changed]}
             for energies in particle_energies(rows, constants):
-                self._system.ended_energies.add("outflow", sign * energies)
+                self._system.contacts.ended_energies.add("outflow", sign * energies)
 
 
 def _call(simulation: Any, name: str, observer: Observer) -> None:
@@ -190,10 +190,9 @@ def _call(simulation: Any, name: str, observer: Observer) -> None:
     system: System = simulation.system
     exchange, columns, problem = system.exchange, {}, None
     guard = GuardedExchange(exchange)
-    if exchange.size > 1:
-        system.exchange = cast("Exchange", guard)
     try:
-        columns = _columns_of(observer(simulation), system, name)
+        with system.with_exchange(cast("Exchange", guard) if exchange.size > 1 else exchange):
+            columns = _columns_of(observer(simulation), system, name)
         if exchange.size > 1:
             guard.agree(END)
     except RanksPart:
@@ -201,11 +200,9 @@ def _call(simulation: Any, name: str, observer: Observer) -> None:
     except (Exception, SystemExit) as error:
         problem = error
         guard.agree(END, failed=True)
-    finally:
-        system.exchange = exchange
     _raise_alike(system, name, observer, problem, guard.parted)
     _require_same(system, name, observer, columns, simulation.observing.asked)
-    observed(system).last[name] = system.step
+    observed(system).last[name] = system.progress.step
     observed(system).columns.update(columns)
 
 
@@ -243,7 +240,7 @@ def _raise_alike(system: System, name: str, observer: Observer, problem: BaseExc
     exchange = system.exchange
     mine = None if problem is None else (exchange.rank, _problem_text(problem, observer))
     first = exchange.first(mine)
-    at = f"step {system.step} ({system.time:.6g} s)"
+    at = f"step {system.progress.step} ({system.progress.time:.6g} s)"
     if first is not None:
         rank, text = first
         where = f" on rank {rank}" if exchange.size > 1 else ""
@@ -268,8 +265,8 @@ def _require_same(system: System, name: str, observer: Observer, columns: Mappin
     what = "; ".join(f"{key} is {_value(here[0], key)}, and {_value(other, key)}" for key in odd[:3])
     what = what or f"it asks for {here[1]}, and {wanted}"
     raise ObserverError(
-        f"observer {name} ({_place(observer)}) at step {system.step}: ranks 0 and {rank} do not return the same: {what}"
-        "; use simulation.sum and the like for numbers of all particles"
+        f"observer {name} ({_place(observer)}) at step {system.progress.step}: ranks 0 and {rank} do not return the "
+        f"same: {what}; use simulation.sum and the like for numbers of all particles"
     )
 
 

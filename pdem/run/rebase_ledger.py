@@ -52,19 +52,18 @@ def rebase_ledger(simulation: Engine, old: Case) -> float:
 def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
     """Measure energies with the constants and drives of another case in this context."""
     system = simulation.system
-    constants, walls = system.constants, system.moving_walls
+    constants, walls = _constants_in_stage(system, old), system.walls
     driven = [] if walls is None else walls.driven
     try:
-        system.constants = _constants_in_stage(system, old)
         if walls is not None and driven:
             drives = drives_of(old, simulation.meshes)
             walls.driven = [drives[wall] for wall in walls.drives]
-            give_bodies(old, drives, system.constants.gravity)
+            give_bodies(old, drives, constants.gravity)
             for drive, row in zip(walls.driven, (one.state() for one in driven), strict=True):
                 drive.adopt(row)
-        yield
+        with system.with_constants(constants):
+            yield
     finally:
-        system.constants = constants
         if walls is not None:
             walls.driven = driven
 
@@ -78,7 +77,7 @@ def _constants_in_stage(system: System, old: Case) -> Constants:
     return replace(
         constants,
         table=table_of(old, stages.present, constants.law),
-        gravity=GravityCourse(old, constants.step).at(stages, system.step),
+        gravity=GravityCourse(old, constants.step).at(stages, system.progress.step),
         shape=system.constants.shape,
         flow=system.constants.flow,
         centre=system.constants.centre,

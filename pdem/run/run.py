@@ -111,7 +111,7 @@ def run(
             SignalFlag() if flag is None else nullcontext(flag) as listening,
             nullcontext() if trace is None else trace.recording(simulation),
         ):
-            simulation.system.stop_requested = lambda: listening.requested
+            simulation.system.progress.stop_when(lambda: listening.requested)
             schedule = OutputSchedule(simulation, window)
             return _Run(simulation, outputs, trace, observation, schedule).run_to_end(begins=begins)
 
@@ -252,7 +252,7 @@ class _Run:
         """Keep the checkpoint of a stage that has ended at the present step. Collective."""
         system = self.simulation.system
         is_there = only_missing and self.outputs.has_stage(system.stages.present_name)
-        if system.stages.is_over and system.stages.state.end == system.step and not is_there:
+        if system.stages.is_over and system.stages.state.end == system.progress.step and not is_there:
             self.outputs.keep_stage(self._checkpoint_here(), system.stages.present_name)
 
     def _checkpoint_here(self) -> Path:
@@ -278,17 +278,17 @@ class _Run:
     def _exchange_report(self) -> list[str]:
         """Return lines on ghosts and load balance for the report, none for a single rank. Collective."""
         system = self.simulation.system
-        owned, ghosts = system.exchange.add(np.array(system.counts_by_level()))
+        owned, ghosts = system.exchange.add(np.array(system.lists.counts_by_level()))
         received = int(system.exchange.add(np.array([system.exchange.traffic().received]))[0])
         if system.exchange.size == 1:
             return []
         shares = ", ".join(
             f"{of_ghosts} of {of_owned} up to {r:.4g} m"
-            for r, of_ghosts, of_owned in zip(system.skins.radii, ghosts, owned, strict=True)
+            for r, of_ghosts, of_owned in zip(system.lists.skins.radii, ghosts, owned, strict=True)
         )
         return [
             f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {received} bytes a step; by size {shares}",
-            f"particles divided anew among ranks {system.rebalances} times",
+            f"particles divided anew among ranks {system.lists.rebalances} times",
         ]
 
     def _finish(self) -> None:
@@ -315,12 +315,12 @@ class _Run:
     def _settings_line(self, particles: int) -> str:
         """Return what the last lists took, and with which settings, over so many particles of all ranks. Collective."""
         system, exchange = self.simulation.system, self.simulation.system.exchange
-        work = exchange.add(np.array([[system.search.checks], [system.search.accesses]], np.int64))
+        work = exchange.add(np.array([[system.lists.search.checks], [system.lists.search.accesses]], np.int64))
         tests, visits = (work[:, 0] / max(particles, 1)).tolist()
         return (
-            f"{system.detections} detections, the last with {tests:.3g} distance tests and {visits:.3g} visits of "
-            f"cells per particle, skin {system.skins.fraction:.3g}; {system.chunk_tuner.chunk} candidates evaluated at "
-            f"a time, on {system.thread_tuner.number} of {exchange.threads} threads"
+            f"{system.lists.detections} detections, the last with {tests:.3g} distance tests and {visits:.3g} visits "
+            f"of cells per particle, skin {system.lists.skins.fraction:.3g}; {system.tuners.chunks.chunk} candidates "
+            f"evaluated at a time, on {system.tuners.threads.number} of {exchange.threads} threads"
         )
 
 

@@ -225,9 +225,9 @@ class Scripting(Reductions):
         wrapped, turns = system.constants.shape.wrapped(own.position)
         own.image[:] += turns.astype(np.int32)
         own.position[:] = wrapped
-        if system.moving_box is not None:
-            own.velocity[:] -= turns @ system.moving_box.image_velocities(system.step)
-        self._rebuild(system.records())
+        if system.box.moving is not None:
+            own.velocity[:] -= turns @ system.box.moving.image_velocities(system.progress.step)
+        self._rebuild(system.contacts.records())
 
     def _rebuild(self, contacts: Records) -> None:
         """Make lists for particles that have come, gone or moved, whose contacts are known."""
@@ -286,14 +286,14 @@ class Scripting(Reductions):
     def _advance_observed(self, steps: int, observers: Sequence[Any]) -> int:
         """Take steps with observers, as `Simulation.advance` does."""
         system, observation = self.system, Observation(self, observers)
-        last, requested, asked = system.step + steps, 0, observation.call_due()
+        last, requested, asked = system.progress.step + steps, 0, observation.call_due()
         while True:
             if asked.snapshot:
                 self.write(checkpoint=asked.checkpoint)
-            if asked.stop or requested or system.step >= last:
+            if asked.stop or requested or system.progress.step >= last:
                 return requested
-            stop = min(last, observation.next_step(system.step))
-            requested = advance_by(system, self.phases, stop - system.step)
+            stop = min(last, observation.next_step(system.progress.step))
+            requested = advance_by(system, self.phases, stop - system.progress.step)
             asked = observation.call_due()
 
     def before_change(self) -> None:

@@ -123,12 +123,13 @@ class Simulation(Scripting):
         counters = groups["counters"]
         loaded = NewSystem(case, geometry, exchange, FEATURES).load(groups)
         self.system = loaded.begin(self.phases, continued=continued)
-        self.system.notices[:0] = [f"walls: {notice}"] if notice else []
+        if notice:
+            self.system.progress.note_first(f"walls: {notice}")
         self.restart_point: RestartPoint | None = None
         if "balance" in counters:
             self.first_balance = float(counters["balance"])
         else:  # of a new run the work of the box counts from here
-            initial_box_work = 0.0 if continued else self.system.box_drive.half_steps
+            initial_box_work = 0.0 if continued else self.system.box.drive.half_steps
             self.first_balance = self.measures().balance + initial_box_work
 
     @classmethod
@@ -196,12 +197,12 @@ class Simulation(Scripting):
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self.system.time
+        return self.system.progress.time
 
     @property
     def step(self) -> int:
         """Steps taken since time 0."""
-        return self.system.step
+        return self.system.progress.step
 
     @property
     def stage(self) -> str:

@@ -47,15 +47,16 @@ def warn_of_thin_walls(system: System) -> None:
 def _warn(system: System, name: str, pairs: int, overlap: float) -> None:
     touch = "1 pair of particles touches" if pairs == 1 else f"{pairs} pairs of particles touch"
     text = (
-        f"wall {name}: at {system.time:.6g} s {touch} through it, with overlaps up to {overlap:.3g} m: it is thinner "
-        f"than their overlaps with it together; make it thicker by {2.0 * overlap:.2g} m, or youngs_modulus larger"
+        f"wall {name}: at {system.progress.time:.6g} s {touch} through it, with overlaps up to {overlap:.3g} m: it is "
+        f"thinner than their overlaps with it together; make it thicker by {2.0 * overlap:.2g} m, or youngs_modulus "
+        "larger"
     )
     warn_once(system, f"thin wall {name}", text)
 
 
 def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
     """Return the pairs that this rank counts and whose first particle touches a wall. Collective."""
-    pairs, particles = system.pair_contacts, system.particles
+    pairs, particles = system.contacts.pairs, system.particles
     if not pairs.keeps_forces:
         refresh_packed_rows(system)
     touches = np.zeros(len(particles.column("id")), np.bool_)

@@ -68,7 +68,7 @@ class TracedPhases(Phases):
         """Add the time since the last reading to `phase`, and record it."""
         begin = self._last
         super().lap(phase)
-        self.readings.append((phase, begin, self._last, self._system.step))
+        self.readings.append((phase, begin, self._last, self._system.progress.step))
 
     def divide(self, shares: Mapping[str, int]) -> None:
         """Add the time since the last reading to several phases, and record them one after the other."""
@@ -77,7 +77,7 @@ class TracedPhases(Phases):
         spent = self._last - begin
         for phase, part in parts_of(shares).items():
             end = begin + spent * part
-            self.readings.append((phase, begin, end, self._system.step))
+            self.readings.append((phase, begin, end, self._system.progress.step))
             begin = end
 
 

@@ -56,7 +56,7 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
     exchange = simulation.system.exchange
     at_start = rank_counts(simulation)
     simulation.advance(warm_up)
-    detections, divisions = simulation.system.detections, simulation.system.rebalances
+    detections, divisions = simulation.system.lists.detections, simulation.system.lists.rebalances
     simulation.phases.reset_seconds()
     clock = time.perf_counter()
     simulation.advance(steps)
@@ -73,9 +73,9 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
         "format": FORMAT, "ranks": exchange.size, "threads": exchange.threads, "steps": steps, "warm_up": warm_up,
         "seconds_per_step": seconds / steps, "particles": measured.particles,
         "pair_contacts": measured.pair_contacts, "wall_contacts": measured.wall_contacts,
-        "detections_per_1000_steps": 1000.0 * (simulation.system.detections - detections) / steps,
-        "divisions": simulation.system.rebalances - divisions, "skin": simulation.system.skins.fraction,
-        **phases, "radii": simulation.system.skins.radii.tolist(), "start": at_start, "end": at_end,
+        "detections_per_1000_steps": 1000.0 * (simulation.system.lists.detections - detections) / steps,
+        "divisions": simulation.system.lists.rebalances - divisions, "skin": simulation.system.lists.skins.fraction,
+        **phases, "radii": simulation.system.lists.skins.radii.tolist(), "start": at_start, "end": at_end,
         "environment": environment(),
         "machine": {"cores": len(usable_cores()), "available_cores": available_cores()},
     }  # fmt: skip
@@ -84,7 +84,7 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
 def rank_counts(simulation: Simulation) -> dict[str, Any]:
     """Return owned particles, ghosts and messages of each rank, as lists by rank; on rank 0. Collective."""
     system = simulation.system
-    owned, ghosts = system.counts_by_level()
+    owned, ghosts = system.lists.counts_by_level()
     table = {"owned": owned, "ghosts": ghosts, **system.exchange.traffic()._asdict()}
     return {name: _rows_of_ranks(system.exchange, value).tolist() for name, value in table.items()}
 

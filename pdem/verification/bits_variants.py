@@ -103,7 +103,7 @@ def run_variant(case: Case, communicator: Any, variant: Variant, start: Path | N
 
 def _counts_of(simulation: Simulation) -> RunCounts:
     system = simulation.system
-    own, pairs = system.particles, system.pair_contacts
+    own, pairs = system.particles, system.contacts.pairs
 
     def counted(rows: Any) -> tuple[int, int]:
         higher = np.maximum(pairs.lower[rows], pairs.higher[rows])  # rows from own.count on are copies
@@ -113,7 +113,7 @@ def _counts_of(simulation: Simulation) -> RunCounts:
     particles, contacts, shared, listed, listed_shared = system.exchange.add(np.array(own_counts, np.int64)).tolist()
     return RunCounts(
         particles, contacts - shared // 2, shared // 2, listed - listed_shared // 2, listed_shared // 2,
-        system.detections, system.rebalances, simulation.step,
+        system.lists.detections, system.lists.rebalances, simulation.step,
     )  # fmt: skip
 
 

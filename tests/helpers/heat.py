@@ -76,7 +76,7 @@ class Heat(Feature):
     def load(self, system, groups):
         own = system.particles
         volume = CAPACITY * SPHERE * own.radius**3
-        if FIELD not in system.quanta:
+        if FIELD not in system.contacts.quanta:
             own[FIELD][:] = volume * np.where(own.id % 3 == 0, HOT, 300.0)
         self.exchange.load(system, groups, float((HOT * volume).max(initial=0.0)))
 

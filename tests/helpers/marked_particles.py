@@ -45,9 +45,9 @@ class Warmth(Feature):
         return cls.fields
 
     def load(self, system, groups):
-        self._next = system.step + 1
+        self._next = system.progress.step + 1
         own = system.particles
-        if system.step == 0:
+        if system.progress.step == 0:
             own.heat[:] = 10**15 * (own.id % 7) + own.id
 
     @property
@@ -56,8 +56,8 @@ class Warmth(Feature):
 
     def act(self, system, phases):
         """Let heat flow along the contacts of this rank; those with ghosts are known to both owners."""
-        self._next = system.step + 1
-        own, pairs = system.particles, system.pair_contacts
+        self._next = system.progress.step + 1
+        own, pairs = system.particles, system.contacts.pairs
         heat, lower, higher = own.column("heat"), pairs.lower[pairs.touching], pairs.higher[pairs.touching]
         flow = (heat[lower] - heat[higher]) // SHARE
         for rows, taken in ((lower, flow), (higher, -flow)):
@@ -86,7 +86,7 @@ class Charges(Feature):
         return cls.fields
 
     def load(self, system, groups):
-        self._write(system, system.step)
+        self._write(system, system.progress.step)
 
     @property
     def watches_pairs(self):
@@ -103,10 +103,10 @@ class Charges(Feature):
 
     def begin(self, system):
         """Look at ghosts as the last step has left them; then owners have the values of the next."""
-        expected = self.values_of(of_copies(system, "id"), system.step)
+        expected = self.values_of(of_copies(system, "id"), system.progress.step)
         found = of_copies(system, "charge"), of_copies(system, "dipole")
-        self.seen[system.step] = all(np.array_equal(*both) for both in zip(found, expected, strict=True))
-        self._write(system, system.step + 1)
+        self.seen[system.progress.step] = all(np.array_equal(*both) for both in zip(found, expected, strict=True))
+        self._write(system, system.progress.step + 1)
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_stress_of_clusters_has_the_same_bits(ranks):
     def looks(run):
         found = []
         for kept in (True, False):
-            run.system.keeps_forces = kept
+            run.system.contacts.keeps_forces = kept
             run.advance(150)
             numbers = np.concatenate([np.ravel(one).astype(np.float64) for one in run.stress()])
             found.append((numbers, run.contacts()))

@@ -46,7 +46,7 @@ def looks(run):
     """Take steps, look at forces that acted, then at such as are evaluated anew, and go on."""
     run.advance(43)
     acted = looked_at(run)
-    run.system.keeps_forces = False
+    run.system.contacts.keeps_forces = False
     run.advance(7)
     anew = looked_at(run)
     run.advance(5)  # looking has changed nothing

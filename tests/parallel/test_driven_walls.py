@@ -126,10 +126,12 @@ def test_driven_walls_go_the_same_way_on_any_number_of_ranks(ranks):
             require_same(everything(run), found)
         for wall, seen in found[2].items():
             assert seen != first[wall], f"{wall} has not moved"
-        lid, block, flap, paddle = shared.system.wall_contacts.walls.driven
+        lid, block, flap, paddle = shared.system.contacts.walls.walls.driven
         for drive in (lid, flap, paddle):
             assert drive.last_load.any()
-        assert np.abs(block.spin.momentum - simulation().system.wall_contacts.walls.driven[1].spin.momentum).max() > 0.0
+        assert (
+            np.abs(block.spin.momentum - simulation().system.contacts.walls.walls.driven[1].spin.momentum).max() > 0.0
+        )
     patient_barrier(comm)
     again = simulation(comm, state=comm.bcast(middle[0]))
     again.advance(80)

@@ -41,7 +41,7 @@ def test_what_flows_through_contacts_has_the_bits_of_one_rank(ranks, with_featur
     own = run.particles
     if ranks > 1:
         assert own.ghosts > 0
-        assert run.system.exchange.calls(run.system.pair_contacts.rows_to_share(own)) is None
+        assert run.system.exchange.calls(run.system.contacts.pairs.rows_to_share(own)) is None
     if communicator().rank == 0:
         assert last["heat"].sum() == first["heat"].sum()
         assert np.count_nonzero(last["heat"] != first["heat"]) > 0.5 * len(first["id"])
@@ -59,7 +59,7 @@ def test_ghosts_have_in_each_step_what_owners_had_at_its_begin(ranks, changing_c
         run.advance(steps)
     assert sorted(charges.seen) == list(range(212))
     assert all(charges.seen.values()), [step for step, same in charges.seen.items() if not same]
-    assert run.system.detections > 3
+    assert run.system.lists.detections > 3
     ghosts = int(communicator().allreduce(run.particles.ghosts))
     assert ghosts > 10 or ranks == 1
     np.testing.assert_array_equal(run.particles.charge, charges.values_of(run.particles.id, run.step)[0])
@@ -119,7 +119,7 @@ def test_a_case_without_such_a_feature_has_no_such_columns(ranks):
     exchange, own = run.system.exchange, run.particles
     assert "heat" not in own
     assert own.columns_beside_rows() == ()
-    assert exchange.calls(run.system.pair_contacts.rows_to_share(own)) is not None
+    assert exchange.calls(run.system.contacts.pairs.rows_to_share(own)) is not None
     assert exchange.traffic() == exchange._ghosts.traffic()
     assert len(of_copies(run.system, "id")) == own.ghosts > 0
     found = state(run)

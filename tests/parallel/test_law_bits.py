@@ -64,7 +64,7 @@ def test_grains_that_stick_in_a_drum(ranks):
     """Pairs and walls, across cuts that move, in a drum that turns and is carried along."""
     simulation = compare(sticky_drum("bisection" if ranks % 2 else "slabs"), 200, meshes=[drum()])
     system = simulation.system
-    stretched = sum(int((records.history[0] < 0.0).sum()) for records in system.records())
+    stretched = sum(int((records.history[0] < 0.0).sum()) for records in system.contacts.records())
     assert system.exchange.add(np.array([[stretched]]))[0, 0] > 0
     assert simulation.energies()["rolling"] > 0.0
     assert simulation.energies()["adhesion"] > 0.0

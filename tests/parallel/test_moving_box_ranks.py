@@ -40,7 +40,7 @@ def test_ranks_and_cuts_do_not_matter(ranks, deformation, shared_path):
     simulation = compare(case, 320 if ranks < 8 else 120)
     assert simulation.measures().pair_contacts > (8 if ranks < 8 else 2)
     assert simulation.energies()["box_work"] > 0.0
-    assert simulation.system.detections > (3 if ranks < 8 else 2)
+    assert simulation.system.lists.detections > (3 if ranks < 8 else 2)
     assert ranks == 1 or simulation.system.exchange.add(np.array([simulation.particles.ghosts]))[0] > 50
 
 
@@ -155,4 +155,4 @@ def test_a_box_has_to_be_longer_than_clusters(tmp_path):
     assert f"({4.0 * reach:.4g} m)" in warning
     with pytest.raises(BlowUpError, match=rf"along y, less than two of the largest diameters \({4.0 * reach:.6g} m\)"):
         run.advance(3000)
-    assert run.system.moving_box.at(run.step).lengths[1] == pytest.approx(4.0 * reach, rel=1e-3)
+    assert run.system.box.moving.at(run.step).lengths[1] == pytest.approx(4.0 * reach, rel=1e-3)

@@ -78,12 +78,12 @@ def test_a_run_asks_all_ranks_for_nothing_but_sums(ranks, communicator, outside)
     simulation = Simulation(case, CountingCommunicator(communicator, counts), threads=1)
     simulation.advance(5)
     system = simulation.system
-    detections, particles = system.detections, communicator.allreduce(system.particles.count)
+    detections, particles = system.lists.detections, communicator.allreduce(system.particles.count)
     counts.calls.clear()
     simulation.advance(130)
     calls = dict(counts.calls)
     gone = particles - communicator.allreduce(system.particles.count)
-    detections = system.detections - detections
+    detections = system.lists.detections - detections
     least = 2 * detections
     assert detections > 3
     assert (gone > 0) == (outside == "remove")
@@ -102,11 +102,11 @@ def test_clusters_go_to_neighbours_without_a_barrier(ranks, communicator):
     simulation.advance(5)
     clusters = simulation.clusters
     before = clusters.number[: clusters.count].tolist()
-    detections = simulation.system.detections
+    detections = simulation.system.lists.detections
     counts.calls.clear()
     simulation.advance(400)
     assert clusters.number[: clusters.count].tolist() != before
-    assert simulation.system.detections - detections > 20
+    assert simulation.system.lists.detections - detections > 20
     assert counts.calls.pop("Ibarrier", 0) <= 1  # where reaches have grown, ranks meet again
     assert set(counts.calls) <= POINT_TO_POINT | {"Iallreduce", "Allreduce"}
 

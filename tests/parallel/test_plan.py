@@ -105,7 +105,7 @@ def test_ranks_reach_the_facets_that_are_planned(ranks, communicator):
     case = Case.from_text(CASE.replace("1500", "400") + WALL)
     start = Start(case, [sheet], particles=initial_particles(case, [sheet]))
     simulation = Simulation(case, communicator, threads=1, meshes=[sheet], particles=start.particles)
-    mine = len(np.unique(facets_of(simulation.system.wall_contacts)[1]))
+    mine = len(np.unique(facets_of(simulation.system.contacts.walls)[1]))
     alone = Simulation(case, threads=1, meshes=[sheet], particles=start.particles)
     planned = work_of(alone, start).facets_by_rank(divide_start(alone, start, ranks))
     assert 0 < mine == planned[communicator.rank] < sheet.facet_count

@@ -140,8 +140,8 @@ def test_made_ranks_have_the_clusters_of_real_ones(ranks, method, communicator):
     skins = rehearsal.skins()
     simulation = Simulation(large, communicator, threads=1, state=state if communicator.rank == 0 else None)
     system = simulation.system
-    system.skins.fraction, system.skins.speeds = skins.fraction, skins.speeds
-    rebuild_lists(system, (system.pair_records(), system.wall_records()), Phases())
+    system.lists.skins.fraction, system.lists.skins.speeds = skins.fraction, skins.speeds
+    rebuild_lists(system, (system.contacts.pair_records(), system.contacts.wall_records()), Phases())
     timed = rehearsal.rank(tiling, system.exchange._parts, communicator.rank, skins)
     copies = system.clusters.table.ghosts
     assert copies > 0

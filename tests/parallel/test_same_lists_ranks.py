@@ -104,7 +104,7 @@ def test_messages_get_on_while_contacts_are_evaluated(ranks, kernels, monkeypatc
     text = CLOUD.replace("max = 0.012", "max = 0.004").replace("0.25, seed", "0.3, seed")
     shared = compare(pdem.Case.from_text(text), 60)
     parts = (len(asked) / sum(kernels) - 1.0) / 2.0
-    assert shared.system.pair_contacts.storage.inner_number >= 4
+    assert shared.system.contacts.pairs.storage.inner_number >= 4
     assert 2.0 <= parts <= PARTS
 
 
@@ -113,7 +113,7 @@ def test_a_signal_to_one_rank_stops_all_at_the_same_step(ranks, kernels, monkeyp
     monkeypatch.setattr(same_lists, "LONGEST", 1e-4)
     simulation = pdem.Simulation(pdem.Case.from_text(AT_REST), communicator(), meshes=[drum()])
     told = communicator().rank == 1
-    simulation.system.stop_requested = lambda: 15 if told and simulation.step >= 20 else 0
+    simulation.system.progress.stop_when(lambda: 15 if told and simulation.step >= 20 else 0)
     assert simulation.advance(2000) == 15
     assert 20 <= simulation.step < 500
     assert len(set(communicator().allgather(simulation.step))) == 1
@@ -138,7 +138,7 @@ def test_a_blow_up_on_one_rank_is_told_by_all(ranks, kernels):
 def test_an_error_of_mpi_is_raised(ranks):
     simulation = pdem.Simulation(pdem.Case.from_text(CLOUD), communicator())
     system = simulation.system
-    calls = system.exchange.calls(system.pair_contacts.rows_to_share(system.particles))
+    calls = system.exchange.calls(system.contacts.pairs.rows_to_share(system.particles))
     system.exchange.check_calls(calls.status)
     calls.status[FAILURE, 0] = 5
     with pytest.raises(Exception, match="ommunicator"):

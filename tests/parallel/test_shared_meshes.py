@@ -175,7 +175,7 @@ def test_a_rotating_mesh_across_cuts_has_the_same_bits(ranks, communicator, monk
     with monkeypatch.context() as patch:
         patch.setattr(MovingWalls, "watch", watch_alone)
         shared = run(communicator, meshes, 170)
-    walls = shared.system.wall_contacts.walls
+    walls = shared.system.contacts.walls.walls
     assert len(node_memory._windows_of(communicator)) == (ranks > 1)
     if ranks > 1:
         assert is_in(walls.mesh.facet_edges, window_of(communicator))
@@ -197,7 +197,7 @@ def test_ranks_hold_little_of_a_large_mesh_by_themselves(ranks, communicator):
     """Of 200,000 facets the second rank has less than 100 bytes each of its own, and has touched fewer."""
     meshes = [tube(300, 334), end(15)] if communicator.rank == 0 else []
     simulation = run(communicator, meshes, 5)
-    walls, window = simulation.system.wall_contacts, window_of(communicator)
+    walls, window = simulation.system.contacts.walls, window_of(communicator)
     facets = walls.walls.mesh.facet_count
     arrays = arrays_of(walls, simulation.meshes)
     own = sum(one.nbytes for one in arrays if not is_in(one, window))

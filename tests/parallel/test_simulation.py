@@ -16,14 +16,14 @@ from pdem.run.run import run
 @pytest.mark.ranks(1, 2, 3, 4, timeout=240)
 def test_polydisperse_cloud(ranks):
     simulation = compare(divided(CLOUD, "bisection"), 200)
-    assert simulation.system.detections >= 3
+    assert simulation.system.lists.detections >= 3
     assert simulation.energies()["sliding"] > 0.0
 
 
 @pytest.mark.ranks(3, slow=(8,), timeout=240)
 def test_polydisperse_cloud_divided_anew_at_every_detection(ranks):
     simulation = compare(divided(CLOUD, "slabs" if ranks == 3 else "bisection", "always"), 200)
-    assert simulation.system.rebalances >= 3
+    assert simulation.system.lists.rebalances >= 3
 
 
 @pytest.mark.ranks(1, 2, 8, slow=(3, 4), timeout=240)
@@ -36,7 +36,7 @@ def test_moving_drum(ranks):
 def test_moving_drum_in_boxes_divided_anew_at_every_detection(ranks):
     simulation = compare(divided(DRUM, "bisection", "always"), 240, meshes=[drum()])
     assert simulation.measures().wall_contacts > 0
-    assert simulation.system.rebalances >= 3
+    assert simulation.system.lists.rebalances >= 3
 
 
 @pytest.mark.ranks(3, timeout=240)
@@ -92,7 +92,7 @@ def test_particles_come_and_go(ranks):
         run.remove([0, 2, 4])
         ids = run.insert([[0.01, 0.02, 0.004], [0.1, 0.06, 0.076]], [0.001, 0.0015], "glass", velocity=[0, 0.1, 0])
         run.advance(100)
-        levels = run.system.skins.radii.tolist()
+        levels = run.system.lists.skins.radii.tolist()
         assert levels == run.system.exchange.share(levels)  # which they are follows from when lists are made
         return state(run), run.energies(), ids.tolist()
 

@@ -83,7 +83,7 @@ def test_skins_of_fast_and_slow_particles_change_no_bit(tmp_path, monkeypatch, e
     grains, given = options()
     run = simulate(tmp_path, grains, **given)
     run.advance(STEPS)
-    skin = run.system.skin
+    skin = run.system.lists.skin
     assert skin.max() > 5.0 * skin.min()
     same(run, expected)
 
@@ -112,7 +112,7 @@ def test_settings_that_are_tried_while_running_change_no_bit(tmp_path, monkeypat
     monkeypatch.setattr(ThreadTuner, "look", any_number)
     grains, given = options()
     run = simulate(tmp_path, grains, threads=2, detection={"skin": 0.05}, **given)
-    run.system.thread_tuner.look(0, 0.0)
+    run.system.tuners.threads.look(0, 0.0)
     run.advance(STEPS)
     assert len(ran) > STEPS // 2
     assert set(ran) == {(1, 2), (2, 2)}

@@ -127,7 +127,7 @@ def test_large_meshes_are_looked_at_where_they_are_near(tmp_path, monkeypatch):
     monkeypatch.setattr("pdem.detection.walls.facets.LARGE", 3)
     walls = ({"mesh": box([-0.1] * 3, [0.1] * 3), "name": "box", "translation": {"velocity": [0.0, 0.0, 10.0]}},)
     run = run_of(tmp_path, walls=walls, step=2e-5)
-    assert run.system.facet_tree is not None
+    assert run.system.lists.facet_tree is not None
     run.advance(100)  # 0.02 m up
     for z in (0.12, -0.08):
         place = [[0.05, 0.05, z + 0.5 * R]]

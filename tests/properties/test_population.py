@@ -55,10 +55,10 @@ def test_lists_are_not_made_anew_for_each_particle_that_leaves(tmp_path):
         tmp_path, Grains(places, [R] * 40, [0.0, 0.0, -speed]), step=1e-5, lower=[-R, -R, 0.0],
         upper=[R, R, 121.0 * R], outside="remove", detection={"skin": 100.0},
     )  # fmt: skip
-    before = run.system.detections
+    before = run.system.lists.detections
     run.advance(3 * EVERY - 1)
     assert len(run.gather()["id"]) == 40 - 2 * EVERY // 8
-    assert run.system.detections - before == 2
+    assert run.system.lists.detections - before == 2
     run.advance(1)
     assert len(run.gather()["id"]) == 40 - 3 * EVERY // 8
 
@@ -134,17 +134,17 @@ def test_levels_follow_the_particles_there_are(tmp_path):
     large = np.arange(len(sites)) % 256 == 7
     grains = Grains(2.1 * R * sites, np.where(large, R, R / 20.0), rng.uniform(-0.1, 0.1, (len(sites), 3)))
     run = simulate(tmp_path, grains, step=1e-6, lower=[0.0] * 3, upper=[33.6 * R] * 3, periodic=(True,) * 3)
-    before = run.system.skins.radii
+    before = run.system.lists.skins.radii
     assert before[-1] == R
     run.remove(np.flatnonzero(~large))
-    assert run.system.skins.radii.tolist() == [R]
-    assert run.system.population == large.sum()
+    assert run.system.lists.skins.radii.tolist() == [R]
+    assert run.system.lists.population == large.sum()
     run.insert([[0.5 * R, 0.5 * R, 0.5 * R]], 1.5 * R, "grain")
-    assert run.system.skins.radii[-1] == 1.5 * R  # larger than any level there was
+    assert run.system.lists.skins.radii[-1] == 1.5 * R  # larger than any level there was
     run.remove(run.gather()["id"])
     run.advance(3)
     assert len(run.gather()["id"]) == 0
-    assert len(run.system.notices) == 3
+    assert len(run.system.progress.notices) == 3
 
 
 def test_a_contact_that_is_taken_apart_leaves_with_its_energy(tmp_path):

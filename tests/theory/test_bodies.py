@@ -137,7 +137,7 @@ MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3
 
 
 def only_body(run):
-    (body,) = run.system.wall_contacts.walls.driven
+    (body,) = run.system.contacts.walls.walls.driven
     return body
 
 
@@ -149,7 +149,7 @@ def momenta(run):
     angular = np.cross(held["position"], linear)
     angular += (0.4 * mass * held["radius"] ** 2)[:, None] * held["angular_velocity"]
     parts = [(linear, angular)]
-    for body in run.system.wall_contacts.walls.driven:
+    for body in run.system.contacts.walls.walls.driven:
         own = body.momentum()
         parts.append((own[None], (np.cross(body.place, own) + body.spin.momentum)[None]))
     linear, angular = (np.concatenate(part) for part in zip(*parts, strict=True))

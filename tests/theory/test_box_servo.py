@@ -219,7 +219,7 @@ def test_a_lattice_is_brought_to_its_stress(tmp_path, wanted, begin):
     for _ in range(30):
         run.advance(100)
         seen.append(run.stress().pressure)
-    found, box = run.stress().total, run.system.moving_box
+    found, box = run.stress().total, run.system.box.moving
     np.testing.assert_allclose(found, stress_of_lattice(box, radius), rtol=2e-4, atol=1.0)
     for axis, name in enumerate("xyz"):
         if "stress" in wanted.get(name, {}):
@@ -280,7 +280,7 @@ def test_a_loose_crowd_is_pressed_until_it_is_jammed(tmp_path, modulus):
     assert loads[0] < 0.05 * wanted
     assert np.mean(loads[-10:]) == pytest.approx(wanted, rel=0.02)
     assert max(loads) < 1.1 * wanted
-    volume = run.system.moving_box.volume(run.step, 3)
+    volume = run.system.box.moving.volume(run.step, 3)
     assert 0.6 < 216 * 4.0 / 3.0 * math.pi * 0.01**3 / volume < 0.67
     assert run.stress().coordination > 5.0
 
@@ -327,7 +327,7 @@ def test_a_bed_is_sheared_under_a_constant_pressure(tmp_path):
     for one in (run, again):
         one.advance(33)
     np.testing.assert_array_equal(run.gather()["position"], again.gather()["position"])
-    assert run.system.moving_box.state == again.system.moving_box.state
+    assert run.system.box.moving.state == again.system.box.moving.state
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ def test_a_wall_that_the_box_outgrows(tmp_path):
     assert "wall floor: at 0.0" in text
     assert "along x, and the box from -0.0" in text
     assert "grains pass beside it; make it longer" in text
-    assert run.system.notices.count(text) == 1
+    assert run.system.progress.notices.count(text) == 1
     assert not warned(run, 100)
     long = on_floor(tmp_path, square(-0.2, PERIOD + 0.2), 1e-3)
     assert not warned(long, 800)

@@ -35,7 +35,7 @@ def liquid_values(system):
 
 def bridges(run):
     """Return the volumes of the bridges of all contacts."""
-    records = run.system.records()
+    records = run.system.contacts.records()
     place = run.system.constants.law.place("bridge_volume")
     return np.concatenate([one.history[place] for one in records])
 
@@ -73,7 +73,7 @@ def apart(measured):
 @pytest.mark.parametrize("liquids", [(0.01, 0.01), (0.02, 0.0)])
 def test_a_bridge_takes_what_faces_it_and_gives_half_to_each(tmp_path, liquids, other):
     run = meeting(tmp_path, liquids, other=other)
-    quantum, before = run.system.quanta["liquid"], total(run)
+    quantum, before = run.system.contacts.quanta["liquid"], total(run)
     assert math.frexp(quantum)[0] == 0.5
     owned = run.gather()["liquid"]
     volumes = [SPHERE, SPHERE * other**3]
@@ -182,7 +182,7 @@ def test_particles_bring_liquid_and_take_it_away(tmp_path):
     )  # fmt: skip
     run.advance(200)
     liquid = run.gather()["liquid"]
-    each = whole_quanta(law.carried_by(np.array([RADIUS]), 0.03), run.system.quanta["liquid"])[0]
+    each = whole_quanta(law.carried_by(np.array([RADIUS]), 0.03), run.system.contacts.quanta["liquid"])[0]
     assert len(liquid) == 20
     assert total(run) == 20 * Fraction(each)
     run.advance(2500)

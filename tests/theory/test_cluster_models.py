@@ -50,7 +50,7 @@ def test_a_cluster_of_one_sphere_sticks_and_rolls_as_the_sphere(material):
     np.testing.assert_allclose(moved[0], moved[1], rtol=1e-8, atol=1e-11)
     for name in ("velocity", "angular_velocity", "liquid"):
         np.testing.assert_allclose(own[name][0], own[name][1], rtol=1e-7, atol=1e-9)
-    assert run.system.wall_contacts.count == 2
+    assert run.system.contacts.walls.count == 2
     assert energies["rolling"] > 0.0
     assert abs(own["angular_velocity"][0, 2]) < 89.0
     assert abs(energies["residual"]) < 1e-2 * before
@@ -107,7 +107,7 @@ def test_a_piston_presses_four_spheres_of_a_cluster_at_once():
     run.advance(12000)
     seen = run.driven_walls()["piston"]
     overlap = load / (4.0 * STIFFNESS)
-    assert run.system.wall_contacts.count == 8
+    assert run.system.contacts.walls.count == 8
     assert seen["load"] == pytest.approx(-load, rel=1e-5)
     assert seen["travel"] == pytest.approx(gap + 2.0 * overlap, rel=1e-5)
     assert run.wall_loads()["floor"]["force"][2] == pytest.approx(-load, rel=1e-5)

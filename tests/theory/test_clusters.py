@@ -102,7 +102,7 @@ def test_the_end_of_a_rod_bounces_with_the_mass_that_it_shows(restitution, angle
     arm = np.cross(end - (0.0, 0.0, RADIUS), (0.0, 0.0, 1.0))
     shown = 1.0 / mass[0] + arm @ np.linalg.solve(inertia[0], arm)
     run.advance(4000)
-    assert run.system.wall_contacts.count == 0
+    assert run.system.contacts.walls.count == 0
     impulse = (1.0 + restitution) * 0.05 / shown
     np.testing.assert_allclose(run.clusters.velocity[0], (0.0, 0.0, impulse / mass[0] - 0.05), atol=2e-5)
     np.testing.assert_allclose(spin_of(run)[0], np.linalg.solve(inertia[0], arm) * impulse, rtol=2e-3, atol=1e-4)
@@ -124,7 +124,7 @@ def test_several_contacts_at_once_are_damped_as_the_documentation_says(shape):
     shown = 1.0 / (1.0 / mass[0] + np.einsum("ni,ni->n", arms, np.linalg.solve(inertia[0], arms.T).T))
     gamma = damping_factor(0.5, hertzian=False) * np.sqrt(shown / mass[0]).sum() / math.sqrt(len(feet))
     run.advance(15000)
-    assert run.system.wall_contacts.count == 0
+    assert run.system.contacts.walls.count == 0
     assert run.clusters.velocity[0, 2] / 0.1 == pytest.approx(rebound(gamma, hertzian=False), abs=2e-3)
 
 
@@ -213,7 +213,7 @@ def test_smooth_clusters_in_space_keep_their_energy():
 def test_members_of_one_cluster_never_meet():
     run = simulate([cluster("rod", (0, 0, 0)), cluster("rod", (0, 0, 0.1))], {"rod": ROD})
     run.advance(10)
-    assert run.system.pair_contacts.candidates == 0
+    assert run.system.contacts.pairs.candidates == 0
     assert run.energies()["translation"] == 0.0
 
 
@@ -229,7 +229,7 @@ def test_a_cluster_hits_a_free_body_as_two_bodies_do():
     mass = inertia_of(run)[0][0]
     run.advance(20000)
     body = run.driven_walls()["plate"]
-    assert run.system.wall_contacts.count == 0
+    assert run.system.contacts.walls.count == 0
     assert run.clusters.velocity[0, 2] == pytest.approx(-0.1 * (mass - 2e-5) / (mass + 2e-5), abs=1e-4)
     assert body["velocity_z"] == pytest.approx(-0.2 * mass / (mass + 2e-5), abs=1e-4)
 
@@ -257,11 +257,11 @@ def test_a_cluster_leaves_the_box_as_a_whole_when_its_centre_does():
     )  # fmt: skip
     run.advance(900)
     assert len(run.particles) == 18  # four of its spheres are outside, its centre is not
-    detections = run.system.detections
+    detections = run.system.lists.detections
     run.advance(200)
     assert len(run.particles) == 9
     assert len(run.clusters) == 1
-    assert run.system.detections - detections < 20
+    assert run.system.lists.detections - detections < 20
     mass = DENSITY * run.clusters.shapes.volume[0]
     assert run.energies()["outflow"] == pytest.approx(0.5 * mass, rel=1e-12)
 

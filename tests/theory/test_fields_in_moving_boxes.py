@@ -27,7 +27,7 @@ def test_the_whole_is_conserved(tmp_path, deformation):
     run.advance(257)
     fields = run.coarse_grain(cells=(4, 5, 3), width=0.007)
     own, whole = run.particles, run.stress()
-    box = run.system.moving_box
+    box = run.system.box.moving
     assert fields.cell_volume * 60 == pytest.approx(box.volume(run.step, 3), rel=1e-12)
     assert total(fields, "density") == pytest.approx(run.masses.sum(), rel=1e-13)
     assert total(fields, "solid_fraction") == pytest.approx(4.0 / 3.0 * math.pi * (own.radius**3).sum(), rel=1e-12)
@@ -72,12 +72,12 @@ def test_a_grid_strains_with_the_box(tmp_path):
     volumes, densities = [], []
     for _ in range(4):
         run.advance(50)
-        volumes.append(run.system.moving_box.volume(run.step, 3))
+        volumes.append(run.system.box.moving.volume(run.step, 3))
         densities.append(run.coarse_grain(cells=(3, 2, 4), width=0.01).density)
     whole, part = run.fields["whole"], run.fields["part"]
     np.testing.assert_allclose(whole.density, np.mean(densities, axis=0), rtol=1e-12)
     assert whole.density.mean() == pytest.approx(run.masses.sum() * np.mean(1.0 / np.array(volumes)), rel=1e-12)
-    lengths, centre = np.array(run.system.moving_box.at(run.step).lengths), 0.5 * PERIOD
+    lengths, centre = np.array(run.system.box.moving.at(run.step).lengths), 0.5 * PERIOD
     assert lengths[0] < 0.97 * PERIOD
     np.testing.assert_allclose(whole.grid.size, lengths / [3, 2, 4], rtol=1e-14)
     begin = centre + (np.array([0.0, 0.05, 0.03]) - centre) * lengths / PERIOD

@@ -67,7 +67,7 @@ def test_friction_holds_a_sphere_in_a_turning_frame(tmp_path, axis):
     )  # fmt: skip
 
     def in_frame():
-        turn = run.system.wall_contacts.walls.motions[0].pose(run.time).rotation
+        turn = run.system.contacts.walls.walls.motions[0].pose(run.time).rotation
         held = run.gather()
         spin = turn.T @ held["angular_velocity"][0] - rate * unit
         return turn.T @ held["position"][0], turn.T @ held["velocity"][0], spin
@@ -141,7 +141,7 @@ def test_a_sphere_between_plates_that_go_to_and_fro_goes_with_them(tmp_path, mot
         tmp_path, Grains([[*at, 0.0]], R), law=ROUGH, step=2e-5, gravity=(0.0, 0.0, -G),
         walls=({"mesh": plates(0.5, 2.0 * (R - squeezed(60.0))), **motion},),
     )  # fmt: skip
-    pose = run.system.wall_contacts.walls.motions[0].pose
+    pose = run.system.contacts.walls.walls.motions[0].pose
     works, speeds = [], []
     for _ in range(20):
         run.advance(500)

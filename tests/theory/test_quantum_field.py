@@ -48,10 +48,10 @@ def held(run):
 
 def by_hand(run):
     """Return the heat of particles, by id, after a step, and what the walls get in it, from the contacts of now."""
-    particles, quantum, dt = run.gather(), run.system.quanta["heat"], run.system.constants.step
+    particles, quantum, dt = run.gather(), run.system.contacts.quanta["heat"], run.system.constants.step
     warm, radius = particles["heat"], particles["radius"]
     change, into = np.zeros(len(warm), np.int64), 0
-    pairs, walls = run.system.records()
+    pairs, walls = run.system.contacts.records()
     for i, j, overlap in zip(pairs.lower, pairs.higher, pairs.history[0], strict=True):
         circle = np.sqrt(max(overlap, 0.0) * radius[i] * radius[j] / (radius[i] + radius[j]))
         hotter = heat.temperature(warm[i], radius[i], heat.CAPACITY) - heat.temperature(
@@ -70,7 +70,7 @@ def by_hand(run):
 
 def test_nothing_is_lost_and_each_step_is_that_of_the_contact_list(tmp_path):
     run = pile(tmp_path)
-    assert math.frexp(run.system.quanta["heat"])[0] == 0.5
+    assert math.frexp(run.system.contacts.quanta["heat"])[0] == 0.5
     begin, walls = held(run)
     assert walls == 0
     most = 0
@@ -105,10 +105,10 @@ def test_a_state_goes_on_with_the_same_bits(tmp_path):
     run = pile(tmp_path)
     run.advance(250)
     state = state_of(run)
-    assert float(state["counters"]["heat_quantum"]) == run.system.quanta["heat"]
+    assert float(state["counters"]["heat_quantum"]) == run.system.contacts.quanta["heat"]
     run.advance(150)
     again = pile(tmp_path, state)
-    assert again.system.quanta == run.system.quanta
+    assert again.system.contacts.quanta == run.system.contacts.quanta
     again.advance(150)
     for name in ("heat", "velocity"):
         assert again.gather()[name].tobytes() == run.gather()[name].tobytes()
@@ -119,7 +119,7 @@ def test_a_state_goes_on_with_the_same_bits(tmp_path):
 def test_what_comes_in_is_rounded_to_whole_quanta(tmp_path):
     run = pile(tmp_path)
     run.insert([[0.0, 0.0, 0.03]], RADIUS, "grain")
-    warm, quantum = run.gather()["heat"], run.system.quanta["heat"]
+    warm, quantum = run.gather()["heat"], run.system.contacts.quanta["heat"]
     assert len(warm) == 65
     assert (warm / quantum == np.rint(warm / quantum)).all()
     exact = 300.0 * heat.CAPACITY * heat.SPHERE * RADIUS**3

@@ -60,7 +60,7 @@ class Gluing(heat.Heat):
 
     def load(self, system, groups):
         own = system.particles
-        if heat.FIELD not in system.quanta:
+        if heat.FIELD not in system.contacts.quanta:
             own[heat.FIELD][:] = LENGTHS[own.id // 2 % len(LENGTHS)]
         self.exchange.load(system, groups, float(LENGTHS.max()))
 
@@ -95,7 +95,7 @@ def followed(run, steps):
         run.advance(1)
         place = run.gather()["position"]
         distance = np.append(place[1:8:2, 2] - place[:8:2, 2] - 2.0 * RADIUS, place[8, 2] - RADIUS)
-        pairs, walls = run.system.records()
+        pairs, walls = run.system.contacts.records()
         here = np.append(pairs.lower // 2, walls.id // 2)
         widest[here] = np.maximum(widest[here], distance[here])
     return widest
@@ -105,9 +105,9 @@ def test_each_contact_lasts_up_to_its_own_gap(tmp_path):
     """Longer than many skins, over new lists and a state in between; the longest ones as far as lists reach."""
     run = pulled_apart(tmp_path)
     first = followed(run, 150)
-    state, detections = state_of(run), run.system.detections
+    state, detections = state_of(run), run.system.lists.detections
     widest = np.maximum(first, followed(run, 500))
-    assert run.system.detections > detections
+    assert run.system.lists.detections > detections
     assert run.measures().pair_contacts + run.measures().wall_contacts == 0
     expected, glued = np.minimum(LENGTHS, LONGEST), LENGTHS > 0.0
     assert (widest <= expected).all()

@@ -143,7 +143,7 @@ def test_what_comes_to_rest_is_at_rest(tmp_path):
     before = run.gather()
     assert 1e-120 < abs(before["velocity"][0, 0]) < 1e-100
     run.advance(8000)
-    after, walls = run.gather(), run.system.wall_records()
+    after, walls = run.gather(), run.system.contacts.wall_records()
     assert (after["velocity"][0, :2] == 0.0).all()
     assert (after["angular_velocity"] == 0.0).all()
     assert len(walls.id) == 1

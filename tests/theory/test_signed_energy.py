@@ -91,7 +91,7 @@ def test_elastic_spheres_keep_their_energy_over_a_hundred_bounces(tmp_path):
         for _ in range(25):
             run.advance(40)
             touches = np.zeros(count, bool)
-            touches[run.system.wall_contacts.elastic_state()[0]] = True
+            touches[run.system.contacts.walls.elastic_state()[0]] = True
             bounces += touched & ~touches
             touched = touches
         worst = max(worst, abs(total_energy(run.energies()) / first - 1.0))
@@ -164,8 +164,8 @@ def test_one_history_goes_on_over_a_shallow_crease(tmp_path):
         friction = []
         while run.gather()["position"][0, 0] < 0.1:
             run.advance(1)
-            assert run.system.wall_contacts.count == 1
-            friction.append(run.system.wall_contacts.records(run.system.particles).history[:3, 0].copy())
+            assert run.system.contacts.walls.count == 1
+            friction.append(run.system.contacts.walls.records(run.system.particles).history[:3, 0].copy())
         changes.append(np.linalg.norm(np.diff(friction, axis=0), axis=1).max() / np.abs(friction).max())
     print("\nlargest change of friction in a step", changes)
     assert changes[1] < 0.3 * changes[0] < 0.1
@@ -188,9 +188,9 @@ def test_loads_on_walls_are_what_the_particles_feel_and_the_ledger_closes(tmp_pa
         runs.append(run)
     one, two = runs
     assert one.gather()["position"].tobytes() == two.gather()["position"].tobytes()
-    loads = one.system.wall_contacts.loads().values()
-    assert loads == two.system.wall_contacts.loads().values()
-    total = one.system.wall_contacts.total[:, :3].sum(axis=0)
+    loads = one.system.contacts.walls.loads().values()
+    assert loads == two.system.contacts.walls.loads().values()
+    total = one.system.contacts.walls.total[:, :3].sum(axis=0)
     felt = np.array([loads[f"0.{name}"] for name in ("fx", "fy", "fz")])
     energies = one.energies()
     lost = energies["normal_damping"] + energies["sliding"]

@@ -45,19 +45,19 @@ def test_facets_of_a_removed_wall_leave_detection(tmp_path, monkeypatch, large):
     grains = Grains([[0, 0, R], [0.05, 0, -4.0 * R]], R)
     stages = [{"name": "a", "end": 20 * STEP}, {"name": "b", "walls": {"gate": {"remove": True}}}]
     run = run_of(tmp_path, grains, walls=walls, stages=stages)
-    assert (run.system.facet_tree is not None) == large
+    assert (run.system.lists.facet_tree is not None) == large
 
     def candidates():
-        lists = run.system.wall_contacts.lists
+        lists = run.system.contacts.walls.lists
         near = [lists.candidates[a:b] for a, b in zip(lists.start, lists.end, strict=True)]
-        return set(run.system.moving_walls.facet_wall[np.concatenate(near)].tolist()) if near else set()
+        return set(run.system.walls.facet_wall[np.concatenate(near)].tolist()) if near else set()
 
     run.advance(20)
     assert 0 in candidates()
     histories = state_of(run)["wall_contacts"]
     run.advance(1)
     assert 0 not in candidates()
-    assert run.system.moving_walls.present.tolist() == [False, True]
+    assert run.system.walls.present.tolist() == [False, True]
     kept = state_of(run)["wall_contacts"]
     assert set(histories["facet"].tolist()) >= set(kept["facet"].tolist()) == {1}
     run.advance(6000)
@@ -110,7 +110,7 @@ def test_a_wall_that_is_added_holds_from_then_on_and_may_go_again(tmp_path):
     ]
     grains = Grains([[0, 0, 1.5 * R], [0.05, 0, -1.5 * R]], R)
     run = run_of(tmp_path, grains, walls=walls, stages=stages)
-    assert run.system.moving_walls.present.tolist() == [False]
+    assert run.system.walls.present.tolist() == [False]
     run.advance(4020)
     height = run.gather()["position"][:, 2]
     assert height[0] == pytest.approx(R, rel=0.1)
@@ -268,7 +268,7 @@ def test_motions_and_servos_count_from_their_stage(tmp_path):
     more = {"motions": {"arm": {"stage": "b", "translation_table": table}}}
     stages = [{"name": "a", "end": 40 * STEP}, {"name": "b"}]
     run = run_of(tmp_path, Grains([5.0, 0, 1], R), walls=walls, stages=stages, more=more)
-    moving = run.system.moving_walls
+    moving = run.system.walls
     run.advance(40)
     assert not moving.angular_velocity.any()
     assert not moving.velocity.any()

@@ -163,7 +163,7 @@ def test_stages_find_the_contacts_of_the_run():
     simulation.advance(5)
     before = simulation.gather()
     found = h2_stages.measure_stages(simulation)
-    assert found.contacts == simulation.system.wall_contacts.count == 3
+    assert found.contacts == simulation.system.contacts.walls.count == 3
     assert found.potential >= found.touched > 20
     assert min(found.fast, found.split, found.direct) > 0.0
     simulation.advance(0)

@@ -103,7 +103,7 @@ def test_torques_are_the_moments_of_the_nodal_forces_about_the_point_stated(tmp_
     torque = np.cross(on["vertices"] - point, on["force"]).sum(axis=0)
     np.testing.assert_allclose(load["torque"], torque, rtol=0, atol=1e-10 * size)
     np.testing.assert_allclose(on["body_torque"].sum(axis=0), torque, rtol=0, atol=1e-10 * size)
-    walls = simulation.system.wall_contacts.walls
+    walls = simulation.system.contacts.walls.walls
     np.testing.assert_allclose(walls.centre[0], point, rtol=0, atol=1e-12)
     power = -load["force"] @ walls.velocity[0] - load["torque"] @ walls.angular_velocity[0]
     assert load["power"] == pytest.approx(power, abs=1e-9 * size)
@@ -125,7 +125,7 @@ def test_with_friction_torques_differ_by_overlap_times_friction_where_it_acts_at
     on, load = simulation.nodal_forces()["wall0"], simulation.wall_loads()["wall0"]
     moments = np.cross(on["vertices"] - point, on["force"]).sum(axis=0)
     system = simulation.system
-    contacts = system.wall_contacts.loaded(simulation.particles, system.constants.parameters(STEP))
+    contacts = system.contacts.walls.loaded(simulation.particles, system.constants.parameters(STEP))
     arms = contacts["point"] - contacts["nearest"]
     lever = np.cross(arms, contacts["force"]).sum(axis=0)
     np.testing.assert_allclose(load["torque"] - moments, lever, rtol=0, atol=1e-9)

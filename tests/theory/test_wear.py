@@ -127,8 +127,8 @@ def test_members_of_clusters_wear_walls_and_collide(model):
     mass, inertia = (one[0] for one in clusters.inertia_of(run))
     run.advance(1000)
     energies, found = run.energies(), run.collisions()
-    assert run.system.wall_contacts.count == 0
-    volume = run.nodal_forces()["floor"]["wear"] @ run.system.moving_walls.mesh.facet_areas
+    assert run.system.contacts.walls.count == 0
+    volume = run.nodal_forces()["floor"]["wear"] @ run.system.walls.mesh.facet_areas
     if model == "finnie":
         shown = 1.0 / (1.0 / mass + clusters.RADIUS**2 / inertia[1, 1])
         assert volume == pytest.approx(COEFFICIENT * 2.0 * shown * (fall @ fall) / 6.0, rel=1e-9)

@@ -241,7 +241,7 @@ def test_without_energies_contacts_have_no_accounts_and_the_same_motion(monkeypa
         case = cases.chosen_case("dense-bed", energies=energies)
         assert (case.name in measure.ROOFLINE_CASES) == energies
         run = measure.after_warm_up(case.prepare(None, 1), None, 1, 20)
-        assert bool(run.system.pair_contacts.law.energies) == energies
+        assert bool(run.system.contacts.pairs.law.energies) == energies
         found.append(run.gather())
     for name in ("position", "velocity", "angular_velocity"):
         np.testing.assert_array_equal(found[0][name], found[1][name], name)

@@ -135,13 +135,13 @@ def test_a_carrier_that_moves_particles_as_if_they_were_free_changes_no_bit(tmp_
     free, run = bed(tmp_path), bed(tmp_path)
     carriers = AsIfFree(np.arange(0, 216, 3), run.system.constants)
     carry(run, carriers)
-    detections = run.system.detections
+    detections = run.system.lists.detections
     for steps in (1, 1, 150, 1, 150):
         for one in (free, run):
             one.advance(steps)
     assert carriers.steps == 303
-    assert run.system.detections > detections + 3
-    assert run.system.pair_contacts.count > 10
+    assert run.system.lists.detections > detections + 3
+    assert run.system.contacts.pairs.count > 10
     expected, found = state_of(free), state_of(run)
     for name in ("particles", "contacts", "wall_contacts"):
         for column, values in expected[name].items():
@@ -183,6 +183,6 @@ def test_three_spheres_that_are_held_together_are_hit_as_one_body(tmp_path):
     order = np.argsort(run.particles.id)
     position, velocity = run.particles.position[order], run.particles.velocity[order]
     np.testing.assert_allclose(position[:3] - position[0], triangle - triangle[0], atol=1e-12)
-    assert run.system.pair_contacts.count == 0
+    assert run.system.contacts.pairs.count == 0
     np.testing.assert_allclose(velocity[:3].sum(axis=0) + velocity[3], [0.0, 0.0, -1.0], atol=1e-9)
     np.testing.assert_allclose(velocity[:, 2], [-0.5, -0.5, -0.5, 0.5], rtol=2e-2)

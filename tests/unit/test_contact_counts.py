@@ -54,7 +54,7 @@ def test_a_contact_that_is_stretched_does_not_count(tmp_path):
     run = simulate(tmp_path, Grains(places, R, apart, material="wet"), step=1e-6, **options)
     assert contact_counts(run.system).tolist() == [1, 1, 1, 1]
     run.advance(10)
-    assert run.system.pair_contacts.count == 2
+    assert run.system.contacts.pairs.count == 2
     assert contact_counts(run.system).tolist() == [1, 1, 0, 0]
 
 

@@ -65,11 +65,11 @@ def test_the_longest_displacement_is_taken_once(workers):
 
 def require_contacts(simulation) -> tuple[int, int]:
     """Require that all candidates that touch are contacts; return how many are apart, and due in the next step."""
-    pairs = simulation.system.pair_contacts
+    pairs = simulation.system.contacts.pairs
     rows, total = pairs._packed[: len(pairs._packed) // PACKED * PACKED].reshape(-1, PACKED), pairs.candidates
     one, other = rows[pairs.lower[:total]], rows[pairs.higher[:total]]
-    apart, period = other[:, :3] - one[:, :3], np.array(simulation.system.box[0])
-    apart -= np.where(period > 0.0, period, 1.0) * np.rint(apart * simulation.system.box[1])
+    apart, period = other[:, :3] - one[:, :3], np.array(simulation.system.constants.periods[0])
+    apart -= np.where(period > 0.0, period, 1.0) * np.rint(apart * simulation.system.constants.periods[1])
     touch = (apart**2).sum(axis=1) < (one[:, SIZE] + other[:, SIZE]) ** 2
     np.testing.assert_array_equal(pairs._force_index[:total] > 0, touch)
     due = pairs.due_values.due[:total]
@@ -99,5 +99,5 @@ def test_looking_at_all_candidates_in_every_step_gives_the_same_bits(tmp_path, m
         folder.mkdir()
         found.append(falling(folder, FLOOR, threads, grains=heap(seed=5)))
         found[-1].advance(300)
-        assert np.isinf(found[-1].system.pair_contacts.due_values.path[OWNED]) == looks_at_all
+        assert np.isinf(found[-1].system.contacts.pairs.due_values.path[OWNED]) == looks_at_all
     require_same(*found)

@@ -34,7 +34,7 @@ def test_contacts_are_those_of_tests_in_every_step(tmp_path, wall, method):
         folder = tmp_path / str(always)
         folder.mkdir()
         simulation = falling(folder, wall, grains=heap(seed=2, speed=2.0), detection={"walls": method, "skin": 0.5})
-        contacts, tested = simulation.system.wall_contacts, []
+        contacts, tested = simulation.system.contacts.walls, []
         for _ in range(250):
             if always:
                 contacts.test_all()
@@ -61,12 +61,12 @@ def test_machines_do_not_depend_on_due_values(monkeypatch, seed):
 
             def far(self, note=note):
                 note(self)
-                self._system.wall_contacts.path[BOTH] = np.inf
+                self._system.contacts.walls.path[BOTH] = np.inf
 
             monkeypatch.setattr(ContactSteps, "note_wall_step", far)
         run = pdem.Simulation(machine(seed))
         run.advance(STEPS)
-        assert (run.system.wall_contacts.path[BOTH] == np.inf) >= always
+        assert (run.system.contacts.walls.path[BOTH] == np.inf) >= always
         states.append(state(run))
     require_same_bits(*states)
 
@@ -77,7 +77,7 @@ def test_the_path_of_walls_is_that_of_their_fastest_point(tmp_path, single):
     for _ in range(20 if single else 1):
         simulation.advance(1 if single else 20)
     rim, dt = 0.5 * np.sqrt(2.0), simulation.system.constants.step
-    assert simulation.system.wall_contacts.path[OF_WALLS] == pytest.approx(20.0 * rim * dt, rel=1e-3)
+    assert simulation.system.contacts.walls.path[OF_WALLS] == pytest.approx(20.0 * rim * dt, rel=1e-3)
 
 
 @settings(max_examples=200, deadline=None)

@@ -84,7 +84,7 @@ def test_what_particles_hold_goes_with_them(tmp_path):
     assert found["heat"] == pytest.approx(heat, rel=1e-15)
     assert found["stock"] == 3.0
     assert "absent" not in found
-    run.system.ended_energies.add("burnt", np.array([0.5]))
+    run.system.contacts.ended_energies.add("burnt", np.array([0.5]))
     assert run.energies()["burnt"] == 0.5
     assert run.energies()["residual"] == pytest.approx(-0.5)
     before = run.energies()
@@ -102,8 +102,8 @@ def test_what_particles_hold_goes_with_them(tmp_path):
 @pytest.mark.usefixtures("with_heat")
 def test_sums_of_features_go_on_after_a_restart(tmp_path):
     run = Simulation(case_in(tmp_path))
-    run.system.ended_energies.add("burnt", np.array([0.5, 1e-9]))
-    run.system.ended_energies.add("wall_work", np.array([2.0]))
+    run.system.contacts.ended_energies.add("burnt", np.array([0.5, 1e-9]))
+    run.system.contacts.ended_energies.add("wall_work", np.array([2.0]))
     groups = gather_groups(run.system, local_groups(run.system))
     assert groups["counters"]["ended"].shape[0] == 12, "as checkpoints have it that exist already"
     again = Simulation(case_in(tmp_path), state=groups)

@@ -111,7 +111,7 @@ def test_they_touch_neither_each_other_nor_walls():
     run.advance(10)
     measured = run.measures()
     assert (measured.pair_contacts, measured.wall_contacts, measured.particles) == (0, 0, 0)
-    assert run.system.pair_contacts.candidates == 0
+    assert run.system.contacts.pairs.candidates == 0
     assert run.wall_loads()["floor"]["force"].tolist() == [0.0, 0.0, 0.0]
 
 

@@ -192,7 +192,7 @@ def test_a_run_has_the_same_bits_with_and_without_a_tree(tmp_path, monkeypatch, 
     for large in (10, 10**9):
         monkeypatch.setattr(facet_search, "LARGE", large)
         simulation = rolling(tmp_path, terrain(60, 1.0), method, 400)
-        assert (simulation.system.wall_contacts._search.facet_tree is None) == (large > 10)
+        assert (simulation.system.contacts.walls._search.facet_tree is None) == (large > 10)
         results.append((state_of(simulation), simulation.wall_loads(), simulation.nodal_forces()))
     (one, loads, nodes), (other, other_loads, other_nodes) = results
     assert simulation.measures().wall_contacts > 0
@@ -210,9 +210,9 @@ def test_a_step_moves_only_the_facets_near_particles(tmp_path):
     placed = []
     for count, size in ((63, 0.4), (316, 2.0)):
         simulation = rolling(tmp_path, terrain(count, size, (0.5 - size / 2,) * 2), steps=5)
-        walls = simulation.system.wall_contacts.walls
+        walls = simulation.system.contacts.walls.walls
         placed.append(len(walls.placed.watched[1]))
-        assert simulation.system.wall_contacts.count > 0
+        assert simulation.system.contacts.walls.count > 0
     assert placed[1] < 1.3 * placed[0] < 0.1 * 2 * 316**2
 
 

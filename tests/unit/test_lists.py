@@ -168,7 +168,7 @@ def test_detection_in_every_step_allocates_nothing_that_grows_with_the_particles
         tmp_path, grains, detection={"skin": 0.0}, step=1e-5, lower=[0.0] * 3, upper=[0.048] * 3, periodic=[True] * 3
     )
     run.advance(60)
-    detections = run.system.detections
+    detections = run.system.lists.detections
     tracemalloc.start()
     run.advance(15)  # what Python and numpy keep from first calls, also of putting particles in order
     tracemalloc.reset_peak()
@@ -176,5 +176,5 @@ def test_detection_in_every_step_allocates_nothing_that_grows_with_the_particles
     run.advance(25)
     peak = tracemalloc.get_traced_memory()[1] - held
     tracemalloc.stop()
-    assert run.system.detections == detections + 40
+    assert run.system.lists.detections == detections + 40
     assert peak < 8 * count / 2  # half of one column

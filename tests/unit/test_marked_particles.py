@@ -63,7 +63,7 @@ def test_heat_flows_between_particles_that_touch(with_feature) -> None:
     heat = dict(zip(run.particles.id.tolist(), run.particles.heat.tolist(), strict=True))
     for _ in range(5):
         run.advance(1)
-        lists = run.system.pair_contacts
+        lists = run.system.contacts.pairs
         ids = run.particles.id
         pairs = [(int(ids[lists.lower[k]]), int(ids[lists.higher[k]])) for k in lists.touching]
         assert sorted(pairs) == [(0, 1), (1, 2)]

@@ -120,4 +120,4 @@ def test_runs_have_the_bits_of_single_steps(tmp_path, monkeypatch, course):
     assert sum(steps for steps, planned in taken if planned) > 200
     single = by_single_steps(falling(tmp_path, wall), 600)
     require_same(single, many)
-    np.testing.assert_array_equal(many.system.moving_walls.vertices, single.system.moving_walls.vertices)
+    np.testing.assert_array_equal(many.system.walls.vertices, single.system.walls.vertices)

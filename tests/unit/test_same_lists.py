@@ -120,7 +120,7 @@ def test_messages_get_on_between_parts_of_the_contacts(tmp_path, polls, threads,
     """Before each, and the bits are those of contacts that are evaluated in one go."""
     many = falling(tmp_path, threads=threads, grains=pairs_that_meet(), detection={"skin": 0.1}, step=1e-5)
     many.advance(20)
-    assert many.system.pair_contacts.storage.inner_number == 7
+    assert many.system.contacts.pairs.storage.inner_number == 7
     if polls is not None:
         assert polls.number == parts * polls.steps > 10
     single = falling(tmp_path, grains=pairs_that_meet(), detection={"skin": 0.1}, step=1e-5)
@@ -165,7 +165,7 @@ def test_a_blow_up_ends_the_kernel(tmp_path, kernels):
 def test_a_stop_signal_is_seen_between_kernels(tmp_path, monkeypatch):
     simulation = falling(tmp_path, FLOOR)
     monkeypatch.setattr(same_lists, "LONGEST", 0.0)
-    simulation.system.stop_requested = lambda: 15 if simulation.step >= 20 else 0
+    simulation.system.progress.stop_when(lambda: 15 if simulation.step >= 20 else 0)
     assert simulation.advance(400) == 15
     assert 20 < simulation.step < 40
 

@@ -72,7 +72,7 @@ def test_radii_may_be_written_if_lists_are_told(tmp_path):
     run.rebuild_lists()
     assert run.sum(run.masses) == pytest.approx(mass * 1.02**3)
     run.advance(20)
-    assert run.system.skins.radii[-1] == pytest.approx(0.012 * 1.02)
+    assert run.system.lists.skins.radii[-1] == pytest.approx(0.012 * 1.02)
     run.particles.radius[0] = 0.0
     with pytest.raises(InputError, match=r"the radius of particle \d+ is not positive"):
         run.rebuild_lists()

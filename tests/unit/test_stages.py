@@ -80,7 +80,7 @@ def test_a_condition_that_is_not_reached_ends_at_its_latest_with_a_warning(tmp_p
     with pytest.warns(RuntimeWarning, match=r"contacts_per_particle above 5 was not reached \(it was 0\)"):
         run.advance(60)
     assert (run.system.stages.states[0].end, run.system.stages.states[0].outcome) == (25, AT_LATEST)
-    assert any("not reached" in line for line in run.system.notices)
+    assert any("not reached" in line for line in run.system.progress.notices)
 
 
 @pytest.mark.parametrize(

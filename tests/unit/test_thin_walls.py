@@ -139,7 +139,7 @@ def test_a_run_does_not_warn_of_particles_beside_each_other():
         (slot, [[0.0197, 0.0, 0.0], [0.0197, 0.0, 0.0396]]),
     ):
         simulation = pdem.Simulation(case_of(places, wall), threads=1)
-        assert len(simulation.system.pair_contacts.touching) == 1
+        assert len(simulation.system.contacts.pairs.touching) == 1
         assert warnings_of(simulation) == []
 
 
@@ -153,4 +153,4 @@ def test_ranks_count_the_same_pairs(ranks):
     found = warnings_of(simulation)
     assert len(found) == (comm is None or comm.rank == 0)
     assert all(f"{len(foot)} pairs of particles touch through it" in text for text in found)
-    assert "through it" in simulation.system.notices[-1]
+    assert "through it" in simulation.system.progress.notices[-1]

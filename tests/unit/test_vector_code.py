@@ -199,10 +199,10 @@ def wall_contacts():
     lowest = particles["position"][:, 2] < 1.5e-3
     particles["position"][lowest, 2] = 0.99e-3
     simulation = pdem.Simulation(case, threads=1, meshes=meshes, particles=particles)
-    walls = simulation.system.wall_contacts
+    walls = simulation.system.contacts.walls
     kernels = {"find_kernel": search_kernel(walls.law), "law_kernel": wall_kernel(walls.law)}
     simulation.advance(1)
-    system, packed = simulation.system, simulation.system.pair_contacts.packed(simulation.particles.count)
+    system, packed = simulation.system, simulation.system.contacts.pairs.packed(simulation.particles.count)
 
     def noted(name):
         def call(*arguments):
@@ -214,7 +214,7 @@ def wall_contacts():
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in kernels:
             monkeypatch.setattr(walls, name, noted(name))
-        walls.evaluate(packed, contact_parameters(system, system.constants.step), system.ended_energies)
+        walls.evaluate(packed, contact_parameters(system, system.constants.step), system.contacts.ended_energies)
     assert walls.count > 2 * BLOCK
     return walls.law, given["find_kernel"], given["law_kernel"]
 

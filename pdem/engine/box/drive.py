@@ -36,3 +36,11 @@ class BoxDrive:
     memory: Memory = field(default_factory=Memory)
     half_steps: float = 0.0
     runaway_from: float | None = None
+
+    def resume(self, grain: tuple[float, float], memory: Memory, half_steps: float) -> None:
+        """Go on from the state of a checkpoint."""
+        self.grain, self.memory, self.half_steps = grain, memory, half_steps
+
+    def forget(self) -> None:
+        """Begin with the next look of the servo as if there had been none."""
+        self.memory = Memory()

@@ -38,10 +38,10 @@ def box_of(case: Case, constants: Constants) -> MovingBox | None:
 
 def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the group of a checkpoint for the box, empty if it does not deform; the same on every rank."""
-    box = system.moving_box
+    box = system.box.moving
     if box is None:
         return {}
-    state, wanted, drive = box.state, box.wanted, system.box_drive
+    state, wanted, drive = box.state, box.wanted, system.box.drive
     columns: dict[str, Any] = {
         "step": state.step, "lengths": state.lengths, "speeds": state.speeds, "offset": state.offset,
         "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": box.begin,
@@ -61,7 +61,7 @@ def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -
     CaseError
         If the box of the case would not deform, or lean along other axes than that of the checkpoint.
     """
-    box = system.moving_box
+    box = system.box.moving
     if not len(groups.get(BOX, {}).get("offset", ())):
         return
     stored = {name: column[0] for name, column in groups[BOX].items()}
@@ -71,13 +71,12 @@ def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -
     box.begin, box.looked = stored["begin"].copy(), int(stored["looked"])
     box.wanted = _rates(stored["wanted"]) if stored["changes"] else None
     diameter, density = stored["grain"].tolist()
-    system.box_drive.grain = diameter, density
+    memory, half_steps = Memory(), float(stored.get("half_steps", 0.0))
     if "mean_stress" in stored:  # earlier versions kept less from look to look, or nothing
         means = tuple(stored["mean_stress"].tolist())
         lacking = tuple(stored["lacking"].tolist()) if "lacking" in stored else Memory().lacking
-        system.box_drive.memory = Memory(means, lacking, float(stored["mean_resistance"]))
-    if "half_steps" in stored:
-        system.box_drive.half_steps = float(stored["half_steps"])
+        memory = Memory(means, lacking, float(stored["mean_resistance"]))
+    system.box.drive.resume((diameter, density), memory, half_steps)
     box.adopt(
         BoxState(
             int(stored["step"]), stored["lengths"].tolist(), stored["speeds"].tolist(), float(stored["offset"]),

@@ -19,10 +19,10 @@ def change_box(system: System) -> None:
 
     Columns of particles have to be up to date then.
     """
-    box = system.moving_box
+    box = system.box.moving
     if box is None or box.wanted is None:
         return
-    gained = box.change(system.step, box.wanted)
+    gained = box.change(system.progress.step, box.wanted)
     box.wanted = None
     own = system.particles
     if not gained.any():
@@ -37,22 +37,22 @@ def change_box(system: System) -> None:
 
 def lists_in_box(system: System) -> int:
     """Return `STALE` if the box has deformed by more than lists allow for; record an error if it is too small."""
-    box = system.moving_box
+    box = system.box.moving
     if box is None:
         return FINE
-    if not box.shortest(system.step) >= box.least_length(system.skins.radii[-1]):
+    if not box.shortest(system.progress.step) >= box.least_length(system.lists.skins.radii[-1]):
         _record_no_room(system)
-    walls = system.moving_walls
-    if walls is not None and walls.moved + box.farthest(system.step) > system.wall_margin.length:
+    walls = system.walls
+    if walls is not None and walls.moved + box.farthest(system.progress.step) > system.lists.wall_margin.length:
         return STALE
-    return STALE if box.narrowest(system.step) < system.box_share.narrowest else FINE
+    return STALE if box.narrowest(system.progress.step) < system.box.share.narrowest else FINE
 
 
 def _record_no_room(system: System) -> None:
     """Record the error that a periodic axis is shorter than two of the largest diameters."""
-    box = system.moving_box
+    box = system.box.moving
     assert box is not None
-    least = box.least_length(system.skins.radii[-1])
-    for axis, (length, periodic) in enumerate(zip(box.at(system.step).lengths, box.periodic, strict=True)):
+    least = box.least_length(system.lists.skins.radii[-1])
+    for axis, (length, periodic) in enumerate(zip(box.at(system.progress.step).lengths, box.periodic, strict=True)):
         if periodic and not length >= least:
-            system.errors.append((BOX_TOO_SMALL, axis, 0))
+            system.progress.record_error(BOX_TOO_SMALL, axis)

@@ -39,25 +39,25 @@ def ways_of(box: MovingBox, driven: Floats) -> Floats:
 
 def begin_box_sums(system: System) -> None:
     """Before contacts are evaluated: make room for what they do to the box, if the servo looks at this step."""
-    box, drive = system.moving_box, system.box_drive
-    looked_at = drive.targets.driven and system.step % EVERY == 0
+    box, drive = system.box.moving, system.box.drive
+    looked_at = drive.targets.driven and system.progress.step % EVERY == 0
     if box is None or not looked_at:
         end_box_sums(system)
         return
-    limbs = np.zeros((system.pair_contacts.workers, BOX_SUMS, LIMBS), np.int64)
+    limbs = np.zeros((system.contacts.pairs.workers, BOX_SUMS, LIMBS), np.int64)
     drive.sums = BoxSums(ways_of(box, drive.targets.strains), limbs)
 
 
 def end_box_sums(system: System) -> None:
     """Before contacts are evaluated at whose steps the servo does not look."""
-    drive = system.box_drive
+    drive = system.box.drive
     if drive.sums.limbs is not NO_LIMBS:
         drive.sums = drive.sums._replace(limbs=NO_LIMBS)
 
 
 def measured_stress(system: System) -> MeasuredStress:
     """Return stress and resistance of all particles, in a step whose contacts have been summed. Collective."""
-    box, sums = system.moving_box, system.box_drive.sums
+    box, sums = system.box.moving, system.box.drive.sums
     assert box is not None
     of_contacts = ExactSums(_NAMES)
     for limbs in sums.limbs:
@@ -77,7 +77,7 @@ def measured_stress(system: System) -> MeasuredStress:
     joined = np.concatenate((of_contacts.limbs, of_motion.limbs, of_others.limbs, of_walls.limbs))
     names = [str(number) for number in range(len(joined))]
     total = np.array(list(ExactSums(names, system.exchange.add(joined)).values().values()))
-    volume = box.volume(system.step, system.dimension)
+    volume = box.volume(system.progress.step, system.constants.dimension)
     mass, momentum = total[BOX_SUMS + 4], total[BOX_SUMS + 5 : BOX_SUMS + 8]
     motion = total[BOX_SUMS : BOX_SUMS + 4] - (along @ momentum) * (across @ momentum) / (mass or 1.0)
     acting = total[:4] + total[BOX_SUMS + 8 : BOX_SUMS + 12]
@@ -89,11 +89,11 @@ def measured_stress(system: System) -> MeasuredStress:
 
 def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
     """Return of each body the parts of the kinetic stress times the volume [J], mass [kg] and momentum (8, n)."""
-    bodies, box = bodies_of(system), system.moving_box
+    bodies, box = bodies_of(system), system.box.moving
     assert box is not None
     rows = np.empty((8, len(bodies.mass)))
     ways = np.stack((along.argmax(axis=1), across.argmax(axis=1)), axis=1)
-    flow = box.gradient_at(system.step)
+    flow = box.gradient_at(system.progress.step)
     write_kinetic(bodies.mass, bodies.position, bodies.velocity, box.centre, flow, ways, rows)
     rows[:4][~along.any(axis=1)] = 0.0
     return rows
@@ -122,6 +122,6 @@ def mean_grain(system: System) -> tuple[float, float]:
     bodies = bodies_of(system)
     radius, mass = bodies.radius, bodies.mass
     whole, widths, solid = added(
-        system, np.array([mass, 2.0 * mass * radius, sizes_of(radius, system.dimension)])
+        system, np.array([mass, 2.0 * mass * radius, sizes_of(radius, system.constants.dimension)])
     ).tolist()
     return (widths / whole, whole / solid) if whole > 0.0 else (1.0, 1.0)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def list_carried(system: System) -> None:
     """Store the rows of carried and fixed particles, before lists are built."""
     own, carriers = system.particles, system.carriers
-    system.pair_contacts.held = HeldRows.of(own, NO_ROWS if carriers is None else carriers.rows(own))
+    system.contacts.pairs.held = HeldRows.of(own, NO_ROWS if carriers is None else carriers.rows(own))
 
 
 def begin_carried(system: System, dt: float) -> int:
     """Move carried particles by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
     if system.carriers is None:
         return FINE
-    pairs, motion = system.pair_contacts, system.motion_at(system.step)
+    pairs, motion = system.contacts.pairs, system.motion_at(system.progress.step)
     # what does not move of a row may not stand there yet, if particles have come since
     pairs.begin(system.particles, system.constants.density, packed=False)
     code = system.carriers.begin(system.particles, pairs.held.carried, dt, _placing(system, motion))
@@ -34,8 +34,8 @@ def begin_carried(system: System, dt: float) -> int:
 
 def _placing(system: System, motion: Motion) -> Placing:
     own = system.particles
-    packed = system.pair_contacts.packed(own.count + own.ghosts)
-    return Placing(motion, system.constants.density, system.fixed_columns, packed)
+    packed = system.contacts.pairs.packed(own.count + own.ghosts)
+    return Placing(motion, system.constants.density, system.lists.fixed_columns, packed)
 
 
 def finish_carried(system: System, kick: Kick) -> int:
@@ -44,18 +44,18 @@ def finish_carried(system: System, kick: Kick) -> int:
     Those on fixed particles are summed where somebody may look at them: without `kick.ahead`. Returns the status code
     of `begin_carried`.
     """
-    own, (rows, fixed, _) = system.particles, system.pair_contacts.held
+    own, (rows, fixed, _) = system.particles, system.contacts.pairs.held
     if system.carriers is None:
         if len(fixed) and not kick.ahead:
-            system.pair_contacts.carried_loads(own, kick).write()
+            system.contacts.pairs.carried_loads(own, kick).write()
         return FINE
-    loads = system.pair_contacts.carried_loads(own, kick)
+    loads = system.contacts.pairs.carried_loads(own, kick)
     if kick.ahead:  # without kicks of features, see `pdem.engine.step.advance`
-        placing = _placing(system, system.motion_at(system.step + 1))
+        placing = _placing(system, system.motion_at(system.progress.step + 1))
         return system.carriers.advance(own, rows, kick.half, placing, loads)
     loads.write()
     for feature in system.features.kicking:
         feature.load_carriers(system, kick.half)
-    system.pair_contacts.show(own)  # carriers have written packed rows
+    system.contacts.pairs.show(own)  # carriers have written packed rows
     system.carriers.finish(own, rows, kick.half)
     return FINE

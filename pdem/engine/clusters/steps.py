@@ -24,8 +24,8 @@ def cluster_table(system: System) -> Clusters | None:
 def contact_parameters(system: System, dt: float) -> ContactParameters:
     """Return the parameters of contact forces of a step; histories are integrated over `dt` [s]."""
     parameters = system.constants.parameters(dt)
-    if system.moving_box is not None:
-        images, sums = system.moving_box.images(system.step), system.box_drive.sums
+    if system.box.moving is not None:
+        images, sums = system.box.moving.images(system.progress.step), system.box.drive.sums
         parameters = parameters._replace(images=images, sums=(sums.ways, sums.limbs))
     return parameters if system.clusters is None else parameters._replace(tensors=system.clusters.tensors)
 
@@ -38,7 +38,7 @@ def states_to_share(system: System) -> Floats | None:
 def place_ghost_members(system: System) -> None:
     """Write the copies of members from the states of their clusters that have come."""
     if system.clusters is not None and system.particles.ghosts:
-        packed = system.pair_contacts.packed(system.particles.count + system.particles.ghosts)
+        packed = system.contacts.pairs.packed(system.particles.count + system.particles.ghosts)
         system.clusters.place_ghosts(system.constants.step, packed)
 
 

@@ -23,7 +23,7 @@ def overlaps_with_added_walls(system: System, before: Booleans) -> Iterator[str]
     Overlaps are over the radius; those that particles may have when a run begins are passed over. Collective, with
     columns that are up to date.
     """
-    walls = system.moving_walls
+    walls = system.walls
     if walls is None:
         return
     walls.place_all()
@@ -40,7 +40,7 @@ def overlaps_with_added_walls(system: System, before: Booleans) -> Iterator[str]
 
 def _overlap(system: System, wall: int) -> tuple[int, float, int]:
     """Return how many particles touch a wall, the largest overlap over the radius, and the id of that particle."""
-    own, walls, exchange = system.particles, system.moving_walls, system.exchange
+    own, walls, exchange = system.particles, system.walls, system.exchange
     assert walls is not None
     start, facets = walls.mesh.facet_start, walls.placed.facets_of(wall)
     loops = walls.mesh.facet_vertices[start[facets.start] : start[facets.stop]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 
 def begin_next_stage(system: System, phases: Phases) -> None:
     """Begin the stage after the present one, between two steps. Collective, with columns that are up to date."""
-    stages, moving = system.stages, system.moving_walls
+    stages, moving = system.stages, system.walls
     present = None if moving is None else moving.present
-    stages.begin(stages.present + 1, system.step)
+    stages.begin(stages.present + 1, system.progress.step)
     _begin_stage_of_features(system)
     for feature in features_of(system):
         feature.change_stage(system)
@@ -41,7 +40,9 @@ def begin_next_stage(system: System, phases: Phases) -> None:
         for text in () if present is None else overlaps_with_added_walls(system, present):
             if system.exchange.rank == 0:
                 warnings.warn(text, PdemWarning, stacklevel=5)
-    system.notices.append(f"stage {stages.section.name} begins with step {system.step + 1}, at {system.time:.6g} s")
+    system.progress.note(
+        f"stage {stages.section.name} begins with step {system.progress.step + 1}, at {system.progress.time:.6g} s"
+    )
 
 
 def enter_stage(system: System) -> None:
@@ -55,7 +56,7 @@ def enter_stage(system: System) -> None:
 def begin_first_stage(system: System) -> None:
     """Begin the first stage at the present step."""
     if system.stages.sections:
-        system.stages.begin(0, system.step)
+        system.stages.begin(0, system.progress.step)
         _begin_stage_of_features(system)
 
 
@@ -66,23 +67,22 @@ def _begin_stage_of_features(system: System) -> None:
 
 def _change(system: System) -> Records:
     """Give the system interactions and walls of the present stage; return the contacts that go on."""
-    pairs, walls = system.records()
+    pairs, walls = system.contacts.records()
     _set_constants_and_walls(system)
-    moving = system.moving_walls
-    if moving is None or system.wall_contacts is None:
+    moving = system.walls
+    if moving is None or system.contacts.walls is None:
         return pairs, walls
     goes_on = moving.present[moving.facet_wall[walls.facet]]
     rows = np.flatnonzero(~goes_on).astype(np.int32)
-    system.wall_contacts.end(walls.history, rows, system.ended_energies)
+    system.contacts.walls.end(walls.history, rows, system.contacts.ended_energies)
     return pairs, walls.take(goes_on)
 
 
 def _set_constants_and_walls(system: System) -> None:
     number, case = system.stages.present, system.case
-    system.constants = replace(system.constants, table=table_of(case, number, system.constants.law))
-    system.skins.beyond = system.constants.adhesion_half_gaps
-    if system.moving_walls is not None:
-        system.moving_walls.set_present(np.array(walls_present(case, number), np.bool_))
+    system.set_table(table_of(case, number, system.constants.law))
+    if system.walls is not None:
+        system.walls.set_present(np.array(walls_present(case, number), np.bool_))
 
 
 def _add_jump(system: System, before: ExactSums) -> None:
@@ -90,5 +90,5 @@ def _add_jump(system: System, before: ExactSums) -> None:
     after = local_sums(system)[0]
     signs = np.array([system.features.terms.signs[name] for name in after.names])
     jump: Integers = ((before.limbs - after.limbs) * signs[:, None]).sum(axis=0)
-    system.ended_energies.limbs[system.ended_energies.names.index("stages")] += jump
-    system.ended_energies.normalise()
+    system.contacts.ended_energies.limbs[system.contacts.ended_energies.names.index("stages")] += jump
+    system.contacts.ended_energies.normalise()

@@ -51,7 +51,7 @@ def load_stages(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]
         return
     if STAGES in groups:
         adopt_stages(system.stages, groups[STAGES])
-        system.stages.plan(system.step)
+        system.stages.plan(system.progress.step)
     else:
         begin_first_stage(system)
 

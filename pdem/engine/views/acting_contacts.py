@@ -78,9 +78,9 @@ class ActingContacts(NamedTuple):
 def acting_contacts(system: System) -> ActingContacts:
     """Return the contacts at the present step, on every rank those of its particles. Collective.
 
-    Forces are those of the last step, where the case looks at contacts (`System.keeps_forces`) and lists are those of
-    that step. Elsewhere they are what present positions, velocities and memories of contacts give, as at the begin of a
-    run: then damping takes the velocities of the present time, not those of the middle of the last step.
+    Forces are those of the last step, where the case looks at contacts (`RankContacts.keeps_forces`) and lists are
+    those of that step. Elsewhere they are what present positions, velocities and memories of contacts give, as at the
+    begin of a run: then damping takes the velocities of the present time, not those of the middle of the last step.
     """
     parts = acting_parts(system)
     if len(parts) == 1:
@@ -107,18 +107,18 @@ def counted_ways(system: System) -> tuple[Floats, Floats, Floats]:
 
 def _pair_sources(system: System) -> tuple[PairSources, Floats]:
     """Return what the contacts between particles follow from, and their forces (n, 3) [N]. Collective."""
-    pairs, particles = system.pair_contacts, system.particles
+    pairs, particles = system.contacts.pairs, system.particles
     touching = pairs.touching
     if pairs.keeps_forces:
         force = kept_forces(pairs, particles, touching)
     else:
         refresh_packed_rows(system)
-        force = present_forces(pairs, particles, system.box, contact_parameters(system, 0.0))
-    rows, box = pairs.rows_to_share(particles), system.moving_box
+        force = present_forces(pairs, particles, system.constants.periods, contact_parameters(system, 0.0))
+    rows, box = pairs.rows_to_share(particles), system.box.moving
     to_centre = np.zeros((0, 3)) if system.clusters is None else ways_to_centres(system, rows[:, PLACE : PLACE + 3])
     source = PairSources(
-        touching, pairs.lower, pairs.higher, rows.reshape(-1), particles.column("radius"), to_centre, *system.box,
-        None if box is None else box.images(system.step),
+        touching, pairs.lower, pairs.higher, rows.reshape(-1), particles.column("radius"), to_centre,
+        *system.constants.periods, None if box is None else box.images(system.progress.step),
     )  # fmt: skip
     return source, force
 
@@ -171,7 +171,7 @@ def refresh_packed_rows(system: System) -> None:
 
     So are the states of copies of clusters.
     """
-    pairs, particles, states = system.pair_contacts, system.particles, states_to_share(system)
+    pairs, particles, states = system.contacts.pairs, system.particles, states_to_share(system)
     pairs.begin(particles, system.constants.density, packed=False)
     rows = pairs.rows_to_share(particles)
     if states is not None:

@@ -89,10 +89,10 @@ def fewest_contacts(system: System, bodies: int) -> Integers:
     """
     if system.constants.law.tangential is not None:
         return np.full(bodies, 2)
-    free = np.full(bodies, system.dimension)
+    free = np.full(bodies, system.constants.dimension)
     if system.clusters is not None and len(system.clusters.table):
         table = system.clusters.table
-        free[-len(table) :] += _axes_of_turning(table.shapes, system.dimension)[table.shape.astype(np.int64)]
+        free[-len(table) :] += _axes_of_turning(table.shapes, system.constants.dimension)[table.shape.astype(np.int64)]
     return free + (0 if system.constants.gravity.any() else 1)
 
 

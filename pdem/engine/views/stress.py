@@ -99,7 +99,7 @@ def stress_of(system: System, region: Region | None = None, contacts: ActingCont
     own_velocity = system.constants.own_velocity(bodies.position, bodies.velocity)
     kinetic = _kinetic(system, bodies.mass[inside], own_velocity[inside])
     counts = _coordination(system, contacts, inside)
-    axes = system.dimension
+    axes = system.constants.dimension
     pressure = sum(float(contact[a, a] + kinetic[a, a]) for a in range(axes)) / (axes * size)
     return Stress(contact / size, kinetic / size, fabric, pressure, *counts)
 
@@ -107,13 +107,13 @@ def stress_of(system: System, region: Region | None = None, contacts: ActingCont
 def _inside(system: System, bodies: Bodies, region: Region | None) -> tuple[Integers, float]:
     """Return the rows of bodies of this rank that count, and the volume [m^3]; in 2D the area [m^2]."""
     if region is None:
-        domain, box = system.case.domain, system.moving_box
-        size = np.prod(np.subtract(domain.upper, domain.lower)[: system.dimension])
+        domain, box = system.case.domain, system.box.moving
+        size = np.prod(np.subtract(domain.upper, domain.lower)[: system.constants.dimension])
         if box is not None:
-            size = box.volume(system.step, system.dimension)
+            size = box.volume(system.progress.step, system.constants.dimension)
         return np.arange(len(bodies.mass)), float(size)
-    inside = regions.inside(region, bodies.position, system.dimension)
-    return np.flatnonzero(inside), regions.size(region, system.dimension)
+    inside = regions.inside(region, bodies.position, system.constants.dimension)
+    return np.flatnonzero(inside), regions.size(region, system.constants.dimension)
 
 
 def added(system: System, rows: Floats) -> Floats:
@@ -150,7 +150,7 @@ def branch_shares(system: System, contacts: ActingContacts, region: Region) -> F
     shape, way = system.constants.shape, contacts.branch.copy()
     begin, level = shape.wrapped(contacts.centre)[0], shape.level
     across = _beyond(shape, begin, way)[:, shape.gradient] if shape.leans else np.zeros(0)
-    way[:, system.dimension :] = 0.0
+    way[:, system.constants.dimension :] = 0.0
     share = _upright_shares(system, region, begin, way)
     for side in (-1, 1):  # what is beyond a side that leans comes back somewhere else along it
         rows = np.flatnonzero(across == side)
@@ -162,7 +162,7 @@ def branch_shares(system: System, contacts: ActingContacts, region: Region) -> F
 
 def _upright_shares(system: System, region: Region, begin: Floats, way: Floats) -> Floats:
     """Return `branch_shares` with images along the axes across which the box does not lean."""
-    level, size = system.constants.shape.level, system.dimension
+    level, size = system.constants.shape.level, system.constants.dimension
     beyond = _beyond(level, begin, way)
     share = regions.share_inside(region, regions.in_plane(region, begin, size), way)
     for steps in _images(beyond):

@@ -28,13 +28,13 @@ def move_walls(system: System) -> float:
 
     Records an error if a driven wall is too fast.
     """
-    assert system.moving_walls is not None
-    walls, before = system.moving_walls, system.time_of(system.step - 1)
-    walls.begin_step(before, system.time)
-    walls.place(system.time, before)
+    assert system.walls is not None
+    walls, before = system.walls, system.progress.time_of(system.progress.step - 1)
+    walls.begin_step(before, system.progress.time)
+    walls.place(system.progress.time, before)
     for wall in walls.drives:
-        if not walls.displacements[wall] <= system.skins.radii[-1]:
-            system.errors.append((DRIVEN_WALL_TOO_FAST, wall, 0))
+        if not walls.displacements[wall] <= system.lists.skins.radii[-1]:
+            system.progress.record_error(DRIVEN_WALL_TOO_FAST, wall)
     return walls.largest_displacement
 
 
@@ -43,9 +43,9 @@ def record_fast_walls(system: System) -> None:
 
     The path is the bounding box of the wall from the begin to the end of the step.
     """
-    assert system.moving_walls is not None
-    walls, own = system.moving_walls, system.particles
-    for wall in np.flatnonzero(walls.displacements > system.smallest_radius).tolist():
+    assert system.walls is not None
+    walls, own = system.walls, system.particles
+    for wall in np.flatnonzero(walls.displacements > system.lists.smallest_radius).tolist():
         displacement, lower, upper = walls.passage(wall)
         near = own.radius < displacement
         open_axes = np.flatnonzero(system.constants.period == 0.0)  # along periodic ones an image may be in the path
@@ -53,22 +53,22 @@ def record_fast_walls(system: System) -> None:
             x = own.position[:, axis]
             near &= (x + own.radius > lower[axis]) & (x - own.radius < upper[axis])
         if near.any():
-            system.errors.append((WALL_TOO_FAST, wall, int(own.id[near].min())))
+            system.progress.record_error(WALL_TOO_FAST, wall, int(own.id[near].min()))
 
 
 def finish_driven(system: System, half: float, phases: Phases) -> None:
     """Kick driven walls, if there are any, by their loads for `half` a step [s]. Collective."""
-    if system.wall_contacts is None or not system.wall_contacts.walls.driven:
+    if system.contacts.walls is None or not system.contacts.walls.walls.driven:
         return
-    limbs = system.wall_contacts.driven_loads(system.particles, contact_parameters(system, 0.0))
+    limbs = system.contacts.walls.driven_loads(system.particles, contact_parameters(system, 0.0))
     loads = exact_values(system.exchange.add(limbs)).reshape(-1, DRIVEN_LOADS)
-    system.wall_contacts.walls.finish_step(loads, system.time, half)
+    system.contacts.walls.walls.finish_step(loads, system.progress.time, half)
     phases.lap("walls move")
 
 
 def driven_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the group of a checkpoint for driven walls, empty if there are none."""
-    walls = system.moving_walls
+    walls = system.walls
     if walls is None or not walls.driven:
         return {}
     return {GROUP: {"wall": np.array(list(walls.drives), np.int64), "state": walls.driven_state()}}
@@ -76,15 +76,15 @@ def driven_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
 
 def load_driven_state(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
     """Set the state of driven walls from the group of a checkpoint, if there is one."""
-    if GROUP in groups and system.moving_walls is not None:
-        system.moving_walls.adopt_driven(groups[GROUP]["state"])
+    if GROUP in groups and system.walls is not None:
+        system.walls.adopt_driven(groups[GROUP]["state"])
 
 
 def driven_reports(system: System) -> dict[str, dict[str, float]]:
     """Return the result of `pdem.run.simulation.Simulation.driven_walls`."""
-    if system.moving_walls is None:
+    if system.walls is None:
         return {}
     return {
-        system.case.walls[wall].name: {name: value for name, (value, _) in drive.report(system.time).items()}
-        for wall, drive in system.moving_walls.drives.items()
+        system.case.walls[wall].name: {name: value for name, (value, _) in drive.report(system.progress.time).items()}
+        for wall, drive in system.walls.drives.items()
     }

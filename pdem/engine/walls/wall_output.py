@@ -40,11 +40,11 @@ def bodies_of(walls: MovingWalls) -> MeshComponents:
 
 def measured_walls(system: System) -> WallContacts | None:
     """Return the wall contacts with their forces, computed again if particles were inserted or removed since."""
-    walls, constants = system.wall_contacts, system.constants
+    walls, constants = system.contacts.walls, system.constants
     if walls is not None and not walls.measured:
-        system.pair_contacts.begin(system.particles, constants.density, packed=False)
-        packed = system.pair_contacts.packed(system.particles.count)
-        walls.measure(system.particles, packed, contact_parameters(system, 0.0), system.ended_energies)
+        system.contacts.pairs.begin(system.particles, constants.density, packed=False)
+        packed = system.contacts.pairs.packed(system.particles.count)
+        walls.measure(system.particles, packed, contact_parameters(system, 0.0), system.contacts.ended_energies)
     return walls
 
 

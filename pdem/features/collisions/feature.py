@@ -58,7 +58,7 @@ class Collisions(Feature):
         _, groups = groups_of(case, wanted.sizes)
         materials = [case.material_index(wall.material) for wall in case.walls]
         counts = CollisionCounts(law, kinds_of(law, groups, wanted.sizes, edges_of(case)), materials)
-        system.pair_contacts.collisions = counts
+        system.contacts.pairs.collisions = counts
         return cls(counts)
 
     @property
@@ -73,13 +73,13 @@ class Collisions(Feature):
 
     def after_walls(self, system: System, evaluated: Evaluated, parameters: ContactParameters) -> None:
         """Count the collisions with walls that have ended in a step."""
-        contacts = system.wall_contacts
+        contacts = system.contacts.walls
         if self.counts is not None and contacts is not None and contacts.ended:
             self.counts.count_walls(evaluated)
 
     def after_pairs(self, system: System, runs: Integers) -> None:
         """Count the collisions between particles that have ended in a step."""
-        system.pair_contacts.count_collisions(runs)
+        system.contacts.pairs.count_collisions(runs)
 
     def groups(self, system: System) -> Groups:
         """Return this rank's part of the group of a checkpoint."""
@@ -125,7 +125,7 @@ class Collisions(Feature):
         edges = np.concatenate(([0.0], edges_of(system.case), [np.inf]))
         counts = joined["counts"][some]
         energies = narrow_values(joined["sums"][some].reshape(-1, NARROW_LIMBS)).reshape(counts.shape)
-        return CollisionEnergies(system.time, tuple(names[one] for one in some), edges, counts, energies)
+        return CollisionEnergies(system.progress.time, tuple(names[one] for one in some), edges, counts, energies)
 
     def write(self, system: System, folder: Path) -> None:
         """Write the collisions until now into a table, in the place of an earlier one. Collective."""

@@ -10,7 +10,7 @@ import numpy as np
 from pdem.case.deformation import AXES, deformation_in, free_axes
 from pdem.engine.box.stress import mean_grain, measured_stress
 from pdem.features.deforming_box.warnings import warn_of_runaway, warn_of_walls
-from pdem.motion.box_servo import Memory, Targets, chosen_rates, inertial_rate
+from pdem.motion.box_servo import Targets, chosen_rates, inertial_rate
 from pdem.motion.moving_box import MovingBox, Rates
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def set_targets(system: System) -> None:
     """Take note of what shall become of the box in the present stage. Collective."""
-    box = system.moving_box
+    box = system.box.moving
     if box is None:
         return
-    case, drive = system.case, system.box_drive
+    case, drive = system.case, system.box.drive
     wanted = deformation_in(case, system.stages.present if system.stages.sections else -1)
     drive.targets = targets_of(case, wanted)
     if drive.targets.driven:
@@ -52,17 +52,17 @@ def targets_of(case: CaseData, wanted: Deformation) -> Targets:
 
 def look_at_box(system: System) -> None:
     """Choose by which rates the box goes on from the next step, by the stress of this one. Collective."""
-    box, drive = system.moving_box, system.box_drive
+    box, drive = system.box.moving, system.box.drive
     if box is None:
         return
     rates = drive.targets.rates
     if drive.targets.driven:
         measured = measured_stress(system)
-        rates, drive.memory = chosen_rates(drive.targets, measured, system.dimension, box.dt, drive.memory)
-        drive.half_steps += _half_step(box, measured.delivered, rates, system.step)
+        rates, drive.memory = chosen_rates(drive.targets, measured, system.constants.dimension, box.dt, drive.memory)
+        drive.half_steps += _half_step(box, measured.delivered, rates, system.progress.step)
         warn_of_runaway(system, measured, rates)
         warn_of_walls(system)
-    _go_on(box, rates, system.step)
+    _go_on(box, rates, system.progress.step)
 
 
 def _half_step(box: MovingBox, delivered: Floats, rates: Rates, step: int) -> float:
@@ -76,16 +76,16 @@ def _half_step(box: MovingBox, delivered: Floats, rates: Rates, step: int) -> fl
 def begin_deformation(system: System) -> None:
     """Let the box deform as a stage says that begins; what stress drives goes on as before until the next look."""
     set_targets(system)
-    box, targets = system.moving_box, system.box_drive.targets
+    box, targets = system.box.moving, system.box.drive.targets
     if box is None:
         return
     if not targets.driven:
-        system.box_drive.memory = Memory()
+        system.box.drive.forget()
     before, strain = box.state.rates, list(targets.rates.strain)
     for axis in (*(axis for axis, _ in targets.axes), *targets.free):
         strain[axis] = before.strain[axis]
     shear = targets.rates.shear if targets.shear is None else before.shear
-    _go_on(box, Rates((strain[0], strain[1], strain[2]), shear), system.step)
+    _go_on(box, Rates((strain[0], strain[1], strain[2]), shear), system.progress.step)
 
 
 def _go_on(box: MovingBox, rates: Rates, step: int) -> None:

@@ -50,7 +50,7 @@ class DeformingBox(Feature):
     @classmethod
     def of(cls, system: System) -> Self:
         """Return the drive of the box of a case."""
-        return cls(system.moving_box, system.box_drive)
+        return cls(system.box.moving, system.box.drive)
 
     @classmethod
     def terms_in(cls, case: CaseData) -> tuple[str, ...]:

@@ -26,30 +26,30 @@ BOX_FIELDS = (
 
 def box_values(system: System) -> dict[str, float]:
     """Return the present values of the columns of a box that deforms, by name; none if it does not. Collective."""
-    box = system.moving_box
+    box = system.box.moving
     if box is None:
         return {}
-    now, strain, size = box.at(system.step), box.strain(system.step), system.dimension
-    flow = box.gradient_at(system.step)
+    now, strain, size = box.at(system.progress.step), box.strain(system.progress.step), system.constants.dimension
+    flow = box.gradient_at(system.progress.step)
     values = [*now.lengths[:size], *strain[:size].tolist(), *np.diag(flow)[:size].tolist()]
     if box.gradient >= 0:
         values += [now.shear, float(flow[box.velocity, box.gradient])]
-    values.append(solid_volume(system) / box.volume(system.step, size))
+    values.append(solid_volume(system) / box.volume(system.progress.step, size))
     return dict(zip((name for name, *_ in box_columns(system.case)), values, strict=True))
 
 
 def solid_volume(system: System) -> float:
     """Return the volume of all particles [m^3], in two dimensions the area of discs [m^2]. Collective."""
-    sizes = sizes_of(bodies_of(system).radius, system.dimension)
+    sizes = sizes_of(bodies_of(system).radius, system.constants.dimension)
     return float(added(system, sizes[None])[0])
 
 
 def box_tables(system: System) -> dict[str, NDArray[Any]]:
     """Return the rows of `BOX_FIELDS` at the present step, none for a box that does not deform."""
-    box = system.moving_box
+    box = system.box.moving
     if box is None:
         return {}
-    shape, lengths = box.shape(system.step), box.at(system.step).lengths
+    shape, lengths = box.shape(system.progress.step), box.at(system.progress.step).lengths
     vectors = np.where((shape.period > 0.0)[:, None], shape.vectors, np.diag(lengths))
-    speeds = box.image_velocities(system.step)
+    speeds = box.image_velocities(system.progress.step)
     return {"box_corner": shape.lower[None], "box_vectors": vectors, "box_speeds": speeds}

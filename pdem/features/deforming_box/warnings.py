@@ -28,10 +28,10 @@ MISSING = 0.1
 
 def warn_of_walls(system: System) -> None:
     """Warn once of each wall that no longer reaches from side to side of the box, or no longer fits between these."""
-    box, walls = system.moving_box, system.moving_walls
+    box, walls = system.box.moving, system.walls
     if box is None or walls is None:
         return
-    half = 0.5 * np.array(box.at(system.step).lengths)
+    half = 0.5 * np.array(box.at(system.progress.step).lengths)
     now, first = ((box.centre - half, box.centre + half), (box.centre - 0.5 * box.begin, box.centre + 0.5 * box.begin))
     for number, wall in enumerate(system.case.walls):
         there, begin = walls.extent(number), walls.first_extent(number)
@@ -50,18 +50,18 @@ def _warn_of_wall(system: System, name: str, axis: int, sides: list[float], *, b
         if beside
         else "what is outside the box meets no grains; make it smaller, or end the stage before the box is so small"
     )
-    text = f"wall {name}: at {system.time:.6g} s it reaches from {where}: {what}"
+    text = f"wall {name}: at {system.progress.time:.6g} s it reaches from {where}: {what}"
     warn_once(system, f"wall {name} {AXES[axis]}", text)
 
 
 def warn_of_runaway(system: System, measured: MeasuredStress, rates: Rates) -> None:
     """Warn once of a shear that has gone on at the largest rate for long and does not get the stress that is wanted."""
-    box, drive = system.moving_box, system.box_drive
+    box, drive = system.box.moving, system.box.drive
     wanted, largest = drive.targets.shear, drive.targets.largest_rate
     if box is None or not wanted:
         drive.runaway_from = None
         return
-    sheared, sign = box.at(system.step).shear, np.copysign(1.0, wanted)
+    sheared, sign = box.at(system.progress.step).shear, np.copysign(1.0, wanted)
     borne = float(measured.stress[3])
     slower = sign * rates.shear < (1.0 - 1e-9) * largest or sign * borne > (1.0 - MISSING) * abs(wanted)
     if slower or drive.runaway_from is None:
@@ -73,11 +73,11 @@ def warn_of_runaway(system: System, measured: MeasuredStress, rates: Rates) -> N
 
 def _warn_of_shear(system: System, wanted: float, borne: float, pressure: float) -> None:
     """Warn that a bed does not bear a shear stress [Pa], but less, under a pressure across the layers."""
-    unit, rate = "Pa" if system.dimension == 3 else "N/m", system.box_drive.targets.largest_rate
+    unit, rate = "Pa" if system.constants.dimension == 3 else "N/m", system.box.drive.targets.largest_rate
     text = (
-        f"deformation: at {system.time:.6g} s the box has sheared by {RUNAWAY:g} at largest_rate ({rate:.3g} 1/s), and "
-        f"bears {borne:.3g} {unit} of the shear stress of {wanted:.3g} {unit} that is wanted, under a pressure of "
-        f"{pressure:.3g} {unit} across the layers: the grains flow, and bear no more at this rate; want less, give a "
-        "shear rate in place of the stress, or a larger largest_rate if they shall flow faster"
+        f"deformation: at {system.progress.time:.6g} s the box has sheared by {RUNAWAY:g} at largest_rate ({rate:.3g} "
+        f"1/s), and bears {borne:.3g} {unit} of the shear stress of {wanted:.3g} {unit} that is wanted, under a "
+        f"pressure of {pressure:.3g} {unit} across the layers: the grains flow, and bear no more at this rate; want "
+        "less, give a shear rate in place of the stress, or a larger largest_rate if they shall flow faster"
     )
     warn_once(system, "box runaway", text)

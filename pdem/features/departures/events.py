@@ -72,7 +72,7 @@ def _goes_on(system: System, bodies: Bodies, outside: Booleans) -> Booleans:
 
 def _touching(system: System) -> Integers:
     """Return rows of owned particles that touch others or walls; some several times."""
-    pairs, owned = system.pair_contacts, system.particles.count
+    pairs, owned = system.contacts.pairs, system.particles.count
     ends = np.concatenate((pairs.lower[pairs.touching], pairs.higher[pairs.touching])).astype(np.int64)
-    of_walls = () if system.wall_contacts is None else (system.wall_contacts.elastic_state()[0],)
+    of_walls = () if system.contacts.walls is None else (system.contacts.walls.elastic_state()[0],)
     return np.concatenate((ends[ends < owned], *of_walls))

@@ -53,7 +53,7 @@ class Departures(Feature):
     def act(self, system: System, phases: Phases) -> None:
         """Take out particles outside the domain. Collective."""
         remove_escaped(system, self.left, phases)
-        self._plan(system.step + 1)
+        self._plan(system.progress.step + 1)
 
     def _plan(self, first: int) -> None:
         """Set the step of the next look to the first one from `first` on that is due."""
@@ -66,7 +66,7 @@ class Departures(Feature):
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Go on from the group of a checkpoint; earlier versions wrote none."""
         self.left.load(groups)
-        self._plan(system.step)
+        self._plan(system.progress.step)
 
     def quantity(self, system: System, owner: str, name: str) -> float:
         """Return the present value of a column. Collective."""

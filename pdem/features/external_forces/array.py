@@ -58,7 +58,7 @@ def kick_by_array(
     shared = KickConstants(constants.density, constants.gravity, constants.free)
     with relative_to_box(system, round(time / constants.step), forced_columns(system), particles.count):
         kick_columns(particles, shared, (half, begins), kicked_rows(system), scratch)
-    system.ended_energies.add_limbs(TERM, limbs)
+    system.contacts.ended_energies.add_limbs(TERM, limbs)
     return int(bad.min())
 
 
@@ -181,7 +181,7 @@ def _check_same(ids: Integers, given: Columns, again: Integers) -> None:
 def _check_rows(system: System, rows: Integers, given: Columns) -> None:
     """Refuse what would have no effect: a force or a drag on particles that a cluster moves."""
     acts = (given[FORCE.name] != 0.0).any(axis=1) | (given[DRAG.name] != 0.0)
-    carried = np.isin(rows, system.pair_contacts.held.carried) & acts
+    carried = np.isin(rows, system.contacts.pairs.held.carried) & acts
     if carried.any():
         raise InputError(
             f"simulation.set_external_force: particle {system.particles.id[rows[carried]].min()} belongs to a cluster, "

@@ -105,7 +105,7 @@ class ExternalForces(Feature):
         """Record an error if a force was not finite."""
         worst = self.own.take_worst()
         if worst != NONE_BAD:
-            system.errors.append((OF_FEATURE, worst, system.features.place(self)))
+            system.progress.record_error(OF_FEATURE, worst, system.features.place(self))
 
     def error(self, system: System, particle: str, speed: str) -> str:
         """Return the message on a force that is not finite."""

@@ -51,9 +51,9 @@ def kick_by_forces(system: System, forces: ForcesOfRun, time: float, half: float
 
 def kicked_rows(system: System) -> tuple[int, Int32s]:
     """Return how many particles are kicked by themselves, and their rows: none for the first ones, which are all."""
-    if not system.pair_contacts.held.any_owned:
+    if not system.contacts.pairs.held.any_owned:
         return system.particles.count, ALL
-    rows = system.pair_contacts.free_rows
+    rows = system.contacts.pairs.free_rows
     return len(rows), rows
 
 
@@ -70,7 +70,7 @@ def relative_to_box(system: System, step: int, columns: ForcedColumns, count: in
 
     So forces are the same on all images, and what they do is the work on the motion that the ledger has.
     """
-    box = system.moving_box
+    box = system.box.moving
     if box is not None:
         flow = box.gradient_at(step)
         kick_with_box(count, columns.position, columns.velocity, box.centre, -flow)
@@ -96,8 +96,8 @@ def add_to_carried(system: System, forces: ForcesOfRun, half: float) -> None:
     Clusters are kicked by themselves: to a force one is a sphere of its volume and mass at its centre.
     """
     if forces.all is not None and system.clusters is None:
-        rows, columns = system.pair_contacts.held.carried, forced_columns(system)
-        _call(system, forces, forces.all.add, (system.time, half), len(rows), rows, columns)
+        rows, columns = system.contacts.pairs.held.carried, forced_columns(system)
+        _call(system, forces, forces.all.add, (system.progress.time, half), len(rows), rows, columns)
 
 
 def _call(
@@ -109,5 +109,5 @@ def _call(
     limbs, bad = forces.scratch(threads())
     shared = ForceConstants(constants.density, constants.free, forces.all.table)
     kernel(*plain(*times, count, rows, own, shared, limbs, bad))
-    system.ended_energies.add_limbs(TERM, limbs)
+    system.contacts.ended_energies.add_limbs(TERM, limbs)
     forces.worst = min(forces.worst, int(bad.min()))

@@ -50,7 +50,7 @@ class Fields(Feature):
 
     def act(self, system: System, phases: Phases) -> None:
         """Take the samples that are due at the present step. Collective."""
-        take_samples(system, [one for one in self.averages if one.next_step <= system.step], self.rooms)
+        take_samples(system, [one for one in self.averages if one.next_step <= system.progress.step], self.rooms)
         phases.lap("fields")
 
     def groups(self, system: System) -> Groups:
@@ -59,7 +59,7 @@ class Fields(Feature):
 
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
         """Go on from the groups of a checkpoint; averages that it lacks, or of other cells, begin now."""
-        load_averages(self.averages, system.step, groups)
+        load_averages(self.averages, system.progress.step, groups)
 
     @property
     def output_intervals(self) -> list[int]:

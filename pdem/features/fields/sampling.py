@@ -32,12 +32,12 @@ def take_samples(system: System, due: Sequence[FieldAverage], rooms: Rooms) -> N
     for one in due:
         split = len(one.materials) > 0
         grid = followed(system, one.grid)
-        one.add(present_sums(system, grid, len(one.materials), rooms, present[split]), system.step, grid)
+        one.add(present_sums(system, grid, len(one.materials), rooms, present[split]), system.progress.step, grid)
 
 
 def followed(system: System, grid: Grid) -> Grid:
     """Return a grid that was given in the box of time 0, in the present box if it deforms."""
-    box = system.moving_box
+    box = system.box.moving
     if box is None:
         return grid
     begin = FieldFrame.of_lengths(box.centre - 0.5 * box.begin, box.begin)
@@ -46,10 +46,10 @@ def followed(system: System, grid: Grid) -> Grid:
 
 def present_frame(system: System) -> FieldFrame:
     """Return the corners of the box at the present step, along open axes those of the domain."""
-    domain, box = system.case.domain, system.moving_box
+    domain, box = system.case.domain, system.box.moving
     if box is None:
         return FieldFrame(np.array(domain.lower), np.array(domain.upper))
-    lengths = np.array(box.at(system.step).lengths)
+    lengths = np.array(box.at(system.progress.step).lengths)
     return FieldFrame.of_lengths(box.centre - 0.5 * lengths, lengths)
 
 
@@ -71,9 +71,9 @@ def present_sums(system: System, grid: Grid, materials: int, rooms: Rooms, prese
     """
     matter, actions = present or _present(system, split=materials > 0)
     classes = max(materials, 1)
-    period, box = system.constants.period, system.moving_box
+    period, box = system.constants.period, system.box.moving
     if box is not None:
-        images = MovingImages(box.shape(system.step), box.image_velocities(system.step))
+        images = MovingImages(box.shape(system.progress.step), box.image_velocities(system.progress.step))
         period, matter, actions = images.repeated(grid, matter, actions)
     return field_sums(grid, period, classes, matter, actions, system.exchange, rooms)
 
@@ -92,7 +92,7 @@ def _present(system: System, *, split: bool) -> Present:
 
 def _matter_of(system: System) -> Matter:
     bodies = bodies_of(system)
-    size = sizes_of(bodies.radius, system.dimension)
+    size = sizes_of(bodies.radius, system.constants.dimension)
     return Matter(bodies.position, bodies.velocity, bodies.mass, size, bodies.material.astype(np.int64))
 
 

@@ -6,7 +6,6 @@ energy jumps by what turning the whole system has cost: the exact sum of the jum
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
 
 def set_gravity(system: System, course: GravityCourse) -> None:
     """Give particles and bodies the gravity of the present step and stage."""
-    course.plan(system.stages, system.step)
-    gravity = course.at(system.stages, system.step)
+    course.plan(system.stages, system.progress.step)
+    gravity = course.at(system.stages, system.progress.step)
     if np.array_equal(gravity, system.constants.gravity):
         return
-    system.constants = replace(system.constants, gravity=gravity)
-    if system.moving_walls is not None:
-        give_bodies(system.case, system.moving_walls.drives, gravity)
+    system.set_gravity(gravity)
+    if system.walls is not None:
+        give_bodies(system.case, system.walls.drives, gravity)
 
 
 def give_bodies(case: Case, drives: Mapping[int, Drive], gravity: Floats) -> None:
@@ -53,14 +52,14 @@ def change_gravity(system: System, course: GravityCourse) -> None:
     before = _potential(system)
     set_gravity(system, course)
     work = _potential(system).limbs - before.limbs
-    row = system.ended_energies.names.index("gravity_work")
-    system.ended_energies.limbs[row] += work[0]
-    system.ended_energies.normalise()
+    row = system.contacts.ended_energies.names.index("gravity_work")
+    system.contacts.ended_energies.limbs[row] += work[0]
+    system.contacts.ended_energies.normalise()
 
 
 def _potential(system: System) -> ExactSums:
     """Return the energy in gravity of the particles of this rank, on the first rank also of bodies."""
-    sums, walls = ExactSums(("gravity",)), system.moving_walls
+    sums, walls = ExactSums(("gravity",)), system.walls
     for energies in [*gravity_energies(system.particles, system.constants), *cluster_gravity_energies(system)]:
         sums.add("gravity", energies)
     if walls is not None and system.exchange.rank == 0:

@@ -55,7 +55,7 @@ def checked_columns(system: System, case: Case, meshes: Sequence[Mesh], material
     RuntimeWarning
         On rank 0, where particles of a case would give a warning.
     """
-    if system.moving_box is not None:
+    if system.box.moving is not None:
         raise InputError("particles cannot be inserted into a box that deforms; have them there from the begin")
     shape, orientation = given.pop("shape", None), given.pop("orientation", None)
     columns = _columns(system, list(case.materials), material, **given)
@@ -85,7 +85,7 @@ def _motion_findings(
     columns: Columns,
 ) -> list[Finding]:  # fmt: skip
     """Check positions, speeds and the time step; raise errors, return the other findings."""
-    motions = () if system.moving_walls is None else system.moving_walls.motions
+    motions = () if system.walls is None else system.walls.motions
     expected = expected_speed(case, motions)
     speed = max(expected, largest_speed(columns["velocity"]), largest_present_speed(system))
     smallest = {**present, material: float(columns["radius"].min())}
@@ -93,7 +93,7 @@ def _motion_findings(
     findings = list(particle_findings(case, Population(columns), step, conditions, "position[{}]".format))
     if speed > expected:  # else the check of the case has reported the depth of impacts
         findings += impact_findings(case, conditions, columns["radius"])
-    if system.moving_walls is not None and system.moving_walls.drives:
+    if system.walls is not None and system.walls.drives:
         number = int(system.exchange.add(np.array([system.particles.count]))[0]) + len(columns["radius"])
         findings += driven_findings(case, columns["radius"], number, meshes, step, conditions)
     errors = [f"{one.subject}: {one.message}" for one in findings if one.level == "error"]
@@ -106,8 +106,7 @@ def _issue_warnings(system: System, findings: list[Finding]) -> None:
     """Issue the warnings among findings, once for each text apart from its numbers."""
     for one in findings:
         kind = re.sub(r"[-+\d.e]+", "", f"{one.subject}: {one.message}")
-        if one.level == "warning" and kind not in system.issued_warnings:
-            system.issued_warnings.add(kind)
+        if one.level == "warning" and system.progress.is_new(kind):
             warnings.warn(f"{one.subject}: {one.message}", PdemWarning, stacklevel=4)
 
 
@@ -195,7 +194,7 @@ def check_no_overlap(system: System, columns: Mapping[str, NDArray[Any]]) -> Non
     InputError
         If one does.
     """
-    own, constants, axes = system.particles, system.constants, system.dimension
+    own, constants, axes = system.particles, system.constants, system.constants.dimension
     count = len(columns["radius"])
     found = find_pairs(
         np.concatenate((own.position, columns["position"]))[:, :axes],
@@ -240,8 +239,8 @@ def _check_walls(system: System, case: Case, columns: Columns) -> None:
     rows, depth, facets = wall_overlaps(system, columns["position"], columns["radius"])
     if not len(rows):
         return
-    assert system.moving_walls is not None
-    walls, sphere, at = system.moving_walls, int(rows[0]), int(facets[0])
+    assert system.walls is not None
+    walls, sphere, at = system.walls, int(rows[0]), int(facets[0])
     wall = case.walls[int(walls.facet_wall[at])].name
     row = int(columns["row"][sphere]) if "row" in columns else sphere
     place = _place_of(row, columns)

@@ -35,7 +35,7 @@ PLACES_AT_ONCE = 4096
 
 def act_insertions(system: System, sources: Sequence[InsertionSource], phases: Phases) -> None:
     """Let in what is due at the present step. Collective, with columns of particles that are up to date."""
-    due = [one for one in sources if one.next_step <= system.step]
+    due = [one for one in sources if one.next_step <= system.progress.step]
     taken = _taken(system, due) if system.exchange.rank == 0 else None
     columns = [_let_in(system, one, taken) for one in due]
     for one in due:
@@ -92,7 +92,7 @@ class _Event:
 
     def __init__(self, system: System, source: InsertionSource, taken: SpheresNear) -> None:
         self._system, self._source, self._taken = system, source, taken
-        source.ask(system.step)
+        source.ask(system.progress.step)
         self._numbers = source.candidates()
         self._radii = source.radii(self._numbers)
         self._reaches = source.reach * self._radii
@@ -150,7 +150,7 @@ class _Event:
         state.skipped = self._numbers[~came]
         state.came += len(numbers)
         state.mass.add("mass", source.masses(radius))
-        state.last, state.events = self._system.step, state.events + 1
+        state.last, state.events = self._system.progress.step, state.events + 1
         columns = {
             **{name: column[came] for name, column in self._columns.items()}, "radius": self._reaches[came],
             "material": np.full(len(numbers), source.material, np.int32),
@@ -168,7 +168,8 @@ def _warn_of_waiting(system: System, source: InsertionSource) -> None:
     if not source.has_rate or late <= 2.0 + 2.0 * usual:
         return
     text = (
-        f"insertion {source.name}: {late} of {state.asked} particles asked for until {system.time:.6g} s have found no "
-        "free place; they wait and are tried again. Lower the rate, raise the speed, or widen the region or face"
+        f"insertion {source.name}: {late} of {state.asked} particles asked for until {system.progress.time:.6g} s have "
+        "found no free place; they wait and are tried again. Lower the rate, raise the speed, or widen the region or "
+        "face"
     )
     warn_once(system, kind, text)

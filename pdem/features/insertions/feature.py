@@ -76,15 +76,15 @@ class Insertions(Feature):
         """Let the insertions that count from the present stage begin."""
         for source in self.sources:
             if source.stage == system.stages.section.name:
-                source.begin_at(system.step)
+                source.begin_at(system.progress.step)
 
     def groups(self, system: System) -> Groups:
         """Return the groups of a checkpoint, the same on every rank."""
-        return insertion_groups(self.sources, system.step)
+        return insertion_groups(self.sources, system.progress.step)
 
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
         """Go on from the groups of a checkpoint; insertions that it lacks begin at the present step."""
-        load_insertions(self.sources, system.step, groups)
+        load_insertions(self.sources, system.progress.step, groups)
 
     @property
     def largest_radius(self) -> float:

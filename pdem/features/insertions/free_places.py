@@ -39,10 +39,10 @@ def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverl
         Rows of those spheres, rising; their overlaps [m]; the facets that they overlap most.
     """
     nothing = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
-    if system.moving_walls is None:
+    if system.walls is None:
         return nothing
-    walls = system.moving_walls
-    mesh, tree = walls.mesh, system.facet_tree
+    walls = system.walls
+    mesh, tree = walls.mesh, system.lists.facet_tree
     every = np.arange(mesh.facet_count) if tree is None else tree.near(walls.places_of, position, radius)
     near = walls.there(every)
     if not len(near):
@@ -79,7 +79,7 @@ class SpheresNear:
 
     def __init__(self, system: System, capacity: int, smallest: float, largest: float) -> None:
         constants = system.constants
-        self._flat, self._lower = system.dimension == 2, constants.lower
+        self._flat, self._lower = system.constants.dimension == 2, constants.lower
         upper = constants.lower + np.where(constants.period > 0.0, constants.period, 1.0)
         self._table = SphereTable(capacity, smallest, largest, constants.lower, upper, constants.period > 0.0)
 
@@ -119,7 +119,7 @@ def own_particles_near(system: System, bounds: Bounds, largest: float) -> Sphere
     own, (lower, upper) = system.particles, bounds
     offset = system.constants.shape.nearest(own.position - 0.5 * (lower + upper))
     reach = 0.5 * (upper - lower) + (own.radius + largest)[:, None]
-    near = np.flatnonzero((np.abs(offset) <= reach)[:, : system.dimension].all(axis=1))
+    near = np.flatnonzero((np.abs(offset) <= reach)[:, : system.constants.dimension].all(axis=1))
     if not len(near):
         return None
     radius = own.radius[near]

@@ -147,7 +147,7 @@ def _formed_in_pairs(system: System, new: FlowingPairs) -> _Formed:
     i, j = new.lower[k], new.higher[k]
     a, b = new.radius[i], new.radius[j]
     pair = new.material[i] * new.materials + new.material[j]
-    history = system.pair_contacts.storage.at(new.indices)
+    history = system.contacts.pairs.storage.at(new.indices)
     return _Formed.of(history, new.memory, a * b / (a + b), pair, i < new.owned)
 
 
@@ -170,4 +170,4 @@ def _lose(system: System, formed: _Formed) -> None:
     dry = elastic_energies(contact_law, table, state, formed.radius, formed.pair)
     remembered[contact_law.remembered.index(VOLUME)] = formed.volume
     wet = elastic_energies(contact_law, table, state, formed.radius, formed.pair)
-    system.ended_energies.add("adhesion", dry - wet)
+    system.contacts.ended_energies.add("adhesion", dry - wet)

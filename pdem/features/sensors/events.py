@@ -36,7 +36,7 @@ def act_sensors(system: System, places: Sequence[SensorPlace], phases: Phases) -
     bodies = bodies_of(system)
     gone = np.zeros(len(bodies.id), np.bool_)
     for place in places:
-        if place.next_step > system.step:
+        if place.next_step > system.progress.step:
             continue
         if place.section.region is None:
             gone |= _pass(system, place, bodies, ~gone)
@@ -47,7 +47,7 @@ def act_sensors(system: System, places: Sequence[SensorPlace], phases: Phases) -
             if place.section.remove:
                 _count_removed(system, place, bodies, inside)
                 gone |= inside
-        place.state.last = system.step
+        place.state.last = system.progress.step
     phases.lap("sensors")
     if int(system.exchange.add(np.array([np.count_nonzero(gone)], np.int64))[0]):
         contacts = remove_particles(system, bodies.id[gone])
@@ -87,9 +87,9 @@ def _stay(system: System, place: SensorPlace, ids: Integers) -> None:
     exchange, state = system.exchange, place.state
     now = np.sort(exchange.route({"id": ids}, remembering(ids, exchange.size))["id"])
     at, is_known = _look_up(state.known, now)
-    since = np.where(is_known, state.value[at] if len(state.value) else 0, system.step)
+    since = np.where(is_known, state.value[at] if len(state.value) else 0, system.progress.step)
     left = ~np.isin(state.known, now, assume_unique=True)
-    events = (system.step - state.value[left]) // place.interval
+    events = (system.progress.step - state.value[left]) // place.interval
     longest = int(exchange.largest(np.array([events.max(initial=-1)]))[0])
     stays = exchange.add(np.bincount(events, minlength=max(longest + 1, len(state.stays))).astype(np.int64))
     stays[: len(state.stays)] += state.stays
@@ -156,7 +156,7 @@ def _warn_of_speed(system: System, place: SensorPlace) -> None:
     if largest * place.interval * place.step <= place.layer:
         return
     text = (
-        f"sensor {place.name}: at {system.time:.6g} s particles move {largest:.3g} m/s, up to "
+        f"sensor {place.name}: at {system.progress.time:.6g} s particles move {largest:.3g} m/s, up to "
         f"{largest * place.interval * place.step:.3g} m between two events, more than the {place.layer:.3g} m in which "
         f"it looks for them: some may pass unseen; give every = {place.layer / largest:.2g} or less"
     )

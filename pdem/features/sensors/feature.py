@@ -69,7 +69,7 @@ class Sensors(Feature):
     def begin_stage(self, system: System) -> None:
         """Begin the present stage at the present step."""
         for one in self.places:
-            one.begin(system.stages.present, system.step)
+            one.begin(system.stages.present, system.progress.step)
 
     def groups(self, system: System) -> Groups:
         """Return this rank's part of the groups of a checkpoint."""

@@ -129,7 +129,7 @@ def _of_region(system: System, place: SensorPlace) -> list[float]:
     sums = ExactSums([*(str(number) for number in range(classes)), *AXES, "solid"])
     counts = np.zeros(len(sums.names), np.int64)
     counts[:classes] = add_by_class(sums, kind, mass, classes)
-    solid = math.pi * radius**2 * (4.0 / 3.0 * radius if system.dimension == 3 else 1.0)
+    solid = math.pi * radius**2 * (4.0 / 3.0 * radius if system.constants.dimension == 3 else 1.0)
     sums.add_rows([*AXES, "solid"], np.array([*(mass * own.velocity[rows].T), solid]))
     sums.normalise()
     total = system.exchange.add(np.concatenate((counts[:, None], sums.limbs), axis=1))
@@ -197,7 +197,7 @@ def _unlike_contacts(system: System, place: SensorPlace) -> float:
     """
     mixing = place.section.mixing
     assert mixing is not None
-    own, pairs = system.particles, system.pair_contacts
+    own, pairs = system.particles, system.contacts.pairs
     lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
     mine = lower < own.count
     mine[mine] = place.inside(own.position)[lower[mine]]

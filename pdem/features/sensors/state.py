@@ -73,7 +73,7 @@ def load_sensors(
         rows = np.flatnonzero(stored["key"] == place.key)
         of_class = groups[SUMS]["key"] == place.key if len(rows) else np.zeros(0, np.bool_)
         if np.count_nonzero(of_class) != len(place.state.count):  # new, or with other classes
-            place.first_step, place.state.line_time = system.step, system.time
+            place.first_step, place.state.line_time = system.progress.step, system.progress.time
             continue
         row, names = int(rows[0]), place.state.mass.names
         sums, known, stays = groups[SUMS], groups[KNOWN], groups[STAYS]

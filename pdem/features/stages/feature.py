@@ -47,14 +47,14 @@ class StageEnds(Feature):
 
     def act(self, system: System, phases: Phases) -> None:
         """Look at the present stage, which ends if its time or its condition says so. Collective."""
-        stages, step = system.stages, system.step
+        stages, step = system.stages, system.progress.step
         if stages.section.until is None:
             stages.end(step, BY_TIME)
         else:
             _look(system)
         stages.plan()
         if stages.is_over:
-            system.notices.append(stage_line(stages, stages.present))
+            system.progress.note(stage_line(stages, stages.present))
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
         """Return name, unit and type of the column with the number of the stage, none without stages."""
@@ -71,7 +71,7 @@ class StageEnds(Feature):
 
 def _look(system: System) -> None:
     """End the present stage if its condition has held for long enough, or at its latest. Collective."""
-    stages, step = system.stages, system.step
+    stages, step = system.stages, system.progress.step
     until, state = stages.section.until, stages.state
     assert until is not None
     state.looked, state.value = step, value_of(system, until.quantity)

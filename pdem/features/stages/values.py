@@ -32,10 +32,10 @@ def value_of(system: System, name: str) -> float:
     if quantity.kind == "load":
         return _of_load(system, quantity.owner, column)
     if quantity.kind == "drive":
-        walls = system.moving_walls
+        walls = system.walls
         assert walls is not None
         number = [wall.name for wall in system.case.walls].index(quantity.owner)
-        return walls.drives[number].report(system.time)[column][0]
+        return walls.drives[number].report(system.progress.time)[column][0]
     return system.features.named(quantity.kind).quantity(system, quantity.owner, name)
 
 

@@ -26,12 +26,12 @@ class StressOfAll(Feature):
 
     def quantity(self, system: System, owner: str, name: str) -> float:
         """Return the present value of a column. Collective."""
-        names = [column for column, *_ in stress_columns(system.dimension)]
+        names = [column for column, *_ in stress_columns(system.constants.dimension)]
         return float(stress_of(system).columns[names.index(name)])
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
         """Return names, units and types of the columns, none if the case does not ask for them."""
-        return list(stress_columns(system.dimension)) if writes_stress(system.case) else []
+        return list(stress_columns(system.constants.dimension)) if writes_stress(system.case) else []
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
         """Return the values of these columns. Collective."""

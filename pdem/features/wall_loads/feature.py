@@ -52,7 +52,7 @@ class WallLoads(Feature):
     def of(cls, system: System) -> Self:
         """Return the loads of walls step by step at time 0."""
         case, measured = system.case, walls_with_means(system.case)
-        if not measured or system.moving_walls is None:
+        if not measured or system.walls is None:
             return cls()
         return cls(StepLoads(measured, len(case.walls), series_steps(case.output, system.constants.step)))
 
@@ -68,13 +68,13 @@ class WallLoads(Feature):
 
     def after_walls(self, system: System, evaluated: Evaluated, parameters: ContactParameters) -> None:
         """Add the loads of a step."""
-        if self.steps is not None and system.wall_contacts is not None:
-            self.steps.add(system.wall_contacts, system.step)
+        if self.steps is not None and system.contacts.walls is not None:
+            self.steps.add(system.contacts.walls, system.progress.step)
 
     def act(self, system: System, phases: Phases) -> None:
         """Add up the loads of all ranks in the steps until now. Collective."""
         if self.steps is not None:
-            self.steps.join(system.step, system.exchange.add)
+            self.steps.join(system.progress.step, system.exchange.add)
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
         """Return names, units and types of the columns of mean and largest loads."""
@@ -88,13 +88,13 @@ class WallLoads(Feature):
         """
         if self.steps is None:
             return {}
-        self.steps.join(system.step, system.exchange.add)
+        self.steps.join(system.progress.step, system.exchange.add)
         so_far, found = self.steps.so_far, dict[str, float]()
-        means = so_far.means(system.step)
+        means = so_far.means(system.progress.step)
         for row, number in enumerate(walls_with_means(system.case)):
             name = system.case.walls[number].name
             values = [*means[row], *so_far.largest[row]]
-            if so_far.begin[row] == system.step:
+            if so_far.begin[row] == system.progress.step:
                 force, torque = (np.asarray(line.loads[name][one], np.float64) for one in ("force", "torque"))
                 values = [*force, *torque, line.loads[name]["power"], *map(_size, (force, torque))]
             names = (column for column, *_ in columns_of_wall(name))
@@ -110,7 +110,7 @@ class WallLoads(Feature):
         return {
             LOAD_MEANS: {
                 "wall": keys, "begin": so_far.begin, "total": so_far.total.reshape(len(keys), -1),
-                "largest": so_far.largest, "not_joined": self.steps.not_joined(system.step).copy(),
+                "largest": so_far.largest, "not_joined": self.steps.not_joined(system.progress.step).copy(),
             }
         }  # fmt: skip
 
@@ -132,7 +132,7 @@ class WallLoads(Feature):
         if self.steps is None:
             return
         measured = walls_with_means(system.case)
-        begun = LoadsSoFar.none(len(measured), system.step)
+        begun = LoadsSoFar.none(len(measured), system.progress.step)
         stored = groups.get(LOAD_MEANS)
         rows = {} if stored is None else {key: row for row, key in enumerate(stored["wall"].tolist())}
         for own, number in enumerate(measured):
@@ -141,7 +141,7 @@ class WallLoads(Feature):
                 begun.begin[own], begun.largest[own] = stored["begin"][row], stored["largest"][row]
                 total = stored["total"][row].reshape(LOADS, NARROW_LIMBS)
                 begun.total[own * LOADS : (own + 1) * LOADS] = total
-        self.steps.begin_at(system.step, begun)
+        self.steps.begin_at(system.progress.step, begun)
 
 
 def _size(vector: Floats) -> float:

@@ -50,7 +50,7 @@ class WearFeature(Feature):
     @classmethod
     def of(cls, system: System) -> Self:
         """Return the wear of the walls of a case at time 0."""
-        case, walls = system.case, system.moving_walls
+        case, walls = system.case, system.walls
         if walls is None or not any(wall.wear for wall in case.walls):
             return cls()
         models = [kernels.NONE if wall.wear is None else _MODELS[wall.wear.model] for wall in case.walls]
@@ -77,7 +77,7 @@ class WearFeature(Feature):
 
     def totals(self, system: System, local: Groups) -> Groups:
         """Return the group of a checkpoint, a row for each facet that has worn on any rank. Collective."""
-        walls = system.moving_walls
+        walls = system.walls
         if WEAR not in local or walls is None:
             return {}
         limbs = system.exchange.add(local[WEAR]["volume"])
@@ -87,7 +87,7 @@ class WearFeature(Feature):
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
         """Go on with the wear of a checkpoint, by walls and facets, on the first rank."""
-        stored, walls = groups.get(WEAR), system.moving_walls
+        stored, walls = groups.get(WEAR), system.walls
         if self.counts is None or stored is None or walls is None or system.exchange.rank:
             return
         places = zip(_keys(system).tolist(), walls.facet_origin.tolist(), strict=True)
@@ -104,16 +104,16 @@ class WearFeature(Feature):
 
     def facet_values(self, system: System) -> dict[str, NDArray[Any]]:
         """Return the depth by which each facet of all walls has worn (F,) [m]. Collective."""
-        if self.counts is None or system.moving_walls is None:
+        if self.counts is None or system.walls is None:
             return {}
         self.counts.normalise()
         limbs = system.exchange.add(self.counts.limbs)
-        return {WEAR_FIELD.name: depths(limbs, system.moving_walls.mesh.facet_areas)}
+        return {WEAR_FIELD.name: depths(limbs, system.walls.mesh.facet_areas)}
 
 
 def _keys(system: System) -> Integers:
     """Return the key of the wall of each facet (F,)."""
-    assert system.moving_walls is not None
+    assert system.walls is not None
     keys = np.array([name_key(wall.name) for wall in system.case.walls], np.int64)
-    found: Integers = keys[system.moving_walls.facet_wall]
+    found: Integers = keys[system.walls.facet_wall]
     return found

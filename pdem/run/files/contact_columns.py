@@ -87,7 +87,7 @@ def gathered_contacts(system: System, *, remembered: bool = False) -> ContactTab
 
 def _histories(system: System) -> Floats:
     """Return the histories (columns, n) of the contacts of `acting_contacts`, in their order."""
-    pairs, walls = system.pair_contacts.storage.histories, measured_walls(system)
+    pairs, walls = system.contacts.pairs.storage.histories, measured_walls(system)
     if walls is None:
         return pairs
     return np.concatenate((pairs, walls.acting().history[:, : len(pairs)].T), axis=1)

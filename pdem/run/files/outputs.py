@@ -137,7 +137,7 @@ class Outputs:
         details = [
             *([exchange.layout] if exchange.layout else []),
             f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
-            str(simulation.system.skins),
+            str(simulation.system.lists.skins),
             *(str(finding) for finding in findings),
         ]
         if not self._quiet:
@@ -192,9 +192,8 @@ class Outputs:
     def _append(self, measured: Measures, rate: float, values: dict[str, Any]) -> None:
         """Append what was measured to series, log and terminal."""
         simulation, system = self._simulation, self._simulation.system
-        for notice in system.notices:
+        for notice in system.progress.take_notices():
             self._log.text(notice)
-        system.notices.clear()
         residual = measured.balance - simulation.first_balance if self._has_ledger else math.nan
         self._series.append(self._measured_row(measured, residual, rate) | self._row_of_parts() | values)
         self._show(measured, rate)
@@ -209,7 +208,7 @@ class Outputs:
             "contacts_per_particle": measured.contacts_per_particle,
             "largest_overlap": measured.largest_overlap, **measured.energies,
             **({"residual": residual} if self._has_ledger else {}),
-            "detections": simulation.system.detections, "particle_steps_per_second": rate,
+            "detections": simulation.system.lists.detections, "particle_steps_per_second": rate,
         }  # fmt: skip
 
     def _row_of_parts(self) -> dict[str, Any]:
@@ -253,7 +252,7 @@ class Outputs:
                 "contacts_per_particle": measured.contacts_per_particle,
                 "largest_overlap": measured.largest_overlap, "kinetic_energy": measured.kinetic,
                 "dissipated_energy": measured.dissipated, "ledger_residual": residual,
-                "detections": simulation.system.detections,
+                "detections": simulation.system.lists.detections,
                 "steps_per_second_per_core": rate / exchange.workers,
                 **({"seconds_left": left * measured.particles / rate} if rate > 0 else {}),
             }

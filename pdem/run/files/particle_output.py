@@ -70,7 +70,7 @@ class ParticleOutput:
         given: dict[str, Any] = {
             "resume_step": simulation.step or None, "ranks": simulation.system.exchange,
         }  # fmt: skip
-        tables = () if simulation.system.moving_box is None else BOX_FIELDS
+        tables = () if simulation.system.box.moving is None else BOX_FIELDS
         file = folder / form.particle_file
         self._particles = form.particles(file, self._fields, attributes, **given, tables=tables)
         self._clusters: RowWriter | None = None
@@ -104,14 +104,14 @@ def contact_counts(system: System) -> Int32s:
 
     Contacts that are stretched, such as bridges of liquid, act, but do not count.
     """
-    owned, pairs = system.particles.count, system.pair_contacts
+    owned, pairs = system.particles.count, system.contacts.pairs
     found = np.zeros(owned, np.int64)
     for touching, histories in pairs.pieces():
         deep = touching[histories[OVERLAP] > 0.0]
         ends = np.concatenate((pairs.lower[deep], pairs.higher[deep]))
         found += np.bincount(ends[ends < owned], minlength=owned)
-    if system.wall_contacts is not None:
-        particle, row, _, histories = system.wall_contacts.places()
+    if system.contacts.walls is not None:
+        particle, row, _, histories = system.contacts.walls.places()
         found += np.bincount(particle[histories[row, OVERLAP] > 0.0], minlength=owned)
     return found.astype(np.int32)
 

@@ -210,8 +210,8 @@ class FieldFiles:
     def _append(self) -> None:
         for one in self._averages:
             done = one.finished
-            if done is not None and done.step == self._system.step and one.name in self._files:
-                time = self._system.time_of(done.step)
+            if done is not None and done.step == self._system.progress.step and one.name in self._files:
+                time = self._system.progress.time_of(done.step)
                 self._files[one.name].write(
                     time, done.step, done.fields.named, done.samples, lattice_of(done.fields.grid)
                 )

@@ -31,7 +31,7 @@ def load_values(case: CaseData, loads: Mapping[str, Mapping[str, Any]]) -> dict[
 
 def driven_columns(simulation: Engine) -> dict[str, tuple[float, str]]:
     """Return names, present values and units of the columns of driven walls."""
-    walls = simulation.system.moving_walls
+    walls = simulation.system.walls
     return {
         f"{simulation.case.walls[wall].name}_{name}": column
         for wall, drive in ({} if walls is None else walls.drives).items()

@@ -50,7 +50,7 @@ class WallFiles:
         self._change = any(stage.walls for stage in simulation.case.stages)
         self._bodies: MeshComponents | None = None
         self._file: WallWriter | None = None
-        walls = simulation.system.moving_walls
+        walls = simulation.system.walls
         if walls is None or simulation.system.exchange.rank != 0:
             return
         self._bodies, form, mesh = bodies_of(walls), FORMATS[WRITTEN_FORMAT], walls.mesh
@@ -78,7 +78,7 @@ class WallFiles:
     def _append(self, loads: Mapping[str, Any], nodal_loads: Any, own: Mapping[str, Any]) -> None:
         """Append the walls with what acts on them, if this rank has the file."""
         simulation = self._simulation
-        walls = simulation.system.moving_walls
+        walls = simulation.system.walls
         if self._file is None or self._bodies is None or nodal_loads is None or walls is None:
             return
         table: dict[str, Any] = {"body_wall": self._bodies.wall, **nodal_loads._asdict()}

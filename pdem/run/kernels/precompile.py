@@ -25,7 +25,7 @@ from pdem.engine.ranks import compile_rank_kernels
 from pdem.engine.setup import wall_geometry_of
 from pdem.engine.start import NewSystem
 from pdem.engine.state import gather_groups, initial_groups, load_state, local_groups
-from pdem.engine.step import SORT_EVERY, list_facets
+from pdem.engine.step import list_facets
 from pdem.engine.system import System
 from pdem.engine.walls.driven_walls import finish_driven
 from pdem.engine.walls.wall_output import bodies_of, summed_loads
@@ -190,9 +190,9 @@ def compile_wall_kernels(text: str, directory: str, deformation: str) -> None:
     """Compile the kernels of walls, and of ranks, for the laws of a case and how its box deforms."""
     set_threads(1)
     system = _system_at_rest(_Laws(text, directory, deformation))
-    assert system.wall_contacts is not None
-    system.measure_reaches()
-    list_facets(system, system.wall_contacts.carry(system.particles))
+    assert system.contacts.walls is not None
+    system.lists.measure_reaches(system.constants, system.box, system.progress.step)
+    list_facets(system, system.contacts.walls.carry(system.particles))
     _call_wall_kernels(system)
     compile_rank_kernels()
 
@@ -235,10 +235,10 @@ def _deformation_of(case: Case) -> str:
 
 def _call_wall_kernels(system: System) -> None:
     """Call the kernels of wall contacts; that of the law is left out where no particle has candidate facets."""
-    assert system.wall_contacts is not None
-    constants, walls = system.constants, system.wall_contacts
-    packed, law = system.pair_contacts.packed(system.particles.count), contact_parameters(system, 0.0)
-    walls.evaluate(packed, law, system.ended_energies)
+    assert system.contacts.walls is not None
+    constants, walls = system.constants, system.contacts.walls
+    packed, law = system.contacts.pairs.packed(system.particles.count), contact_parameters(system, 0.0)
+    walls.evaluate(packed, law, system.contacts.ended_energies)
     summed_loads(system, bodies_of(walls.walls))
     finish_driven(system, constants.step, Phases())
     walls.loads()
@@ -250,9 +250,9 @@ def _system_at_rest(laws: _Laws) -> System:
     geometry, particles = wall_geometry_of(case, meshes), initial_particles(case, meshes)
     system = NewSystem(case, geometry, Alone()).system
     load_state(system, initial_groups(particles, system.exchange))
-    system.renew_levels()
-    assert system.moving_walls is not None
-    system.moving_walls.place(0.0, 0.0)
+    system.lists.renew_levels(system.constants, system.exchange)
+    assert system.walls is not None
+    system.walls.place(0.0, 0.0)
     compile_plan_kernels()
     return system
 
@@ -295,7 +295,7 @@ def _run(make: MakeSimulation, case: Case, meshes: list[Mesh], threads: int) -> 
     preflight(case, particles, meshes)
     with alone_on_purpose():
         first = make(case, threads=threads, particles=particles, meshes=meshes)
-    first.system.detections = SORT_EVERY  # the next detection reorders particles
+    first.system.lists.reorder_next()
     first.advance(STEPS)
     state = gather_groups(first.system, local_groups(first.system))
     with alone_on_purpose():

@@ -1,0 +1,119 @@
+"""The contacts of one rank: with particles and with walls, and the sums over contacts that have ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.columns import looks_at_contacts
+from pdem.contact.law.dissipation import ENDED
+from pdem.contact.pairs.contacts import PairContacts
+from pdem.contact.walls.contacts import WallContacts
+from pdem.contact.walls.stages import wall_columns_of
+from pdem.containers.records import WallRecords
+from pdem.detection.neighbours import ALL_STAY
+from pdem.numerics.sums import ExactSums
+
+if TYPE_CHECKING:
+    from pdem.case.model import Case
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.containers.particles import Particles
+    from pdem.containers.records import PairRecords
+    from pdem.detection.walls.facet_tree import FacetTree
+    from pdem.engine.energy_terms import EnergyTerms
+    from pdem.foundation.array_types import Booleans, Floats
+    from pdem.motion.walls import MovingWalls
+
+
+class RankContacts:
+    """The contacts of one rank. Steps write forces and histories; detections write candidates, by row of particles.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    law : ContactLaw
+        Of all contacts.
+    particles : Particles
+        Of this rank.
+    moving_walls : MovingWalls or None
+        The walls.
+    facet_tree : FacetTree or None
+        Tree over the facets of large walls.
+
+    Attributes
+    ----------
+    pairs : PairContacts
+        Contacts between particles.
+    walls : WallContacts or None
+        Contacts with walls.
+    ended_energies : ExactSums
+        Energies of ended contacts, and what features and removed particles add to the balance since time 0, the part
+        that this rank counts.
+    quanta : dict of str to float
+        Units in which fields are counted that contacts exchange (`pdem.engine.quantum_field`), by name of the field.
+        Those fields write it at time 0, a checkpoint has it.
+    keeps_forces : bool
+        Whether the last of some steps leaves the forces of all contacts, because output looks at them.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        law: ContactLaw,
+        particles: Particles,
+        moving_walls: MovingWalls | None,
+        facet_tree: FacetTree | None,
+    ) -> None:
+        self._law, self._particles = law, particles
+        self.pairs = PairContacts(law)
+        self.walls: WallContacts | None = None
+        if moving_walls is not None:
+            self.walls = WallContacts(
+                law,
+                moving_walls,
+                [case.material_index(wall.material) for wall in case.walls],
+                case.detection.walls,
+                case.detection.wall_lever_arm,
+                facet_tree,
+            )
+        self.ended_energies = ExactSums(ENDED)
+        self.quanta: dict[str, float] = {}
+        self.keeps_forces = looks_at_contacts(case)
+
+    def count_terms(self, terms: EnergyTerms) -> None:
+        """Count energies by the terms of the features of a case, at time 0: before the state is loaded."""
+        self.ended_energies = ExactSums(terms.rows)
+
+    def count_quanta(self, quanta: dict[str, float]) -> None:
+        """Count fields that contacts exchange by the units of a state that is loaded."""
+        self.quanta = quanta
+
+    def keep_forces(self, *, keep: bool) -> None:
+        """Leave the forces of all contacts in steps that output looks at, or not."""
+        self.keeps_forces = keep
+
+    def records(self, leaves: Booleans = ALL_STAY) -> tuple[PairRecords, WallRecords]:
+        """Return all contacts by id, or those of the owned particles that are marked in an array (n,)."""
+        return self.pairs.records(self._particles, leaves), self.wall_records(leaves)
+
+    def pair_records(self) -> PairRecords:
+        """Return the contacts between particles by id."""
+        return self.pairs.records(self._particles)
+
+    def wall_records(self, leaves: Booleans = ALL_STAY) -> WallRecords:
+        """Return the contacts with walls by id, all or those of marked particles."""
+        if self.walls is None:
+            return WallRecords.none(wall_columns_of(self._law))
+        return self.walls.records(self._particles, leaves)
+
+    def work(self) -> Floats:
+        """Return for each owned particle 1, the numbers of its candidate pairs and of its candidate facets (n, 3)."""
+        own = self._particles.count
+        work = np.zeros((own, 3))
+        work[:, 0] = 1.0
+        work[:, 1] = self.pairs.rows(own)
+        if self.walls is not None:
+            work[:, 2] = self.walls.rows(own)
+        return work

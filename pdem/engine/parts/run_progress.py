@@ -1,0 +1,125 @@
+"""How far a run has come on this rank, and what the present step has to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIRST_STEPS = 16
+"""Steps that a kernel takes before Python looks at signals, until the length of a step is measured."""
+
+
+class RunProgress:
+    """The step of a run, errors and lines for the log since the last look, and the state of columns between steps.
+
+    The loops over steps (`pdem.engine.step`, `same_lists`, `contact_forces`) change it in each step, by its functions.
+    Features and checks record errors and lines. A checkpoint has `step` and `next_id`.
+
+    Parameters
+    ----------
+    length : float
+        Time step [s].
+
+    Attributes
+    ----------
+    step : int
+        Steps taken since time 0.
+    next_id : int
+        Id of the next inserted particle.
+    errors : list
+        Errors of this rank that stop the run: (kind, id or wall, other id), see `pdem.engine.blow_up`.
+    notices : list of str
+        Lines for the log; outputs empty it.
+    pending_drift : int or None
+        Status code of the drift of the next step, if that was begun at the end of the last one.
+    columns_are_current : bool
+        Whether the columns of owned particles have been written since these moved.
+    steps_at_a_time : int
+        Steps that a kernel takes before Python looks at signals.
+    stop_requested : callable
+        Returns the number of a stop signal, or 0.
+    """
+
+    def __init__(self, length: float) -> None:
+        self._length = length
+        self.step, self.next_id = 0, 0
+        self.errors: list[tuple[int, int, int]] = []
+        self.notices: list[str] = []
+        self._issued: set[str] = set()
+        self.pending_drift: int | None = None
+        self.columns_are_current = True
+        self.steps_at_a_time = FIRST_STEPS
+        self.stop_requested: Callable[[], int] = lambda: 0
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.time_of(self.step)
+
+    def time_of(self, step: int) -> float:
+        """Return the time at the end of a step, not before 0 [s]."""
+        return max(step, 0) * self._length
+
+    def resume(self, step: int, next_id: int) -> None:
+        """Continue from the step of a state that is loaded; `next_id` is the id of the next inserted particle."""
+        self.step, self.next_id = step, next_id
+
+    def advance(self, steps: int = 1) -> None:
+        """Count steps that begin, or that a kernel has taken."""
+        self.step += steps
+
+    def issue_ids(self, number: int) -> int:
+        """Return the first of `number` ids for new particles, which no other particle has had."""
+        first = self.next_id
+        self.next_id += number
+        return first
+
+    def record_error(self, kind: int, first: int, other: int = 0) -> None:
+        """Record an error that stops the run when ranks agree next: see `errors`."""
+        self.errors.append((kind, first, other))
+
+    def note(self, text: str) -> None:
+        """Add a line for the log."""
+        self.notices.append(text)
+
+    def note_first(self, text: str) -> None:
+        """Add a line for the log before the others."""
+        self.notices.insert(0, text)
+
+    def take_notices(self) -> list[str]:
+        """Return the lines for the log since the last call."""
+        lines, self.notices = self.notices, []
+        return lines
+
+    def is_new(self, kind: str) -> bool:
+        """Return whether this is the first warning of its kind, and remember the kind."""
+        if kind in self._issued:
+            return False
+        self._issued.add(kind)
+        return True
+
+    def begin_forces(self, *, ahead: bool) -> None:
+        """Mark columns as current, unless kernels also begin the next step (`ahead`) and write packed rows only."""
+        self.columns_are_current = not ahead
+
+    def columns_written(self) -> None:
+        """Mark columns as current, after they have been written from the packed rows."""
+        self.columns_are_current = True
+
+    def end_forces(self, drift: int | None) -> None:
+        """Store the status code of the drift of the next step, None if that step has not begun."""
+        self.pending_drift = drift
+
+    def drift_checked(self) -> None:
+        """Forget the status code of a drift that has been looked at."""
+        self.pending_drift = None
+
+    def measure_pace(self, steps: int, seconds: float, longest: float) -> None:
+        """Choose how many steps a kernel takes in a time `longest` [s], by the seconds of the last `steps`."""
+        self.steps_at_a_time = max(1, int(longest * steps / seconds))
+
+    def stop_when(self, requested: Callable[[], int]) -> None:
+        """Ask a function for the number of a stop signal at each step, 0 for none."""
+        self.stop_requested = requested

@@ -1,0 +1,35 @@
+"""The box of a run, if it deforms: where it is, how it is driven, and how much of the skins it may use up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.engine.box.drive import BoxDrive
+from pdem.engine.box.share import BoxShare
+from pdem.motion.integration import Motion
+
+if TYPE_CHECKING:
+    from pdem.motion.moving_box import MovingBox
+
+
+class SystemBox:
+    """The box of a run. Steps move it and the lists divide skins with it; its feature writes how it is driven.
+
+    Attributes
+    ----------
+    moving : MovingBox or None
+        The box, None if it does not deform.
+    share : BoxShare
+        How much of the skins the box may use up; written when lists are made.
+    drive : BoxDrive
+        How it is driven; written between steps by the feature of the box.
+    """
+
+    def __init__(self, moving: MovingBox | None) -> None:
+        self.moving = moving
+        self.drive, self.share = BoxDrive(), BoxShare()
+
+    def motion_at(self, motion: Motion, step: int) -> Motion:
+        """Return the constants of a motion with the sides of the box at a step, the present one or the next."""
+        box = self.moving
+        return motion if box is None else Motion(motion.gravity, motion.free, box.sides(step), box.images(step))
