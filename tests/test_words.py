@@ -57,7 +57,8 @@ def room_of(path: Path) -> str:
 
 
 def sources() -> list[Path]:
-    code = [path for folder in ("pdem", "decomposition", "benchmarks", "validation") for path in (ROOT / folder).rglob("*.py")]
+    folders = [ROOT / name for name in ("pdem", "decomposition", "benchmarks", "validation")]
+    code = [path for folder in folders for path in folder.rglob("*.py")]
     pages = [path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts]
     return sorted([*code, *pages, *ROOT.glob("*.md")])
 

@@ -1,1 +1,1 @@
-"""The simulation: physics on this rank's particles, whoever owns the others."""
+"""The engine: physics of the particles of this rank, on any number of ranks."""

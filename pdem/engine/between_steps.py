@@ -1,4 +1,4 @@
-"""Steps, and what happens between them: the events of features, and the begin of stages."""
+"""Steps, the events of features between them, and the begin of stages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
     Raises
     ------
     BlowUpError
-        If a particle or a contact left the range in which results mean something.
+        If a particle or a contact left the range of meaningful results.
     """
     last, requested = system.progress.step + steps, 0
     for feature in system.features:
@@ -43,9 +43,9 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
 
 
 def act(system: System, phases: Phases) -> None:
-    """Let the events of the present step happen, if it has any. Collective.
+    """Run the events of features that are due at the present step. Collective.
 
-    After a restart with shorter intervals some may have been due before: they happen now.
+    After a restart with shorter intervals some events may have been due before: they run now.
     """
     if system.progress.step < min(system.features.next_step(forces=True), system.features.next_step(forces=False)):
         return

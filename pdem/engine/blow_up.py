@@ -1,4 +1,4 @@
-"""Errors that stop a run because its results would mean nothing: particles, place, size and the likely cause."""
+"""Errors that stop a run with meaningless results: particles, position, size of the error and its likely cause."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 - ``PARTICLE_TOO_FAST``: in one step a particle moved more than its radius, or its position is not finite;
 - ``PAIR_OVERLAP``, ``WALL_OVERLAP``: two particles, or a particle and a wall, overlap too much;
 - ``DRIVEN_WALL_TOO_FAST``: in one step a driven wall moved more than the largest radius, or is not finite;
-- ``OF_FEATURE``: what a feature says of a particle, such as a force on it that is not finite;
-- ``BOX_TOO_SMALL``: a periodic axis of a box that deforms is shorter than two of the largest diameters;
-- ``PAIR_FLOW``, ``WALL_FLOW``: what contacts exchange is not finite, or more than can be counted;
-- ``TOO_MANY_QUANTA``: a particle has more of what contacts exchange than can be counted.
+- ``OF_FEATURE``: an error that a feature reports on a particle, such as a force that is not finite;
+- ``BOX_TOO_SMALL``: a periodic axis of a deforming box is shorter than two of the largest diameters;
+- ``PAIR_FLOW``, ``WALL_FLOW``: a flow through a contact is not finite, or exceeds the range of quanta;
+- ``TOO_MANY_QUANTA``: the amount of a particle exceeds the range of quanta.
 """
 
 
 class BlowUp(BlowUpError):
-    """A run that left the range in which results mean something, and where it did.
+    """A run that left the range of meaningful results, with step, particles and wall.
 
     Attributes
     ----------
     step : int
-        At which it was found.
+        Step at which the error was detected.
     particles : tuple of int
-        Ids of the particles concerned: none, one or two.
+        Ids of the particles concerned: zero, one or two.
     wall : int
         Number of the wall, -1 without one.
     """
@@ -55,12 +55,12 @@ class BlowUp(BlowUpError):
         self.step, self.particles, self.wall = step, particles, wall
 
     def with_note(self, text: str) -> BlowUp:
-        """Return the same error with more to say."""
+        """Return the same error with a further sentence."""
         return BlowUp(f"{self}; {text}", self.step, self.particles, self.wall)
 
 
 OPPOSITE = -0.3
-"""Cosine between the normals of two walls below which these squeeze a particle between them."""
+"""Cosine between the normals of two walls below which they squeeze a particle."""
 
 
 def raise_blow_up(system: System) -> NoReturn:
@@ -84,7 +84,7 @@ def raise_blow_up(system: System) -> NoReturn:
 
 
 def _bodies(kind: int, first: int, other: int) -> tuple[tuple[int, ...], int]:
-    """Return the particles that an error is about, and the wall."""
+    """Return the particles and the wall of an error."""
     if kind == WALL_TOO_FAST:
         return (other,), first
     if kind == DRIVEN_WALL_TOO_FAST:
@@ -106,7 +106,7 @@ def _deepest(system: System, kind: int) -> tuple[int, int, float] | None:
 
 
 def _pairs(system: System) -> Columns:
-    """Return lower and higher id and the overlap over the smaller radius of contacts that are too deep."""
+    """Return lower id, higher id and overlap over the smaller radius of contacts beyond the limit."""
     records, own = system.contacts.pair_records(), system.particles
     rows = own.count + own.ghosts
     ids = own.column("id")[:rows]
@@ -119,7 +119,7 @@ def _pairs(system: System) -> Columns:
 
 
 def _walls(system: System, ids: Integers | None = None) -> Columns:
-    """Return id, wall, overlap over the radius and normal of wall contacts: those too deep, or all of some ids."""
+    """Return id, wall, overlap over the radius and normal of wall contacts beyond the limit, or of some ids."""
     assert system.walls is not None
     records, own, normal = system.contacts.wall_records(), system.particles, system.constants.law.columns
     order = np.argsort(own.id, kind="stable")
@@ -142,7 +142,7 @@ class _Facts:
     system : System
         The state.
     ids : list of int
-        Of the particles.
+        Ids of the particles.
     """
 
     def __init__(self, system: System, ids: list[int]) -> None:
@@ -227,7 +227,7 @@ def _pair_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
 
 
 def _compression(system: System) -> str:
-    """Return what the box has done to the particles, for messages."""
+    """Return a text on the compression of the box, for messages."""
     assert system.box.moving is not None
     strain = ", ".join(f"{100.0 * part:.3g} %" for part in system.box.moving.strain(system.progress.step).tolist())
     return (

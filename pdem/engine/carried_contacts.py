@@ -1,4 +1,4 @@
-"""Contacts on their way to new lists: they follow their particles to other rows and to other ranks."""
+"""Contacts while new lists are made: they follow their particles to new rows and to new ranks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def migrate_and_carry(system: System) -> Carried | None:
-    """Migrate particles and carry the contacts of the present lists over; return those with walls. Collective.
+    """Migrate particles and retain the contacts of the present lists; return the contacts with walls. Collective.
 
-    What stays is carried by its rows; only what leaves is looked at by id.
+    Contacts of particles that stay are identified by rows; only contacts that leave are identified by id.
     """
     own = system.particles
     migration = system.exchange.migrate(own, system.contacts.records, cluster_table(system))
@@ -30,7 +30,7 @@ def migrate_and_carry(system: System) -> Carried | None:
 
 
 def _add_arrived(system: System, walls: Carried | None, migration: Migration) -> Carried | None:
-    """Let particles go and come, and the contacts of those that come join the others."""
+    """Exchange migrating particles, and add the contacts of arriving particles to the retained ones."""
     arrived = migration.arrived
     row_now, rows = system.particles.replace_rows(migration.leaves, arrived)
     system.contacts.pairs.renumber(row_now)
@@ -43,7 +43,7 @@ def _add_arrived(system: System, walls: Carried | None, migration: Migration) ->
 
 
 def migrate_by_id(system: System, contacts: Records) -> Records:
-    """Migrate particles whose contacts are known by id; return those of the particles here now. Collective."""
+    """Migrate particles with contacts by id; return the contacts of the particles owned afterwards. Collective."""
     own, (pairs, walls) = system.particles, contacts
 
     def leaving(leaves: Booleans) -> Records:
@@ -61,7 +61,7 @@ def migrate_by_id(system: System, contacts: Records) -> Records:
 
 
 def adopt(system: System, contacts: Records) -> Carried | None:
-    """Have contacts known by id instead of those of the present lists; return those with walls."""
+    """Replace the contacts of the present lists by contacts by id; return the contacts with walls."""
     table = system.lists.rows_by_id()
     system.contacts.pairs.adopt(contacts[0], system.particles, table)
     walls = system.contacts.walls
@@ -69,7 +69,7 @@ def adopt(system: System, contacts: Records) -> Carried | None:
 
 
 def reorder(system: System, walls: Carried | None) -> Carried | None:
-    """Put particles into the order of grid cells, and let carried contacts follow; return those with walls."""
+    """Sort particles by grid cells, and renumber retained contacts; return the contacts with walls."""
     particles = system.particles
     system.lists.measure_reaches(system.constants, system.box, system.progress.step)
     system.lists.search.set_cut_axes(system.exchange.cut_axes)

@@ -1,4 +1,4 @@
-"""The contacts of a rank in a step, or in several with the same lists: what kernels are given, and what they find."""
+"""The contacts of a rank in a step, or in several steps with the same lists: calls of kernels, and their results."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 def compute_contact_forces(
     system: System, dt: float, phases: Phases, *, same_lists: bool = False, ahead: bool = False, keep: bool = False
 ) -> None:
-    """Compute the contact forces on owned particles and kick these by the second half of the step.
+    """Compute the contact forces on owned particles and kick the particles by the second half of the step.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def compute_contact_forces(
     phases : Phases
         The stopwatch.
     same_lists : bool
-        Lists are those of the last step: positions of ghosts are on their way, and contacts between owned particles
-        are computed before they are waited for.
+        Whether lists are the lists of the last step: positions of ghosts are being received, and contacts between owned
+        particles are computed meanwhile.
     ahead : bool
         Also begin the next step.
     keep : bool
@@ -94,7 +94,7 @@ def compute_contact_forces(
 
 
 class ContactSteps:
-    """The contacts of a step, or of several with the same lists: what kernels are given, and what they find.
+    """The contacts of a step, or of several steps with the same lists: calls of kernels, and their results.
 
     Parameters
     ----------
@@ -107,14 +107,14 @@ class ContactSteps:
     ahead : bool
         Whether each step also begins the next one.
     ranks : ExchangeCalls, optional
-        How kernels agree with other ranks on each step, and refresh ghosts; by default Python does that.
+        Calls by which kernels all-reduce the status of ranks in each step and refresh ghosts; by default Python does.
     planned : PlannedWalls, optional
-        By which walls move in each step; by default they are in place.
+        Plan by which walls move in each step; by default Python has moved them.
 
     Attributes
     ----------
     kick : Kick
-        How forces act.
+        Arguments of the integration.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class ContactSteps:
         self._walls, self._pairs = self._wall_calls(), self._pair_calls()
 
     def _have_own_box(self) -> None:
-        """Have arrays of the box that stay where they are from step to step, see `follow_box`."""
+        """Allocate arrays of the box that are at the same address in every step, see `follow_box`."""
         images = np.empty_like(self._parameters.images)
         sides, box = np.empty_like(self.kick.sides), np.empty_like(self.kick.box)
         self._parameters = self._parameters._replace(images=images)
@@ -144,7 +144,7 @@ class ContactSteps:
         self.follow_box()
 
     def follow_box(self) -> None:
-        """Have kernels know a box that deforms at the end of the present step, and at that of the next."""
+        """Write the shape of a deforming box at the end of the present and of the next step to arrays of kernels."""
         box, step = self._system.box.moving, self._system.progress.step
         if box is not None:
             assert self._parameters.images is not None
@@ -154,30 +154,30 @@ class ContactSteps:
 
     @property
     def code(self) -> int:
-        """Largest code of particles that were advanced in the last step, see `pdem.motion.integration.FINE`."""
+        """Largest code of particles integrated in the last step, see `pdem.motion.integration.FINE`."""
         return int(self._outcome[CODE])
 
     @property
     def agreed(self) -> Integers | None:
-        """What ranks have agreed on for the step after those that are done, None if they have not looked at it."""
+        """The all-reduced status for the step after the completed ones, None if ranks have not exchanged it."""
         return self._ranks.status[AGREED] if self._outcome[BEGUN] else None
 
     @property
     def taken(self) -> int:
-        """How many steps are done."""
+        """Number of completed steps."""
         return int(self._outcome[TAKEN])
 
     def take(self, most: int, *, updates: bool = False, begin: PythonCall | None = None) -> int:
-        """Take steps; return how many, fewer than `most` if somebody has to look at something before the next one.
+        """Take steps; return their number, fewer than `most` if Python has to act before the next one.
 
         Parameters
         ----------
         most : int
-            At most so many.
+            Largest number of steps.
         updates : bool
-            Whether ghosts are on their way in every step, and are waited for.
+            Whether ghosts are refreshed in every step.
         begin : PythonCall, optional
-            Called at the begin of each step, which is not taken unless it returns 0.
+            Hook at the begin of each step; the step is not taken unless it returns 0.
         """
         system = self._system
         counts = bool(system.features.pair_watchers)
@@ -202,7 +202,7 @@ class ContactSteps:
         return taken
 
     def _note_last_step(self) -> None:
-        """Have known how far owned particles have moved in the step that has brought them to where they are."""
+        """Record the largest displacement of owned particles in the last step."""
         system, pairs = self._system, self._system.contacts.pairs
         owned, due = system.particles.count, pairs.due_values
         if system.carriers is not None or system.box.moving is not None:
@@ -214,19 +214,19 @@ class ContactSteps:
         self.note_wall_step()
 
     def note_wall_step(self) -> None:
-        """Have known how far walls have moved in the step that has brought them to where they are."""
+        """Record the largest displacement of walls in the last step."""
         walls, contacts = self._system.walls, self._system.contacts.walls
         if walls is not None and contacts is not None:
             contacts.path[OF_WALLS] = walls.largest_displacement if walls.moves else 0.0
 
     def _count_step_of_ghosts(self) -> None:
-        """Add the step of ghosts, which are where they are now, to the path of all."""
+        """Add the displacement of ghosts in the last step to the path of all particles."""
         particles, pairs = self._system.particles, self._system.contacts.pairs
         rows = particles.count + particles.ghosts
         count_step_of_all(2.0 * self.kick.half, particles.count, rows, pairs.packed(rows), pairs.due_values.path)
 
     def note(self) -> None:
-        """Have known what kernels have found so far."""
+        """Collect the results of kernels: times, energies, overlap errors."""
         system, outcome, times = self._system, self._outcome, self._times
         walls = {} if self._walls is None else {"walls": WALLS}
         parts = {"pairs": PAIRS, "sum": SUM, **walls, **self._other_phases}
@@ -260,7 +260,7 @@ class ContactSteps:
         return 0
 
     def _wait_for_ghosts(self, *, updates: bool) -> int:
-        """Let the ghosts be where they are now."""
+        """Wait until ghosts are up to date."""
         self.note()
         if updates:
             self._system.exchange.finish_update()
@@ -269,7 +269,7 @@ class ContactSteps:
         return 0
 
     def _finish(self, stage: int, *, updates: bool) -> None:
-        """Finish the step that workers have left for want of room for contacts."""
+        """Finish the step that workers could not complete for lack of room for contacts."""
         system, pairs = self._system, self._system.contacts.pairs
         numbers = parameters_of(self._parameters, system.constants.periods)
         rest = system.particles, numbers, system.contacts.ended_energies, self.kick
@@ -285,13 +285,13 @@ class ContactSteps:
         self._outcome[CODE] = max(self.code, last, *(code for _, code in found))
 
     def _wall_calls(self) -> tuple[Any, ...] | None:
-        """Return what `take_steps` is given of contacts with walls, None without walls."""
+        """Return the arguments of `take_steps` for contacts with walls, None without walls."""
         contacts = self._system.contacts.walls
         if contacts is None:
             return None
         contacts.measured, contacts.ended = True, 0
         packed = self._system.contacts.pairs.packed(self._system.particles.count)
-        contacts.swap()  # the next ones are written in place of those before the last
+        contacts.swap()  # new contacts overwrite the contacts before the last ones
         given = contacts.arguments(packed, self._parameters)
         contacts.swap()
         if contacts.calls is None:
@@ -305,14 +305,14 @@ class ContactSteps:
         return tuple(WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts, *moves))
 
     def _wall_moves(self) -> tuple[Any, ...]:
-        """Return by what call walls are placed in each step, from which row of the plan on, and its arguments."""
+        """Return the call that moves walls in each step, the first row of the plan, and the arguments of the call."""
         if self._planned is None:
             return 0, *NO_PLAN
         arguments = self._planned.arguments(self._system.progress.step)
         return call_of(place_walls, arguments), *arguments
 
     def _pair_calls(self) -> PairCalls:
-        """Return what `take_steps` is given of contacts between particles."""
+        """Return the arguments of `take_steps` for contacts between particles."""
         system, pairs = self._system, self._system.contacts.pairs
         storage, numbers = pairs.storage, parameters_of(self._parameters, system.constants.periods)
         rows = system.particles.count + system.particles.ghosts

@@ -1,6 +1,6 @@
-"""The energy ledger: stored energies, losses, work and outflow; `pdem.engine.energy_terms` names the terms.
+"""The energy balance: stored energies, losses, work and outflow; `pdem.engine.energy_terms` names the terms.
 
-Every sum over particles and contacts is exact (`pdem.numerics.sums`), so the ledger has the same bits for
+Every sum over particles and contacts is exact (`pdem.numerics.sums`), so that the balance has the same bits for
 any number of ranks and threads. A contact between ranks is counted by the owner of its lower particle.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def terms_of(law: ContactLaw, case: CaseData, terms: EnergyTerms, of_features: Iterable[str]) -> tuple[str, ...]:
-    """Return the terms of the ledger of a case with a contact law.
+    """Return the terms of the energy balance of a case with a contact law.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def terms_of(law: ContactLaw, case: CaseData, terms: EnergyTerms, of_features: I
     case : CaseData
         The case.
     terms : EnergyTerms
-        All that there may be, in the order of the columns.
+        All possible terms, in the order of the columns.
     of_features : iterable of str
-        Names of those of features that there are.
+        Names of the present terms of features.
     """
     used: set[str | None] = {one.name for one in ENGINE_TERMS if one.name not in OPTIONAL}
     used.update(of_features)
@@ -56,7 +56,7 @@ def terms_of(law: ContactLaw, case: CaseData, terms: EnergyTerms, of_features: I
 
 
 def terms_of_run(system: System) -> tuple[str, ...]:
-    """Return the terms of the ledger of a run."""
+    """Return the terms of the energy balance of a run."""
     of_features = (name for one in system.features for name in one.present_terms(system))
     return terms_of(system.constants.law, system.case, system.features.terms, of_features)
 
@@ -75,7 +75,7 @@ def _owned_contact_columns(
 ) -> tuple[int, float]:
     """Write effective radius [m] and pair of materials of owned contacts; return their number and the largest overlap.
 
-    The overlap is over the smaller radius. The owner of the lower particle owns a contact; `pair` of others is -1.
+    The overlap is over the smaller radius. The owner of the lower particle owns a contact; else its `pair` is -1.
     """
     number = 0
     largest = 0.0
@@ -97,11 +97,11 @@ class Measures:
     Attributes
     ----------
     energies : dict of str to float
-        The terms of the ledger [J], see `terms_of`.
+        The terms of the energy balance [J], see `terms_of`.
     particles, pair_contacts, wall_contacts : int
-        Numbers of them; a cluster is one particle, and those that are fixed do not count.
+        Numbers of particles and contacts; a cluster is one particle, and fixed particles do not count.
     largest_overlap : float
-        Over the smaller radius.
+        Largest overlap over the smaller radius.
     """
 
     def __init__(self, system: System) -> None:
@@ -134,7 +134,7 @@ class Measures:
 
     @property
     def balance(self) -> float:
-        """Stored energy, losses and outflow less work [J]: constant but for the error of integration."""
+        """Stored energy, losses and outflow less work [J]: constant except for the error of integration."""
         return math.fsum(sign * self.energies.get(name, 0.0) for name, sign in self._terms.signs.items())
 
     @property
@@ -144,7 +144,7 @@ class Measures:
 
 
 def _with_fixed(system: System) -> int:
-    """Return how many contacts between particles that this rank counts have one that is fixed."""
+    """Return how many contacts that this rank counts are between a free and a fixed particle."""
     if not system.constants.has_fixed:
         return 0
     pairs, fixed = system.contacts.pairs, system.particles.column("fixed")
@@ -154,7 +154,7 @@ def _with_fixed(system: System) -> int:
 
 
 def local_sums(system: System) -> tuple[ExactSums, int, int, float]:
-    """Return what this rank has of all terms, its pair and wall contacts, and their largest relative overlap."""
+    """Return this rank's part of all terms, its numbers of pair and wall contacts, and their largest overlap."""
     sums = ExactSums(system.features.terms.names)
     _add_particles(system, sums)
     pairs, largest = _add_pairs(system, sums)
@@ -181,7 +181,7 @@ def _add_particles(system: System, sums: ExactSums) -> None:
 def energies_of_features(
     system: System, columns: Particles | Mapping[str, NDArray[Any]]
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield by name the terms that features have for each particle: what those of some columns have (n,) [J]."""
+    """Yield the terms of features by name with the value of each particle (n,) [J], from columns of particles."""
     for feature in system.features:
         yield from feature.particle_energies(system, columns).items()
 
@@ -189,8 +189,8 @@ def energies_of_features(
 def particle_energies(columns: Particles | Mapping[str, NDArray[Any]], constants: Constants) -> list[Floats]:
     """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity.
 
-    Those of the members of clusters are 0: the clusters have them, see `pdem.engine.clusters.energy`; and so are
-    those of fixed particles. In a box that deforms energies are those of the motion relative to it.
+    Energies of members of clusters are 0, since clusters have them (`pdem.engine.clusters.energy`), and so are energies
+    of fixed particles. In a deforming box energies belong to the motion relative to the box.
     """
     radius, spin = columns["radius"], columns["angular_velocity"]
     speed = constants.own_velocity(columns["position"], columns["velocity"])
@@ -203,7 +203,7 @@ def particle_energies(columns: Particles | Mapping[str, NDArray[Any]], constants
 
 
 def masses_of_spheres(columns: Particles | Mapping[str, NDArray[Any]], constants: Constants) -> Floats:
-    """Return the masses of single spheres that can move [kg], 0 of members of clusters and of fixed particles."""
+    """Return the masses of single free spheres [kg], 0 for members of clusters and for fixed particles."""
     mass = sphere_masses(columns["radius"], constants.density[columns["material"]])
     mass = np.where(columns["cluster"] == 0, mass, 0.0) if constants.law.has_clusters else mass
     return np.where(columns["fixed"] == 0, mass, 0.0) if constants.has_fixed else mass
@@ -242,7 +242,7 @@ def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
 
 
 def _add_accounts(sums: ExactSums, law: ContactLaw, accounts: Floats) -> None:
-    """Add the accounts (accounts, n) of lasting contacts to their terms of the ledger."""
+    """Add the accounts (accounts, n) of present contacts to their terms of the energy balance."""
     rows = [(one.lasting, row) for one, row in zip(law.energies, accounts, strict=True) if one.lasting]
     if rows and accounts.size:
         sums.add_rows([name for name, _ in rows], np.array([row for _, row in rows]))
@@ -265,7 +265,7 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
 
 
 def _add_driven(system: System, sums: ExactSums) -> None:
-    """Add what every rank has the same of, on rank 0 only: of free bodies and driven walls."""
+    """Add the energies of free bodies and driven walls, which are equal on all ranks, on rank 0 only."""
     if system.exchange.rank != 0:
         return
     if system.walls is None:

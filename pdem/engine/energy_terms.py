@@ -1,11 +1,11 @@
-"""The terms of the energy balance: those of the engine itself, and what features add to them.
+"""The terms of the energy balance: terms of the engine itself, and terms of features.
 
-A feature names its terms in `Feature.energy_terms` and says in `Feature.present_terms` which of them a run has. What
-this rank has of a term comes from one of three places, which all end in exact sums:
+A feature names its terms in `Feature.energy_terms`; `Feature.present_terms` returns the terms of a run. The value of a
+term on this rank comes from one of three sources, which all end in exact sums:
 
-* `Feature.add_energies`: what follows from the state of the feature at the moment when somebody asks;
-* `Feature.particle_energies`: what follows from columns of particles, for each of them. Where particles leave, what
-  they have stored goes to ``outflow``; accounts of other roles, which have to be summed as well, stay in their terms;
+* `Feature.add_energies`: energies that follow from the present state of the feature;
+* `Feature.particle_energies`: energies of each particle that follow from its columns. When particles leave, stored
+  energy goes to ``outflow``; accounts of the remaining roles, which have to be summed as well, stay in their terms;
 * a row of `RankContacts.ended_energies`, for a term that is `summed`: the feature adds to it as time goes on
   (``system.contacts.ended_energies.add(name, values)``), and checkpoints hold it.
 """
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class Role(Enum):
-    """What a term is in the balance, whose sum over all terms with their signs is constant."""
+    """The role of a term in the balance; the sum over all terms with their signs is constant."""
 
     STORED = "stored"
-    """Energy that is there now."""
+    """Present energy."""
     LOST = "lost"
-    """What has become heat since time 0."""
+    """Energy that has become heat since time 0."""
     SUPPLIED = "supplied"
     """Work from outside since time 0."""
     REMOVED = "removed"
-    """What has been taken out since time 0."""
+    """Energy that has been removed since time 0."""
 
     @property
     def sign(self) -> int:
@@ -50,13 +50,13 @@ class EnergyTerm(NamedTuple):
     role : Role
         What it is in the balance.
     of_state : bool
-        Whether it follows from the present state alone: it is there without a ledger as well
+        Whether it follows from the present state alone: it is available without a balance as well
         (``output.energies = false``).
     summed : bool
         Whether it has a row in `RankContacts.ended_energies`.
     before : str
-        Term before which its column stands, of the engine or of a feature that comes earlier in the registry; by
-        default, or if there is none of that name, it is behind the other terms of its role.
+        Term that its column precedes, of the engine or of a feature that comes earlier in the registry; by default, or
+        if no such term exists, its column is the last one of its role.
     """
 
     name: str
@@ -83,7 +83,7 @@ ENGINE_TERMS = (
 their columns."""
 
 OPTIONAL = ("rolling_spring", "twisting_spring", "adhesion", "twisting", "plastic", "stages")
-"""Those of them that not every case has."""
+"""Terms of the engine that only some cases have."""
 
 
 class EnergyTerms:
@@ -92,17 +92,17 @@ class EnergyTerms:
     Parameters
     ----------
     features : iterable of Feature or their types
-        In the order of the registry.
+        Features in the order of the registry.
 
     Attributes
     ----------
     all : tuple of EnergyTerm
         The terms.
     names : tuple of str
-        Their names.
+        Names of the terms.
     rows : tuple of str
-        Names of the rows of `RankContacts.ended_energies`: those of `ENDED`, which contacts know by their places, then
-        other terms of features that are summed.
+        Names of the rows of `RankContacts.ended_energies`: first the rows of `ENDED`, which contacts address by index,
+        then summed terms of features.
     """
 
     def __init__(self, features: Iterable[Any] = ()) -> None:
@@ -119,7 +119,7 @@ class EnergyTerms:
 
 
 def _in_order(role: Role, of_features: Iterable[EnergyTerm]) -> list[EnergyTerm]:
-    """Return all terms of a role: those of the engine, with those of features where they ask to be."""
+    """Return all terms of a role: terms of the engine, with terms of features at their positions."""
     found = [term for term in ENGINE_TERMS if term.role is role]
     for term in of_features:
         if term.role is role:

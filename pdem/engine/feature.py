@@ -91,7 +91,7 @@ class Feature:
 
     @classmethod
     def uses_table_fields(cls, case: CaseData) -> bool:
-        """Tell whether the particles of a case need its `table_fields`; else files are written without these."""
+        """Return whether the particles of a case need its `table_fields`; else files are written without these."""
         return True
 
     @classmethod
@@ -114,7 +114,7 @@ class Feature:
         """Let the event of the present step happen. Collective, with columns of particles that are up to date."""
 
     def enter_stage(self, system: System) -> None:
-        """Be in the present stage of a state that has been loaded."""
+        """Enter the present stage of a loaded state."""
 
     def begin_stage(self, system: System) -> None:
         """Begin the present stage at the present step."""
@@ -127,7 +127,7 @@ class Feature:
         return {}
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Go on from the groups of a checkpoint; what it lacks begins at the present step. Collective."""
+        """Continue from the groups of a checkpoint; what it lacks begins at the present step. Collective."""
 
     def totals(self, system: System, local: Groups) -> Groups:
         """Return those of its groups that ranks add up, from the groups of this rank. Collective."""

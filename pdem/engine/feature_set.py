@@ -1,4 +1,4 @@
-"""The features of a system, when each acts, and which groups of a checkpoint they have: see `pdem.engine.feature`."""
+"""The features of a system, the order of their events, and their groups of a checkpoint; see `pdem.engine.feature`."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class Turn(IntEnum):
-    """When a feature acts among others whose events are due at the same step."""
+    """Order of features with events at the same step."""
 
     MEASURE = 10
     """Before anything changes: the forces of contacts are those of the step."""
     COLLECT = 20
     """Sums of the steps until now are added up over ranks."""
     LEAVE = 30
-    """Particles outside the domain are taken out."""
+    """Particles outside the domain are removed."""
     CHANGE_GRAVITY = 40
     """Gravity changes."""
     END_STAGE = 50
-    """The conditions of the present stage are looked at."""
+    """The conditions of the present stage are checked."""
     COUNT = 60
-    """Particles are counted and taken out."""
+    """Particles are counted and removed."""
     INSERT = 70
-    """Particles are brought in."""
+    """Particles are inserted."""
     DEFORM = 80
-    """The rates of a box that deforms are chosen, by all that is there now."""
+    """The rates of a deforming box are chosen, after all changes."""
 
 
 class StateTable(NamedTuple):
@@ -44,11 +44,11 @@ class StateTable(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the group.
+        Name of the group.
     keys : tuple of str
-        Columns that sort its rows, of which each rank has some; none if every rank has all of them.
+        Columns that sort its rows if they are distributed over ranks; empty if every rank has all rows.
     observes : bool
-        Whether it says nothing of the motion, and is left out of its digest.
+        Whether it does not influence the motion, and is left out of the digest of the motion.
     """
 
     name: str
@@ -70,57 +70,57 @@ class Features:
         self._by_type = {type(one): one for one in self._all}
         self._by_name = {one.name: one for one in self._all}
         self.by_turn = tuple(sorted(self._all, key=lambda one: one.turn))
-        """In the order in which they act."""
+        """Features in the order of their events."""
         self.wall_watchers = tuple(one for one in self._all if one.watches_walls)
         self.pair_watchers = tuple(one for one in self._all if one.watches_pairs)
-        """Those that look at contacts in each step."""
+        """Features that read contacts in each step."""
         self.terms = EnergyTerms(self._all)
-        """The terms of the energy balance, those of the engine among them."""
+        """The terms of the energy balance, including the terms of the engine."""
         self.step_actors = tuple(one for one in self._all if one.acts_each_step)
-        """Those that act at the begin of each step."""
+        """Features that act at the begin of each step."""
         self.row_keys = row_keys(self._all)
-        """Columns that sort the rows of those groups of which each rank has some."""
+        """Columns that sort the rows of distributed groups."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._all)
 
     def get(self, kind: type[AnyFeature]) -> AnyFeature:
-        """Return the feature of a type; one without any events in a system that was made without features."""
+        """Return the feature of a type; in a system without features one without events."""
         found = self._by_type.get(kind)
         return found if isinstance(found, kind) else kind()
 
     def place(self, feature: Any) -> int:
-        """Return the place of a feature in their order."""
+        """Return the index of a feature in the order of the registry."""
         return self._all.index(feature)
 
     def at(self, place: int) -> Any:
-        """Return the feature at a place."""
+        """Return the feature with an index."""
         return self._all[place]
 
     @property
     def kicking(self) -> list[Any]:
-        """Those that act on velocities in every step now."""
+        """Features that act on velocities in every step at present."""
         return [one for one in self._all if one.kicks]
 
     def named(self, name: str) -> Any:
-        """Return the feature of a name."""
+        """Return the feature with a name."""
         return self._by_name[name]
 
     def next_step(self, *, forces: bool) -> int:
-        """Return the step of the next event, of those that ask for forces or of the others."""
+        """Return the step of the next event of features that need contact forces, or of features that do not."""
         return min((one.next_step for one in self._all if one.needs_forces is forces), default=NEVER)
 
 
 def fields_in(features: Iterable[Any], case: CaseData) -> tuple[Field, ...]:
-    """Return the fields that particles of a case have besides those of all cases, feature by feature."""
+    """Return the further fields of particles of a case, feature by feature."""
     return tuple(field for one in features for field in one.fields_in(case))
 
 
 def row_keys(features: Iterable[Any]) -> dict[str, tuple[str, ...]]:
-    """Return the columns that sort the rows of groups of which each rank has some, by group."""
+    """Return the columns that sort the rows of distributed groups, by group."""
     return {table.name: table.keys for one in features for table in one.tables if table.keys}
 
 
 def observing(features: Iterable[Any]) -> tuple[str, ...]:
-    """Return the names of the groups that say nothing of the motion."""
+    """Return the names of the groups that do not influence the motion."""
     return tuple(table.name for one in features for table in one.tables if table.observes)

@@ -1,4 +1,4 @@
-"""Which fields of particles files of a case have: those that something of the case needs."""
+"""Fields of particles in the files of a case: only fields that the case needs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def kept_fields(fields: Iterable[Field], case: CaseData, features: Iterable[Feature | type[Feature]]) -> list[Field]:
-    """Return the fields that files of a case have: none of clusters, of a moving box or of a feature that it has not.
+    """Return the fields in the files of a case: fields of clusters, a deforming box or a feature only if it has these.
 
-    `features` are those of a run, or their classes.
+    `features` are the features of a run, or their classes.
     """
     used = {"cluster": has_clusters(case), "box_work": deforms(case), "fixed": has_fixed(case)}
     used |= {name: feature.uses_table_fields(case) for feature in features for name in feature.table_fields}

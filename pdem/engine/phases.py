@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def parts_of(shares: Mapping[str, int]) -> dict[str, float]:
-    """Return what part of a whole each phase has by its share, of which none counts as nothing."""
+    """Return the fraction of each phase, from shares that are not all 0."""
     whole = sum(max(share, 1) for share in shares.values())
     return {phase: max(share, 1) / whole for phase, share in shares.items()}
 
@@ -26,7 +26,7 @@ class Phases:
     Attributes
     ----------
     records_steps : bool
-        Whether somebody wants to know the times of each step.
+        Whether the times of each step are recorded.
     """
 
     records_steps = False
@@ -49,7 +49,7 @@ class Phases:
     def divide(self, shares: Mapping[str, int]) -> None:
         """Add the time since the last reading to several phases, see `parts_of`.
 
-        Ranks compare the times of their phases, and have to have the same ones.
+        Ranks compare the times of their phases, and must have the same phases.
         """
         now = time.perf_counter()
         spent, self._last = now - self._last, now

@@ -1,6 +1,7 @@
 """Insertion and removal of particles during a simulation: ids, energies, contacts, and the levels of the grid.
 
-Every rank knows inserted particles by id, and removed ones that it had a copy of; lists are rebuilt at once.
+Every rank gets the ids of inserted particles, and of removed particles that it had as ghosts; lists are rebuilt
+immediately.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Int32s, Integers
 
 RENEWAL_SHARE = 0.2
-"""Inserted and removed particles, over all, after which the levels of the grid are chosen anew."""
+"""Inserted and removed particles, over all particles, after which the levels of the grid are chosen again."""
 
 
 def remove_particles(system: System, ids: Integers) -> Records:
     """Remove particles of this rank by id; return the remaining contacts. Collective.
 
-    Of a cluster all members go. Their energy, and the elastic energy of their contacts, is added to ``outflow``; the
-    contacts end. Lists have to be rebuilt.
+    A cluster is removed with all of its members. Energies of removed particles, and elastic energies of their contacts,
+    are added to ``outflow``; the contacts end. Lists have to be rebuilt.
     """
     own = system.particles
     ids = ids if system.clusters is None else whole_clusters(own, ids)
@@ -68,8 +69,8 @@ def _rows(mask: Booleans) -> Int32s:
 def _add_outflow(system: System, columns: Mapping[str, NDArray[Any]], removed: Integers, is_removed: Booleans) -> None:
     """Add the energies of removed particles and their elastic contacts to ``outflow``, each on one rank.
 
-    `columns` are those of the removed ones of this rank, which `is_removed` marks among its particles. `removed` are
-    all ids that it knows.
+    `columns` belong to the removed particles of this rank, which `is_removed` marks among its particles. `removed` are
+    all removed ids of its owned particles and ghosts.
     """
     own, constants, ended = system.particles, system.constants, system.contacts.ended_energies
     for values in particle_energies(columns, constants):
@@ -97,17 +98,17 @@ def _add_outflow(system: System, columns: Mapping[str, NDArray[Any]], removed: I
 
 
 def _term_after(system: System, name: str) -> str:
-    """Return the term that has what particles had of a term, once they are removed."""
+    """Return the term to which the energy of removed particles in a term is added."""
     return "outflow" if name in system.features.terms.with_role(Role.STORED) else name
 
 
 def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tuple[Integers, Records]:
     """Insert particles, the same columns on every rank; return their ids and all present contacts. Collective.
 
-    With ``shape`` and ``orientation`` among the columns, as `pdem.particles.clusters.cluster_members.cluster_columns`
-    has them, some may be clusters, whose ids are those of their first members.
-    What contacts exchange (`pdem.engine.quantum_field`) is rounded down to whole quanta.
-    Rank 0 owns them until they migrate. Lists have to be rebuilt.
+    With ``shape`` and ``orientation`` among the columns (`pdem.particles.clusters.cluster_members.cluster_columns`),
+    particles may be clusters; the id of a cluster is the id of its first member.
+    Amounts that contacts exchange (`pdem.engine.quantum_field`) are rounded down to whole quanta.
+    Rank 0 owns the particles until they migrate. Lists have to be rebuilt.
     """
     numbers = numbers_of_members(system, columns)
     total = int(numbers.sum())
@@ -132,7 +133,7 @@ def insert_particles(system: System, columns: Mapping[str, NDArray[Any]]) -> tup
 
 
 def renew_levels_if_due(system: System) -> None:
-    """Choose the levels of the grid anew after many changes or for a particle larger than all before. Collective."""
+    """Choose the levels of the grid again after many changes, or for a particle larger than before. Collective."""
     own = system.particles
     largest = system.exchange.largest(np.array([own.radius.max(initial=0.0)]))
     grown = float(largest[0]) > system.lists.skins.radii[-1]
@@ -146,7 +147,7 @@ def renew_levels_if_due(system: System) -> None:
 
 
 def check_ids_exist(system: System, ids: Integers) -> None:
-    """Require that every id is that of a particle. Collective, the same ids on every rank.
+    """Require that a particle exists for every id. Collective, with the same ids on every rank.
 
     Raises
     ------

@@ -25,7 +25,7 @@ class RestartPoint:
     folder : Path
         Folder of the checkpoint; the run continues in it, unless its case names another one.
     case : Case or None
-        Case of the checkpoint, None if it is not known.
+        Case of the checkpoint, None if unknown.
     step : int
         Step of the checkpoint.
     """
@@ -45,15 +45,15 @@ class Engine(Protocol):
     system : System
         The state of this rank.
     meshes : list of Mesh
-        Of the walls, in their order.
+        Meshes of the walls, in their order.
     phases : Phases
         The stopwatch of the steps.
     restart_point : RestartPoint or None
-        Checkpoint that it continues, if any.
+        Checkpoint from which it continues, if any.
     first_balance : float
         Energy balance at time 0 [J].
     outputs : Outputs or None
-        Files that a script has opened, with which a run goes on.
+        Files that a script has opened, which a run continues.
     """
 
     case: Case

@@ -1,7 +1,7 @@
-"""A number that particles carry and contacts exchange, so that nothing of it is lost to the last bit.
+"""An amount that particles carry and contacts exchange, conserved to the last bit.
 
 It is a field of the table of particles, a scalar in SI units, and always a whole number of quanta
-(`pdem.contact.exchange`). A feature makes a `QuantumField` of it and calls `QuantumField.step` in its `before_step`.
+(`pdem.contact.exchange`). A feature makes a `QuantumField` for it and calls `QuantumField.step` in its `before_step`.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ class QuantumField:
     Parameters
     ----------
     name : str
-        Of the field, a scalar in double precision: of `pdem.foundation.fields`, or of a feature (`Feature.fields`).
+        Name of the field, a scalar in double precision of `pdem.foundation.fields` or of a feature (`Feature.fields`).
     flow : callable
-        ``flow(value_i, value_j, radius_i, radius_j, overlap, pair, dt, parameters)`` returns how much goes from i to j
-        in one step of `dt` [s], in the unit of the field; negative for the other way. i has the lower id, radii and
-        overlap are in m, `pair` is ``material_i * materials + material_j``, and `parameters` is what `step` is given: a
-        number, an array, or a tuple of these. The overlap is negative while a contact is stretched.
+        ``flow(value_i, value_j, radius_i, radius_j, overlap, pair, dt, parameters)`` returns the amount from i to j in
+        one step of `dt` [s], in the unit of the field; negative from j to i. i has the lower id, radii and overlap are
+        in m, `pair` is ``material_i * materials + material_j``, and `parameters` is the argument of `step`: a number,
+        an array, or a tuple of these. The overlap is negative while a contact is stretched.
     wall_flow : callable, optional
-        ``wall_flow(value, wall_value, radius, overlap, pair, dt, parameters)`` returns how much goes from a particle
-        into a wall; ``pair`` is ``material * materials + material of the wall``. By default walls exchange nothing.
+        ``wall_flow(value, wall_value, radius, overlap, pair, dt, parameters)`` returns the amount from a particle into
+        a wall; ``pair`` is ``material * materials + material of the wall``. By default walls exchange nothing.
     memory : str, optional
-        Name of a column of histories that flows take as their last argument and return behind the amount. A contact has
-        0 there when it begins.
+        Name of a column of histories that is the last argument of flows; flows return its new value after the amount. A
+        new contact has 0 in it.
 
     Attributes
     ----------
     name : str
-        Of the field.
+        Name of the field.
 
     """
 
@@ -74,27 +74,27 @@ class QuantumField:
 
     @staticmethod
     def tables(name: str) -> tuple[StateTable, ...]:
-        """Return the group of a checkpoint that a field has whose walls take part, see `groups`."""
+        """Return the group of a checkpoint for a field with flows into walls, see `groups`."""
         return (StateTable(_group(name), observes=True),)
 
     def begin(self, system: System, largest: float) -> None:
         """Begin with the particles of a system. Collective; in the `load` of a feature.
 
-        A new run chooses the quantum, which stays the same from then on and is in each checkpoint. Values that are no
+        A new run chooses the quantum, which never changes afterwards and is in each checkpoint. Values that are not
         whole quanta are rounded down.
 
         Parameters
         ----------
         system : System
-            With its particles.
+            System with its particles.
         largest : float
             Amount that a particle may have [unit of the field]; the largest of all ranks counts. The quantum is about
-            2^-48 of it, and no particle may ever have more than 32 times as much.
+            2^-48 of it, and 32 times this amount is the limit for any particle.
 
         Raises
         ------
         InputError
-            On all ranks, if particles have no such field, or it is no scalar in double precision that moves with its
+            On all ranks, if particles have no such field, or it is not a scalar in double precision that moves with its
             particle; if the largest amount is not positive and finite, or contacts do not have the column `memory`.
         """
         field = system.particles.fields.get(self.name)
@@ -119,20 +119,20 @@ class QuantumField:
             system.particles[self.name][:] = whole_quanta(system.particles[self.name], quantum)
 
     def quantum(self, system: System) -> float:
-        """Return the unit in which it is counted, a power of two; 0 before `begin`."""
+        """Return the quantum, a power of two; 0 before `begin`."""
         return float(system.contacts.quanta.get(self.name, 0.0))
 
     def step(self, system: System, parameters: Any = (), wall_values: Floats | None = None) -> None:
-        """Let all contacts of the last step exchange; in the `before_step` of a feature. Collective.
+        """Exchange amounts through all contacts of the last step; in the `before_step` of a feature. Collective.
 
         Parameters
         ----------
         system : System
             The state.
         parameters : tuple, array or number
-            For the flows.
+            Parameters of the flows.
         wall_values : (W,) array, optional
-            Of all walls, in the order of the case; default 0.
+            Values of all walls, in the order of the case; default 0.
         """
         walls = self.walls(system) if self._flows[1] is not None else None
         self.exchange(system, system.particles[self.name], self.pairs(system), walls, parameters, wall_values)
@@ -141,9 +141,9 @@ class QuantumField:
         self, system: System, values: Floats, pairs: FlowingPairs, walls: FlowingWalls | None, parameters: Any = (),
         wall_values: Floats | None = None,
     ) -> None:  # fmt: skip
-        """Let some contacts exchange by other values of owned particles (n,) than those of the field. Collective.
+        """Exchange amounts through some contacts, with `values` of owned particles (n,) for the flows. Collective.
 
-        Both ranks of a contact between ranks have to give it. Errors stop the run when ranks agree on the step.
+        Both ranks of a contact between ranks must include it. Errors stop the run at the next all-reduce of the status.
         """
         flow, wall_flow = self._flows
         rows, change = self._shared(system, values), self._changes(system)
@@ -164,7 +164,7 @@ class QuantumField:
     def pairs(self, system: System, choice: Callable[..., Any] | None = None, parameters: Any = ()) -> FlowingPairs:
         """Return the contacts between particles of this rank, all or those that a plain function chooses; views.
 
-        ``choice(pair, parameters, memory)`` tells whether one is meant, by the column `memory` of its history.
+        ``choice(pair, parameters, memory)`` returns whether a contact takes part, by column `memory` of its history.
         """
         law, materials = system.constants.law, len(system.constants.density)
         place = law.place(self._memory) if self._memory else OVERLAP
@@ -210,20 +210,20 @@ class QuantumField:
         return rows
 
     def _changes(self, system: System) -> Integers:
-        """Return by how many quanta each owned particle changes, still 0."""
+        """Return zeros for the changes of owned particles in quanta."""
         count = system.particles.count
         if count > len(self._change):
             self._change = np.zeros(room_for(count, len(self._change)), np.int64)
         return self._change[:count]
 
     def _note_bad(self, system: System, kind: int) -> None:
-        """Note the error of a flow that is not possible, if there was one."""
+        """Record the error of an invalid flow, if there was one."""
         if self._bad[0] != NO_ID:
             system.progress.record_error(kind, int(self._bad[0]), int(self._bad[1]))
             self._bad[:] = NO_ID
 
     def into_walls(self, system: System) -> dict[str, float]:
-        """Return how much has gone into each wall since the begin of the run, an exact sum rounded once. Collective."""
+        """Return the inflow of each wall since the begin of the run, an exact sum rounded once. Collective."""
         return self._total(system).values()
 
     def _total(self, system: System) -> ExactSums:
@@ -233,7 +233,7 @@ class QuantumField:
         return total
 
     def groups(self) -> Groups:
-        """Return this rank's part of the group of a checkpoint with what has gone into walls."""
+        """Return this rank's part of the group of a checkpoint with the inflow of walls."""
         if not self._into_walls.names:
             return {}
         self._into_walls.normalise()
@@ -247,7 +247,7 @@ class QuantumField:
         return {_group(self.name): {"wall": keys, "amount": self._total(system).limbs}}
 
     def load(self, system: System, groups: Mapping[str, Columns], largest: float) -> None:
-        """Begin, and go on with what has gone into the walls of a checkpoint. Collective; `largest` as for `begin`."""
+        """Begin, and continue with the inflow of walls of a checkpoint. Collective; `largest` as for `begin`."""
         self.begin(system, largest)
         stored = groups.get(_group(self.name))
         if stored is None or system.exchange.rank:
@@ -262,7 +262,7 @@ def sum_over_contacts(
     system: System, pairs: FlowingPairs, walls: FlowingWalls | None,
     parts: tuple[Callable[..., Any], Callable[..., Any]], parameters: Any = (),
 ) -> Integers:  # fmt: skip
-    """Return sums of whole numbers over the contacts of each owned particle (n,).
+    """Return sums of integers over the contacts of each owned particle (n,).
 
     Parameters
     ----------
@@ -271,10 +271,11 @@ def sum_over_contacts(
     pairs, walls
         The contacts, see `QuantumField.pairs` and `QuantumField.walls`.
     parts : tuple of 2 callables
-        Plain functions that return the number of a particle, of a contact with another one, ``(radius, other_radius,
-        overlap, pair, parameters, memory)``, and of one with a wall, ``(radius, overlap, pair, parameters, memory)``.
+        Plain functions that return the integer of a particle: for a contact with a second particle, ``(radius,
+        other_radius, overlap, pair, parameters, memory)``, and for a contact with a wall, ``(radius, overlap, pair,
+        parameters, memory)``.
     parameters : tuple, array or number
-        For them.
+        Parameters of these functions.
     """
     total = np.zeros(system.particles.count, np.int64)
     pair_parts_kernel(parts[0])(*plain(pairs, parameters, total))
@@ -284,5 +285,5 @@ def sum_over_contacts(
 
 
 def _group(name: str) -> str:
-    """Return the name of the group of a checkpoint with what has gone into walls."""
+    """Return the name of the group of a checkpoint with the inflow of walls."""
     return f"{name}_into_walls"

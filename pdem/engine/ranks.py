@@ -1,4 +1,4 @@
-"""All that pdem uses of `decomposition`: ranks, their communicator and exchange. No other module imports it."""
+"""The interface to `decomposition`: ranks, their communicator and exchange. Only this module imports it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _HOSTS_SHOWN = 4
 
 
 def _check_that_decomposition_is_ours() -> None:
-    """Require that no other module of that name is found first.
+    """Require that the imported `decomposition` belongs to pdem.
 
     Raises
     ------
     LaunchError
-        If there is one, such as a file of that name beside the script of a user.
+        If a different module has this name, such as a file beside the script of a user.
     """
     found = find_spec("decomposition")
     place = None if found is None or found.origin is None else Path(found.origin).resolve()
@@ -58,7 +58,7 @@ def communicator(threads: int | None = None) -> Any:
     Raises
     ------
     LaunchError
-        If the launcher belongs to another MPI than the one that is loaded, or there is none.
+        If the launcher belongs to a different MPI than the loaded one, or no MPI is installed.
     """
     from decomposition.mpi import start_world
 
@@ -67,7 +67,7 @@ def communicator(threads: int | None = None) -> Any:
 
 
 def launch_layout() -> tuple[int, int, int]:
-    """Return the rank of this process, the number of ranks, and that on this node, without starting MPI."""
+    """Return the rank of this process, the number of ranks, and the number on this node, without starting MPI."""
     from decomposition.launch import read_launch
 
     launch = read_launch()
@@ -78,7 +78,7 @@ def launch_layout() -> tuple[int, int, int]:
 
 
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a subprocess that is no rank."""
+    """Return the environment for a subprocess that is not a rank."""
     from decomposition.launch import without_launcher as without
 
     return without(environment)
@@ -110,11 +110,11 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
     Parameters
     ----------
     case : Case
-        Its domain and decomposition.
+        Case with domain and decomposition.
     communicator : mpi4py communicator, optional
         The ranks of the run.
     threads : int, optional
-        Threads per rank; by default those of the environment, else cores / ranks of the node.
+        Threads per rank; by default from the environment, else cores / ranks of the node.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def on_first(communicator: Any, function: Callable[[], Result]) -> Result:
     Raises
     ------
     PdemError
-        On all ranks, if it was raised on the first.
+        On all ranks, if the first rank raised it.
     """
     if communicator is None:
         return function()
@@ -171,7 +171,7 @@ def on_first(communicator: Any, function: Callable[[], Result]) -> Result:
 
 
 def once_per_node(communicator: Any, function: Callable[[], Result]) -> tuple[Result, str]:
-    """Call `function` on one rank per node; its large arrays lie in memory that the ranks of a node share. Collective.
+    """Call `function` on one rank per node; the ranks of a node share the memory of its large arrays. Collective.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def once_per_node(communicator: Any, function: Callable[[], Result]) -> tuple[Re
     result : object
         Result of `function`.
     notice : str
-        Where its arrays are, for the log; empty on one rank.
+        Location of its arrays, for the log; empty on one rank.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def once_per_node(communicator: Any, function: Callable[[], Result]) -> tuple[Re
 
 
 def _shown_hosts(hosts: Sequence[str]) -> str:
-    """Return the first of some names of nodes, and how many more there are."""
+    """Return the first of some names of nodes, and the number of further ones."""
     more = len(hosts) - _HOSTS_SHOWN
     return ", ".join(hosts[:_HOSTS_SHOWN]) + (f" and {more} more nodes" if more > 0 else "")
 
@@ -240,14 +240,14 @@ def warm_up(
 
 
 def crowded_nodes(communicator: Any, threads: int) -> list[str] | None:
-    """Return a line on each node whose ranks have more threads than cores; None if this process is alone. Collective.
+    """Return a line on each node with more threads of ranks than cores; None if this process is alone. Collective.
 
     Parameters
     ----------
     communicator : mpi4py communicator or None
         The ranks.
     threads : int
-        Threads of this rank.
+        Number of threads of this rank.
     """
     world = _world_of(communicator, threads)
     if isinstance(world, Alone):
@@ -258,7 +258,7 @@ def crowded_nodes(communicator: Any, threads: int) -> list[str] | None:
 
 
 def _check_same_files(communicator: Any, case: Case) -> None:
-    """Refuse nodes on which a file that the case names is another than on that of rank 0: most are read on each."""
+    """Refuse nodes on which a file of the case differs from the file on the node of rank 0: each node reads files."""
     from decomposition.mpi import each_node
     from pdem.case.input_files import contents_of, input_files
     from pdem.engine.same_files import differences
@@ -276,14 +276,14 @@ def _check_same_files(communicator: Any, case: Case) -> None:
 
 
 def largest_on_ranks(communicator: Any, number: int) -> int:
-    """Return the largest of the numbers that ranks give, on all of them. Collective; None is this process alone."""
+    """Return the largest `number` of all ranks, on all ranks. Collective; None is this process alone."""
     from decomposition.mpi import largest_on_ranks as largest
 
     return largest(communicator, number)
 
 
 def compile_rank_kernels() -> None:
-    """Compile the kernels of `decomposition`: partition, ghosts, migration. Needs no other rank."""
+    """Compile the kernels of `decomposition`: partition, ghosts, migration. One rank suffices."""
     from decomposition.kernel_calls import call_kernels
 
     call_kernels()

@@ -1,4 +1,4 @@
-"""Whether ranks find the same files: those of other nodes, and those that were started in other folders."""
+"""Check that ranks read the same files, on several nodes and in several working folders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the keys of files whose contents are not the expected ones, and a verb that says what is wrong there."""
+    """Return the keys of files with unexpected contents, and a verb that describes the difference."""
     return [
         (key, "has another content there than" if content else "cannot be read there, but")
         for key, content in found.items()
@@ -27,9 +27,9 @@ def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[t
 
 
 def check_same_files(ranks: WritingRanks, case: Case) -> None:
-    """Refuse ranks of other working folders in which a file that the case names is another than for rank 0. Collective.
+    """Refuse ranks of further working folders in which a file of the case differs from that of rank 0. Collective.
 
-    Ranks in one folder read the same files; whether nodes see the same is asked for each node, not for each rank.
+    Ranks in one folder read the same files; differences between nodes are checked once per node.
 
     Raises
     ------

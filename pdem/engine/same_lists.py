@@ -1,7 +1,7 @@
-"""Steps in which lists stay the same and nothing but contacts acts: many of them in one kernel.
+"""Many steps in one kernel, while lists do not change and only contacts act.
 
-`pdem.engine.step.advance` does the same for all cases, a step at a time, and does so whenever anything else is due:
-new lists, more room for contacts, outputs.
+`pdem.engine.step.advance` takes one step at a time in all cases, and whenever more than contacts is due: new lists,
+more room for contacts, outputs.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from pdem.motion.walls import MovingWalls
 
 LONGEST = 0.05
-"""Time of steps after which signals are looked at [s]."""
+"""Wall-clock time of steps between two checks of signals [s]."""
 
 
 def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun | None:
-    """Take steps up to the step `last` at most, all of them with the next one begun at once.
+    """Take steps up to the step `last` at most; each step also begins the next one.
 
-    Results are those of `pdem.engine.step.advance`, to the bit. Ends, perhaps before its first step, where that has
-    to look at something. Returns the next step, if it has begun. Collective.
+    Results have the bits of `pdem.engine.step.advance`. Ends, perhaps before its first step, where `advance` is needed.
+    Returns the begin of the next step, if it has begun. Collective.
     """
     if system.progress.pending_drift is None or phases.records_steps or not acts_alone(system):
         return None
@@ -55,7 +55,7 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
 
 
 def _take_without_python(system: System, phases: Phases, last: int, ranks: ExchangeCalls) -> Begun | None:
-    """Do as `advance_with_same_lists` where nothing is done between steps, or ranks agree by these calls."""
+    """Take steps as `advance_with_same_lists`, without Python within steps; ranks exchange status by these calls."""
     alone, walls = system.exchange.size == 1, _walls_with_plan(system)
     while not alone or not (
         system.progress.pending_drift or system.progress.errors or system.progress.stop_requested()
@@ -88,7 +88,7 @@ def _take_without_python(system: System, phases: Phases, last: int, ranks: Excha
 
 
 def _begun(system: System, agreed: Integers) -> Begun:
-    """Return the step that ranks have begun by what they have agreed on; raise if any has recorded an error."""
+    """Return the begin of the next step from the all-reduced status; raise if any rank has recorded an error."""
     system.progress.advance()
     if system.progress.pending_drift is not None:
         check_drift(system, system.progress.pending_drift)
@@ -98,15 +98,15 @@ def _begun(system: System, agreed: Integers) -> Begun:
 
 
 def _walls_with_plan(system: System) -> MovingWalls | None:
-    """Return the walls if they move as planned, so that a kernel may place them."""
+    """Return the walls if they move by a plan, so that a kernel can move them."""
     walls = system.walls
     return walls if walls is not None and walls.planned is not None else None
 
 
 class _StepsWithPython:
-    """Steps between which walls and clusters move, particles drive walls, and contacts are looked at.
+    """Steps in a kernel with hooks of Python: motion of walls and clusters, driven walls, readers of contacts.
 
-    Ranks agree, and ghosts travel, by `ranks`, or in Python as well where that is None.
+    Ranks exchange status and ghosts by `ranks`, or in Python if that is None.
     """
 
     def __init__(self, system: System, phases: Phases, ranks: ExchangeCalls | None) -> None:
@@ -115,7 +115,7 @@ class _StepsWithPython:
         self._begun: Begun | None = None
 
     def take(self, last: int) -> Begun | None:
-        """Do as `advance_with_same_lists`."""
+        """Take steps as `advance_with_same_lists`."""
         system, begin = self._system, PythonCall(self._begin)
         while self._begun is None and system.progress.step < last:
             end_box_sums(system)
@@ -131,14 +131,14 @@ class _StepsWithPython:
         return self._begun
 
     def _note_step(self, contacts: ContactSteps) -> None:
-        """Let what is not done by kernels follow the step that has been taken."""
+        """Update the state outside of kernels after a step."""
         system = self._system
         system.progress.end_forces(max(contacts.code, finish_carried(system, contacts.kick)))
         finish_driven(system, 0.5 * system.constants.step, self._phases)
         tune_threads(system, self._phases)
 
     def _begin(self) -> int:
-        """Begin a step; return 0 if lists stay the same, and nobody asks for anything."""
+        """Begin a step; return 0 if lists are valid and no rank needs attention."""
         system, contacts = self._system, self._contacts
         assert contacts is not None
         contacts.note()
@@ -160,12 +160,12 @@ class _StepsWithPython:
 
 
 def acts_alone(system: System) -> bool:
-    """Tell whether nothing acts on particles but contacts, and no feature in or at the begin of each step."""
+    """Return whether only contacts act on particles, and no feature acts in or at the begin of each step."""
     return not system.features.kicking and not system.features.step_actors
 
 
 def needs_python(system: System) -> bool:
-    """Tell whether Python acts in every step: it moves walls without a plan, a box, clusters; looks at walls."""
+    """Return whether Python acts in every step: moves walls without a plan, a box or clusters, or reads walls."""
     walls = system.walls
     move = walls is not None and (walls.moves or walls.surfaces.vary) and walls.planned is None
     looks = bool(system.features.wall_watchers or system.features.pair_watchers)
@@ -173,6 +173,6 @@ def needs_python(system: System) -> bool:
 
 
 def _last_undisturbed(system: System, last: int) -> int:
-    """Return the step before the next one at which the tuners ask for something, at most `last`."""
+    """Return the last step before the next action of a tuner, at most `last`."""
     wanted = last if system.tuners.skin is None else min(last, system.tuners.skin.next_detection - 1)
     return min(wanted, max(system.tuners.threads.end_of_window, system.progress.step + 1))

@@ -1,4 +1,4 @@
-"""Steps at which the outputs of a run are due, of all of it or of a part."""
+"""Steps at which the outputs of a run, or of a part of it, are due."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pdem.engine.protocol import Engine
 
 PROGRESS_SHARES = 20
-"""Parts of a run after each of which its progress is shown, however seldom lines of the series are written."""
+"""Number of parts of a run; progress is shown at least after each of them."""
 
 
 def series_steps(output: Output, step: float) -> int:
@@ -20,7 +20,7 @@ def series_steps(output: Output, step: float) -> int:
 
 
 class OutputWindow(NamedTuple):
-    """The part of a run whose output is written, when it is run again.
+    """The part of a run with output, when it is run again.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class OutputWindow(NamedTuple):
     last : int
         Step at which it stops, not before `end`.
     checkpoints : tuple of int
-        Steps of checkpoints, in place of those that are due by the case.
+        Steps of checkpoints, which replace the steps of the case.
     """
 
     begin: int
@@ -38,7 +38,7 @@ class OutputWindow(NamedTuple):
     checkpoints: tuple[int, ...]
 
     def next_stop(self, step: int) -> int:
-        """Return the next step after `step` that this names."""
+        """Return the next step after `step` with an output or an end of this window."""
         stops = (self.begin, self.end, self.last, *self.checkpoints)
         return min((one for one in stops if one > step), default=self.last)
 
@@ -49,9 +49,9 @@ class OutputSchedule:
     Parameters
     ----------
     simulation : Engine
-        Whose case has the intervals.
+        Simulation; its case has the intervals.
     window : OutputWindow, optional
-        Of which output is written; of all steps unless given.
+        Part of the run with output; by default all steps.
 
     Attributes
     ----------
@@ -60,10 +60,10 @@ class OutputSchedule:
     fields, series, checkpoint, progress : int
         Steps between outputs.
     contacts : int
-        Steps between two outputs of contacts, 0 for none.
+        Steps between two outputs of contacts, 0 without.
     parts : int
-        Into how many parts outputs of contacts divide the interval of snapshots, 0 where they do not: snapshots have
-        contacts where the intervals of the case are multiples of each other, however many steps each of them is.
+        Number of intervals of contacts in an interval of snapshots, 0 if it is no integer: snapshots have contacts if
+        the intervals of the case are multiples of each other, for any number of steps of each.
     windows : list of int
         Steps between two outputs of features.
     """
@@ -129,6 +129,6 @@ class OutputSchedule:
 
 
 def _whole(ratio: float) -> int:
-    """Return a ratio of two intervals that is a whole number, 0 for others."""
+    """Return a ratio of two intervals if it is an integer, else 0."""
     whole = round(ratio)
     return whole if abs(ratio - whole) <= 1e-9 * ratio else 0

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from pdem.motion.courses import Clock
 
 AUTOMATIC_SKIN = 0.15
-"""Initial skin over the largest radius of a level, unless the case sets it."""
+"""Default of the initial skin over the largest radius of a level."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Constants of a run; where gravity, interactions or the box change, others take their place.
+    """Constants of a run; a change of gravity, interactions or the box replaces them.
 
     Attributes
     ----------
@@ -63,17 +63,17 @@ class Constants:
     shape : BoxShape
         Of the box.
     flow, centre : (3, 3) and (3,) arrays
-        Gradient of the velocity of a box that deforms [1/s], zeros for one that does not, and the point that rests [m].
+        Gradient of the velocity of a deforming box [1/s], zeros if it does not deform, and the point at rest [m].
     lowest, highest : (3,) arrays
         Sides of the domain that particles can leave [m], infinite on periodic axes.
     keeps_outside : bool
-        Whether particles outside are kept, as long as they can be computed.
+        Whether particles outside remain in the simulation, as long as they can be computed.
     gravity : (3,) array
         [m/s^2].
     free : (6,) array
         1 for free degrees of freedom, else 0: three of translation, three of rotation.
     density : (M,) array
-        By material [kg/m^3].
+        Density by material [kg/m^3].
     law : ContactLaw
         Contact law of all contacts.
     table : (M * M, law.width) array
@@ -123,7 +123,7 @@ class Constants:
         return self.period, self.inverse_period
 
     def own_velocity(self, position: Floats, velocity: Floats) -> Floats:
-        """Return velocities (n, 3) relative to that of the box at these places [m/s]."""
+        """Return velocities (n, 3) relative to the velocity of the box at these positions [m/s]."""
         if not self.flow.any():
             return velocity
         away, rows = position - self.centre, self.flow
@@ -140,7 +140,7 @@ class Constants:
 
     @cached_property
     def adhesion_half_gaps(self) -> Callable[[Floats], Floats] | None:
-        """Function that returns half of the widest gap of adhesion for some radii [m]; None without adhesion."""
+        """Function that returns half of the largest gap of adhesion for some radii [m]; None without adhesion."""
         return half_gaps(self.law, self.table) if self.law.may_stretch else None
 
     def parameters(self, dt: float) -> ContactParameters:
@@ -180,7 +180,7 @@ def table_of(case: Case, stage: int, law: ContactLaw) -> Floats:
 def _pair_recipes(
     case: CaseData, materials: Sequence[MaterialProperties], recipes: Mapping[str, Recipe]
 ) -> dict[tuple[int, int], Recipe]:
-    """Return the recipes of pairs of materials; of two rigid ones only if their law has its own stiffness."""
+    """Return the recipes of pairs of materials; for two rigid ones only if their law has its own stiffness."""
     names, of_pairs = list(case.materials), {}
     for a, first in enumerate(names):
         for b, second in enumerate(names[a:], start=a):
@@ -200,7 +200,7 @@ class WallGeometry:
     Attributes
     ----------
     meshes : list of Mesh
-        Of the walls, as in their files.
+        Meshes of the walls, as in their files.
     joined : Mesh or None
         Mesh of all walls for contacts, None without walls.
     facet_origin, vertex_origin : int64 arrays or None
@@ -217,12 +217,12 @@ class WallGeometry:
 
 
 def wall_geometry_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallGeometry:
-    """Return the wall geometry of a case, from its files or from the meshes in their place.
+    """Return the wall geometry of a case, from its files or from `meshes`.
 
     Raises
     ------
     CaseError, MeshError
-        If there is no such file or a mesh cannot be used.
+        If a file does not exist or a mesh cannot be used.
     """
     meshes = read_walls(case) if meshes is None else list(meshes)
     if not meshes:
@@ -266,7 +266,7 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], over: Exchange |
     particles : mapping of ndarray
         Columns ``radius`` and ``position`` of the particles of this rank.
     over : Exchange, optional
-        The ranks; this process alone unless given.
+        The ranks; by default this process alone.
     """
     over = Alone() if over is None else over
     wanted = case.detection

@@ -1,8 +1,8 @@
 """From a case to a system that can take steps.
 
 The order matters: features are made before the state of a run is loaded into them, a stage is entered before lists are
-made by its walls and interactions, and forces need lists. Types hold it: a `NewSystem` has no particles, it loads a
-state and becomes a `LoadedSystem`, and only that begins.
+made with its walls and interactions, and forces need lists. Types enforce it: a `NewSystem` has no particles; it loads
+a state and becomes a `LoadedSystem`, which can begin.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class NewSystem:
     case : Case
         The case.
     geometry : WallGeometry
-        Meshes of its walls.
+        Meshes of the walls.
     exchange : Exchange
         Communication with other ranks.
     features : iterable of types of Feature
-        In the order of the registry.
+        Types of features in the order of the registry.
     choose_levels : callable, optional
         Chooses the levels of size; by default `pdem.engine.setup.skins_of`.
 
@@ -81,12 +81,12 @@ class NewSystem:
         self.system.set_features(Features(kind.of(self.system) for kind in kinds))
 
     def load(self, groups: StatePart) -> LoadedSystem:
-        """Load the rows of a state that this rank holds, which are emptied on the way. Collective.
+        """Load the rows of a state that this rank holds, and empty `groups` to free memory. Collective.
 
         Raises
         ------
         CaseError, CheckpointError
-            On all ranks, if the case cannot go on from the state.
+            On all ranks, if the case cannot continue from the state.
         """
         return LoadedSystem(self.system, load_state(self.system, groups))
 
@@ -110,9 +110,9 @@ class LoadedSystem:
         return system
 
     def begin(self, phases: Phases, *, continued: bool) -> System:
-        """Make all lists and compute forces, and let the events of the present step happen. Collective, once.
+        """Make all lists, compute forces, and run the events of the present step. Collective, once.
 
-        Of a run that is `continued` only forces on walls are computed, which a checkpoint lacks.
+        In a `continued` run only forces on walls are computed, since a checkpoint does not have them.
 
         Raises
         ------

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 ROW_KEYS = {
     "particles": ("id",), "clusters": ("number",), "contacts": ("lower", "higher"), "wall_contacts": ("id",),
 }  # fmt: skip
-"""Columns that sort rows of which each rank has some, those of features aside; wall contacts of one particle keep their
-order."""
+"""Columns that sort the rows of distributed groups, without groups of features; the order of the wall contacts of a
+particle does not change."""
 
 
 QUANTUM = "_quantum"
-"""End of the names of counters that have the unit of a field, see `pdem.engine.quantum_field`."""
+"""End of the names of counters with the quantum of a field, see `pdem.engine.quantum_field`."""
 
 
 def local_groups(system: System) -> Groups:
@@ -82,18 +82,18 @@ def _of_features(system: System) -> Groups:
 
 
 def _of_quanta(system: System) -> dict[str, NDArray[Any]]:
-    """Return the units in which fields are counted that contacts exchange."""
+    """Return the quanta of the fields that contacts exchange."""
     return {f"{name}{QUANTUM}": np.array(quantum) for name, quantum in system.contacts.quanta.items()}
 
 
 def _quanta_of(system: System, counters: Mapping[str, NDArray[Any]]) -> dict[str, float]:
-    """Return these units by field from the counters of a checkpoint."""
+    """Return the quanta by field from the counters of a checkpoint."""
     stored = {name: counters.get(f"{name}{QUANTUM}") for name in system.particles.fields}
     return {name: float(quantum) for name, quantum in stored.items() if quantum is not None}
 
 
 def _of_ended(system: System) -> dict[str, Integers]:
-    """Return the sums since time 0 of this rank by column: one for those of `ENDED`, one for each other term."""
+    """Return the sums since time 0 of this rank by column: one for all of `ENDED`, one for each further term."""
     ended = system.contacts.ended_energies
     present = [name for one in features_of(system) for name in one.present_terms(system)]
     others = [name for name in ended.names[len(ENDED) :] if name in present]
@@ -113,14 +113,14 @@ def _total_of_ended(system: System, local: Groups) -> dict[str, Integers]:
 
 
 def _load_ended(ended: ExactSums, counters: Mapping[str, NDArray[Any]]) -> None:
-    """Go on from the sums of all ranks; of earlier versions, which wrote fewer, the first ones."""
+    """Continue from the sums of all ranks; earlier versions wrote only the first ones."""
     ended.limbs[: len(counters["ended"])] = counters["ended"]
     for name in ended.names[len(ENDED) :]:
         ended.limbs[ended.names.index(name)] = counters.get(f"ended_{name}", 0)
 
 
 def _with_totals(system: System, local: Groups) -> Groups:
-    """Return the groups with those of all ranks in place of what is added up over ranks. Collective."""
+    """Return the groups, with totals of all ranks for groups that are added up over ranks. Collective."""
     total = {name: group for one in features_of(system) for name, group in one.totals(system, local).items()}
     ended = _total_of_ended(system, local)
     return {**local, **total, "counters": {**local["counters"], **ended}}
@@ -136,13 +136,13 @@ def tables_of(system: System, local: Groups) -> dict[str, RowTable]:
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = RowTable(local[name], rows)
     for name, columns in local.items():
-        if name not in order:  # of which the first rank has all
+        if name not in order:  # the first rank has all rows
             tables[name] = RowTable(columns)
     return tables
 
 
 def kept_state(system: System, balance: float) -> StatePart:
-    """Return a copy of the state, of this rank its part, from which a simulation on the same ranks goes on. Collective.
+    """Return a copy of this rank's part of the state, to continue a simulation on the same ranks. Collective.
 
     `balance` is the energy balance at time 0 [J].
     """
@@ -165,19 +165,19 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
 
 
 class StatePart(dict[str, Any]):
-    """Groups of a state of which each rank has some rows: see `pdem.output.checkpoints.checkpoint.read_checkpoint`."""
+    """Groups of a state with the rows of one rank, see `pdem.output.checkpoints.checkpoint.read_checkpoint`."""
 
     def copy(self) -> StatePart:
-        """Return the same columns in other groups, which a simulation may empty."""
+        """Return new groups with the same columns, which a simulation may empty."""
         return StatePart({name: dict(columns) for name, columns in self.items()})
 
 
 def spread_state(
     exchange: Exchange, groups: Mapping[str, Mapping[str, NDArray[Any]]] | None, with_rows: Collection[str]
 ) -> StatePart:
-    """Return the part of this rank of a state that rank 0 has as a whole, or of which each rank has a part. Collective.
+    """Scatter a state: either rank 0 holds all of it, or each rank already holds its rows. Collective.
 
-    Rows of the groups `with_rows` are where they were; of others, such as counters, each rank gets those of rank 0.
+    Rows of the groups `with_rows` stay on their ranks; each rank gets all further groups, such as counters, of rank 0.
     """
     if int(exchange.largest(np.array([isinstance(groups, StatePart)], np.int64))[0]):
         assert isinstance(groups, StatePart)
@@ -196,7 +196,7 @@ def spread_state(
 def _without_rows(
     groups: Mapping[str, Mapping[str, NDArray[Any]]], with_rows: Collection[str]
 ) -> tuple[Groups, dict[str, Any]]:
-    """Return the groups that have no rows, and types and shapes of rows of the others."""
+    """Return the groups that are not distributed, and types and shapes of the rows of distributed groups."""
     return (
         {name: dict(columns) for name, columns in groups.items() if name not in with_rows},
         {
@@ -208,9 +208,9 @@ def _without_rows(
 
 
 def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallRecords]:
-    """Hand the rows of a state to the ranks that own their particles; return the contacts of those of this one.
+    """Send the rows of a state to the ranks that own their particles; return the contacts of this rank's particles.
 
-    `groups` has the rows that this rank happens to hold; they are emptied on the way. Collective.
+    `groups` has arbitrary rows of the state; they are emptied to free memory. Collective.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
 
 
 def _load_others(system: System, groups: StatePart) -> None:
-    """Load what is neither of particles nor of contacts; sums over ranks go to the first one. Collective."""
+    """Load all groups besides particles and contacts; sums over ranks go to the first rank. Collective."""
     counters = groups["counters"]
     load_driven_state(system, groups)
     system.contacts.count_quanta(_quanta_of(system, counters))
@@ -254,9 +254,9 @@ def _load_others(system: System, groups: StatePart) -> None:
 def _route_contacts(
     exchange: Exchange, owners: IdDirectory, columns: dict[str, NDArray[Any]], keys: Sequence[str]
 ) -> dict[str, NDArray[Any]]:
-    """Return the contacts of particles of this rank; `columns` are those that it holds, and are emptied. Collective.
+    """Return the contacts of particles of this rank; `columns` has arbitrary contacts, and is emptied. Collective.
 
-    A contact goes to the owners of all particles that `keys` name.
+    A contact is sent to the owners of all particles in its columns `keys`.
     """
     first, *others = (owners.find(columns[key]) for key in keys)
     rows, to = [np.flatnonzero(first >= 0)], [first[first >= 0]]
@@ -270,7 +270,7 @@ def _route_contacts(
 
 
 def history_names(law: ContactLaw) -> tuple[list[str], list[str]]:
-    """Return the names of history columns: of pair contacts, and of wall contacts."""
+    """Return the names of history columns of contacts between particles, and of contacts with walls."""
     names = [column.name for column in law.history]
     return names, [*names, "normal_x", "normal_y", "normal_z", "wall_work"]
 
@@ -280,7 +280,7 @@ def initial_groups(
 ) -> StatePart:
     """Return the state at time 0: particles of this rank, clusters among them, without contacts. Collective.
 
-    They have the fields of all cases, and `further` ones.
+    Particles have the fields of all cases, and `further` fields.
     """
     clusters = ParticleTable(particles).clusters
     empty = np.empty(0, np.int64)

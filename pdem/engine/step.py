@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Integers
 
 _ON_THREADS = ("integrate", "pairs", "walls", "sum")
-"""Phases of all steps whose loops are spread over threads."""
+"""Phases of steps with loops over threads."""
 
 
 class Begun(NamedTuple):
-    """A step that has begun: particles have moved, lists have not been looked at.
+    """The begin of a step: particles have moved, lists have not been checked.
 
     Attributes
     ----------
@@ -52,8 +52,9 @@ def advance(
 ) -> int:
     """Take one step; return the number of a stop signal, or 0, the same on every rank.
 
-    With `ahead` also begin the next step, unless there is a stop signal: the columns of particles are not written then,
-    see `sync_columns`. With `keep` the forces of all contacts can be read afterwards. The step may have `begun`.
+    With `ahead` also begin the next step, unless there is a stop signal: the columns of particles are not written in
+    this case, see `sync_columns`. With `keep` the forces of all contacts can be read afterwards. `begun` is the begin
+    of this step, if it has begun already.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def advance(
 
 
 def begin_step(system: System, phases: Phases) -> Begun:
-    """Begin a step: move particles and walls, and agree with other ranks on what is to be done. Collective.
+    """Begin a step: move particles and walls, and all-reduce the status of ranks. Collective.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def move_on(system: System, phases: Phases) -> int:
 
 
 def update_ghosts(system: System, phases: Phases) -> None:
-    """Let the ghosts begin to travel."""
+    """Start the exchange of ghosts."""
     rows = system.contacts.pairs.rows_to_share(system.particles)
     system.exchange.begin_update(rows, states_to_share(system), system.particles.columns_beside_rows())
     phases.lap("exchange")
@@ -168,12 +169,12 @@ def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
 
 
 def status_of(system: System, stale: int) -> Integers:
-    """Return what this rank has to say at the begin of a step (3,), see `pdem.containers.exchange.LISTS`."""
+    """Return the status of this rank at the begin of a step (3,), see `pdem.containers.exchange.LISTS`."""
     return np.array([stale, system.progress.stop_requested(), len(system.progress.errors)], np.int64)
 
 
 def status_or_stop(system: System, largest: Integers) -> tuple[int, int]:
-    """Return stop signal and state of lists by what ranks have agreed on; raise as `allreduce_status_or_stop`."""
+    """Return stop signal and state of lists from the all-reduced status; raise as `allreduce_status_or_stop`."""
     if largest[ERRORS]:
         sync_columns(system)
         raise_blow_up(system)
@@ -181,7 +182,7 @@ def status_or_stop(system: System, largest: Integers) -> tuple[int, int]:
 
 
 def detect(system: System, phases: Phases) -> None:
-    """Rebuild all lists: migrate particles, make ghosts, find pairs and facets, carry over histories."""
+    """Rebuild all lists: migrate particles, make ghosts, find pairs and facets, retain histories."""
     phases.lap("detect")
     system.follow_box()
     tune_settings(system, phases)
@@ -190,7 +191,7 @@ def detect(system: System, phases: Phases) -> None:
 
 
 def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> None:
-    """Migrate particles and rebuild all lists; `contacts` are their contacts, None for those of the present lists."""
+    """Migrate particles and rebuild all lists; `contacts` are their contacts, None to retain the present ones."""
     system.follow_box()
     if contacts is None:
         walls = migrate_and_carry(system)
@@ -215,7 +216,7 @@ def tune_settings(system: System, phases: Phases) -> None:
 
 
 def tune_threads(system: System, phases: Phases) -> None:
-    """Choose how many threads run from now on. Results do not depend on it."""
+    """Choose the number of running threads. Results do not depend on it."""
     if system.progress.step >= system.tuners.threads.next_look:
         system.tuners.threads.look(system.progress.step, phases.spent(*_ON_THREADS))
         run_on(system.tuners.threads.number)
@@ -241,7 +242,7 @@ def tune_skin(system: System, phases: Phases) -> None:
 
 
 def rebalance_load(system: System, phases: Phases) -> None:
-    """Divide the particles anew among the ranks, if that pays."""
+    """Rebalance the particles among the ranks, if the gain exceeds the cost."""
     seconds = [
         phases.spent(*names) for names in (("integrate", "sum"), ("pairs", "detect"), ("walls", "detect facets"))
     ]
@@ -259,7 +260,7 @@ def rebuild_lists(system: System, contacts: Records, phases: Phases) -> None:
 
 
 def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
-    """Make ghosts and all lists; contacts between particles are carried already, `walls` are those with walls."""
+    """Make ghosts and all lists; contacts between particles are retained already, `walls` are contacts with walls."""
     if system.lists.note_detection(system.progress.step):
         walls = reorder(system, walls)
     phases.lap("detect")
@@ -295,13 +296,13 @@ def list_facets(system: System, wall_histories: Carried | None) -> None:
 
 
 def refresh_facets(system: System) -> None:
-    """List facets anew if the walls have moved by more than their margin since."""
+    """List facets again if the walls have moved by more than the margin of the present lists."""
     if facets_are_stale(system):
         assert system.contacts.walls is not None
         list_facets(system, system.contacts.walls.carry(system.particles))
 
 
 def facets_are_stale(system: System) -> bool:
-    """Tell whether the walls have moved by more than the margin of the lists of facets."""
+    """Return whether the walls have moved by more than the margin of the lists of facets."""
     contacts = system.contacts.walls
     return contacts is not None and contacts.walls.moved > system.lists.wall_margin.length

@@ -1,4 +1,4 @@
-"""The state of a simulation on this rank: its parts, each with those who write it."""
+"""The state of a simulation on this rank: its parts, and which code writes each of them."""
 
 from __future__ import annotations
 
@@ -37,37 +37,38 @@ if TYPE_CHECKING:
 class System:
     """Particles, contacts and walls of one rank, and the constants of their motion.
 
-    A function that needs one part takes that part; one that needs several takes the system.
+    A function that needs a single part has that part as its argument; a function that needs several has the system.
 
     Attributes
     ----------
     case : Case
-        The case that is simulated; nobody writes it.
+        The case that is simulated; it never changes.
     constants : Constants
-        What stays the same from step to step. Stages and gravity change it, and the box with each detection.
+        Constants of steps. Stages and gravity change them, and the box does at each detection.
     exchange : Exchange
-        Communication with other ranks. A guard takes its place while observers are called.
+        Communication with all further ranks. A guard replaces it while observers are called.
     particles : Particles
-        Owned and ghosts. Steps move them, detections reorder them, the population inserts and removes them.
+        Owned particles and ghosts. Steps move them, detections sort them, `pdem.engine.population` inserts and removes
+        them.
     carriers : Carriers or None
-        Bodies that move particles in place of the forces on each, see `pdem.motion.clusters.carriers`. Made with the
-        system; who has others sets them before lists are made.
+        Bodies that move their particles as a whole, see `pdem.motion.clusters.carriers`. Made with the system, or set
+        before lists are made.
     walls : MovingWalls or None
-        The walls, where they are now. Steps move them, stages add and remove them.
+        The walls at their present poses. Steps move them, stages add and remove them.
     contacts : RankContacts
         Contacts with particles and walls. Steps write them, detections list their candidates.
     lists : NeighbourLists
-        How lists are made, and where particles were then. Detections write it.
+        Settings of neighbour lists, and the positions of particles when lists were made. Detections write them.
     progress : RunProgress
-        The step, errors and lines for the log. The loops over steps write it.
+        The step, errors and lines for the log. The loops over steps write them.
     tuners : Tuners
-        Settings that change the speed and no result. Detections ask them.
+        Tuners of settings that change the speed but no result. Detections ask them.
     box : SystemBox
         The box, if it deforms. Steps move it, its feature drives it.
     stages : Stages
-        The parts of the run. Their feature ends them, the loop over steps begins the next one.
+        The stages of the run. Their feature ends them, the loop over steps begins the next one.
     features : Features
-        What else happens in and between steps; made once, see `set_features`.
+        Everything else in and between steps; set once, see `set_features`.
     """
 
     def __init__(
@@ -103,22 +104,22 @@ class System:
         return self.carriers if isinstance(self.carriers, RigidClusters) else None
 
     def set_features(self, features: Features) -> None:
-        """Have the features of a case, at time 0: before the state is loaded."""
+        """Set the features of a case, at time 0 before the state is loaded."""
         self.features = features
         self.contacts.count_terms(features.terms)
 
     def set_gravity(self, gravity: Floats) -> None:
-        """Let another gravity (3,) [m/s^2] act from now on."""
+        """Change gravity to (3,) [m/s^2], from the next step on."""
         self.constants = replace(self.constants, gravity=gravity)
 
     def set_table(self, table: Floats) -> None:
-        """Let contacts follow another pair table from now on."""
+        """Change the pair table of contacts, from the next step on."""
         self.constants = replace(self.constants, table=table)
         self.lists.set_adhesion(self.constants)
 
     @contextmanager
     def with_constants(self, constants: Constants) -> Iterator[None]:
-        """Have other constants within this context, to measure by them."""
+        """Replace the constants within this context, for measurements with them."""
         own, self.constants = self.constants, constants
         try:
             yield
@@ -127,7 +128,7 @@ class System:
 
     @contextmanager
     def with_exchange(self, exchange: Exchange) -> Iterator[None]:
-        """Communicate by another exchange within this context."""
+        """Replace the exchange within this context."""
         own, self.exchange = self.exchange, exchange
         try:
             yield
@@ -135,11 +136,11 @@ class System:
             self.exchange = own
 
     def motion_at(self, step: int) -> Motion:
-        """Return what particles move by in the drift that ends at a step, the present one or the next."""
+        """Return the constants of motion for the drift that ends at a step, the present one or the next."""
         return self.box.motion_at(self.constants.motion, step)
 
     def follow_box(self) -> None:
-        """Give constants, ranks and searches the present shape of a box that deforms."""
+        """Update constants, ranks and searches to the present shape of a deforming box."""
         box, step = self.box.moving, self.progress.step
         if box is not None:
             shape = box.shape(step)
@@ -148,7 +149,7 @@ class System:
             self.lists.search.set_shape(shape)
 
     def reach_of(self, radius: Floats, velocity: Floats, position: Floats) -> Floats:
-        """Return radius plus skin [m]; velocities count relative to the deforming box."""
+        """Return radius plus skin [m]; velocities are relative to the deforming box."""
         return self.lists.skins.reach(radius, self.constants.own_velocity(position, velocity))
 
     def memory(self) -> int:

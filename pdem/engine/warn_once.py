@@ -1,4 +1,4 @@
-"""What users are told once in a run: in the log, and by a warning of the first rank."""
+"""Warnings that appear once in a run: in the log, and on the first rank as a warning of Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def note_once(system: System, kind: str, text: str) -> bool:
-    """Note a text for the log unless one of its kind has been noted; return whether it was."""
+    """Add a text to the log unless one of its kind has been added; return whether it was added."""
     is_new = system.progress.is_new(kind)
     if is_new:
         system.progress.note(text)
@@ -20,6 +20,6 @@ def note_once(system: System, kind: str, text: str) -> bool:
 
 
 def warn_once(system: System, kind: str, text: str) -> None:
-    """Note a text for the log and warn of it, on the first rank, unless that was done for one of its kind."""
+    """Add a text to the log and warn on the first rank, unless a text of its kind has been added before."""
     if note_once(system, kind, text) and system.exchange.rank == 0:
         warnings.warn(text, PdemWarning, stacklevel=4)

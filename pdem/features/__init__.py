@@ -1,1 +1,1 @@
-"""Features of a case, a room for each; `registry` has a line for each of them."""
+"""Features of a case, one room each; `registry` lists all of them, one line each."""

@@ -1,4 +1,4 @@
-"""Findings of the checks before a run on features, in the order in which they are shown: a line for each."""
+"""Findings on features of the checks before a run, in the order of their display: one line for each feature."""
 
 from __future__ import annotations
 

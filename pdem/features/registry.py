@@ -46,16 +46,16 @@ FEATURES: tuple[type[Feature], ...] = (
 )
 
 ROW_KEYS = state.ROW_KEYS | row_keys(FEATURES)
-"""Groups of a checkpoint of which each rank has some rows, with the columns that sort them."""
+"""Groups of a checkpoint with rows on each rank, and the columns that sort them."""
 
 OBSERVING = observing(FEATURES)
-"""Groups of a checkpoint that say nothing of the motion."""
+"""Groups of a checkpoint that do not influence the motion."""
 
 TERMS = EnergyTerms(FEATURES)
 """All terms of the energy balance."""
 
 PARTICLE_FIELDS = with_further(field for one in FEATURES for field in one.fields)
-"""All fields that particles of any case have, by name."""
+"""All fields of particles in any case, by name."""
 
 
 def fields_of_features(case: CaseData) -> tuple[Field, ...]:

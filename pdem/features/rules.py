@@ -1,4 +1,4 @@
-"""Rules of the case file on features, in the order in which they are checked: a line for each."""
+"""Rules of the case file on features, in the order of the checks: one line for each feature."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from pdem.features.sensors.rules import sensor_problems
 from pdem.features.wall_loads.columns import mean_load_problems
 
 RULES = (sensor_problems, field_problems, collision_problems, mean_load_problems, force_problems)
-"""Functions of a case that yield problems; those of insertions and wear go group by group and wall by wall."""
+"""Functions of a case that yield problems; insertions and wear are checked group by group and wall by wall."""

@@ -1,1 +1,1 @@
-"""A periodic box that deforms: its state, its part of the skins, steps, and sums over contacts."""
+"""A deforming periodic box: its state, its share of the skins, steps, and sums over contacts."""

@@ -1,4 +1,4 @@
-"""How the box of a run is driven at present."""
+"""The present drive of a deforming box."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pdem.motion.moving_box import REST
 
 @dataclass
 class BoxDrive:
-    """How the box of a run is driven at present.
+    """The present drive of the box of a run.
 
     Attributes
     ----------
     targets : Targets
-        What shall become of it.
+        Rates and stresses that the box shall reach.
     sums : BoxSums
-        What contacts of the last step have done to it, if it was looked at.
+        Sums over the contacts of the last step, if the servo acts at it.
     grain : tuple of 2 float
-        Mean diameter by mass [m] and mean density [kg/m^3] of the grains at the begin of the run; zeros before.
+        Mean diameter by mass [m] and mean density [kg/m^3] of particles at the begin of the run; zeros before.
     memory : Memory
-        What the servo keeps from look to look.
+        State of the servo between two of its actions.
     half_steps : float
-        What the ledger of the energy lacks of the work of the box, for all changes of its rates so far [J]: contacts
-        count it for whole steps at the rates before, and forces act for half a step before and half a step after.
+        Correction of the work of the box for all changes of its rates so far [J]: contacts count the work for whole
+        steps at the rates before, and forces act for half a step before and half a step after a change.
     runaway_from : float or None
-        Shear strain from which on the box has sheared at the largest rate, without the stress that is wanted.
+        Shear strain from which on the box has sheared at the largest rate without reaching the target stress.
     """
 
     targets: Targets = field(default_factory=lambda: Targets(REST))
@@ -38,7 +38,7 @@ class BoxDrive:
     runaway_from: float | None = None
 
     def resume(self, grain: tuple[float, float], memory: Memory, half_steps: float) -> None:
-        """Go on from the state of a checkpoint."""
+        """Continue from the state of a checkpoint."""
         self.grain, self.memory, self.half_steps = grain, memory, half_steps
 
     def forget(self) -> None:

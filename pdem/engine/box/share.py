@@ -1,4 +1,4 @@
-"""How skins are divided between a box that deforms and the particles in it."""
+"""Division of skins between the motion of a deforming box and the motion of particles in it."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ if TYPE_CHECKING:
     from pdem.motion.moving_box import MovingBox
 
 FIRST_SHARE = 0.3
-"""Part of the skins that the box may use up before it is known how much it needs."""
+"""Initial share of the box in the skins, before its need has been measured."""
 
 SPARE = 0.5
-"""The box gets more than it would have needed, since its rate may grow: by so much of that, times what is left."""
+"""Safety margin: the box gets its last need plus this fraction of it, times the unused share."""
 
 LARGEST_CHANGE = 2.0
-"""Factor by which the part changes at most from lists to lists."""
+"""Largest factor by which the share changes from lists to lists."""
 
 LEAST_SHARE, LARGEST_SHARE = 0.02, 0.8
 
 
 class BoxShare:
-    """Which part of the skins a box may use up before lists are stale; the rest is for motions relative to it.
+    """The share of the skins that a box may use up before lists are stale; motions relative to it have the remainder.
 
     Attributes
     ----------
     narrowest : float
-        By which factor distances may change with the box.
+        Largest factor by which the box may change distances.
     """
 
     def __init__(self) -> None:
         self.narrowest, self._share = 1.0, FIRST_SHARE
 
     def divide(self, box: MovingBox, step: int, least: float) -> None:
-        """Choose the part for lists that are made at a step, by what the box has used up of the last ones.
+        """Choose the share for lists that are made at a step, by the part of the last skins that the box has used.
 
-        `least` is the least skin of a particle over its reach.
+        `least` is the smallest skin of a particle over its reach.
         """
         allowed = 1.0 - self.narrowest
         if allowed > 0.0:
@@ -44,15 +44,15 @@ class BoxShare:
 
 
 def next_share(share: float, used: float) -> float:
-    """Return the part of the skins of new lists for the box.
+    """Return the share of the box in the skins of new lists.
 
-    The lists before have been given up since the box had used up its part, or else a particle what was left to it. Both
-    shall take equally long.
+    The previous lists became stale because the box had used up its share, or a particle had used up the remainder. The
+    share is chosen so that both take equally long.
 
     Parameters
     ----------
     share, used : float
-        Parts of the skins of these lists that the box was given, and that it has used up.
+        Share of the box in the skins of the previous lists, and the part of the skins that it has used.
     """
     if used >= share:
         return min(LARGEST_CHANGE * share, LARGEST_SHARE)

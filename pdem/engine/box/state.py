@@ -1,4 +1,4 @@
-"""The state of a box that deforms: as a case has it at time 0, and in checkpoints."""
+"""The state of a deforming box: at time 0 by its case, and in checkpoints."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 BOX = "box"
-"""Name of the group of a checkpoint with the state of a box that deforms."""
+"""Name of the group of a checkpoint with the state of a deforming box."""
 
 
 def box_of(case: Case, constants: Constants) -> MovingBox | None:
-    """Return the box of a case that deforms, as it is at time 0; None for other cases."""
+    """Return the deforming box of a case at time 0; None if the box does not deform."""
     if not deforms(case):
         return None
     domain, axes = case.domain, shear_axes(case) or (UPRIGHT, UPRIGHT)
@@ -54,12 +54,12 @@ def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-    """Set the state of the box from the group of a checkpoint; where it has none the box begins to deform now.
+    """Set the state of the box from the group of a checkpoint; without a group the box begins to deform now.
 
     Raises
     ------
     CaseError
-        If the box of the case would not deform, or lean along other axes than that of the checkpoint.
+        If the box of the case does not deform, or leans along different axes than the box of the checkpoint.
     """
     box = system.box.moving
     if not len(groups.get(BOX, {}).get("offset", ())):
@@ -72,7 +72,7 @@ def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -
     box.wanted = _rates(stored["wanted"]) if stored["changes"] else None
     diameter, density = stored["grain"].tolist()
     memory, half_steps = Memory(), float(stored.get("half_steps", 0.0))
-    if "mean_stress" in stored:  # earlier versions kept less from look to look, or nothing
+    if "mean_stress" in stored:  # earlier versions stored less of the servo's memory, or nothing
         means = tuple(stored["mean_stress"].tolist())
         lacking = tuple(stored["lacking"].tolist()) if "lacking" in stored else Memory().lacking
         memory = Memory(means, lacking, float(stored["mean_resistance"]))

@@ -1,4 +1,4 @@
-"""A box that deforms, while steps are taken: changes of its speeds, and whether lists and results still hold."""
+"""A deforming box within steps: changes of its rates, and checks of lists and of its size."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def change_box(system: System) -> None:
-    """Before a step: let the box deform by other rates, if it shall, and give particles the velocity it gains there.
+    """Before a step: apply new rates of the box, if any, and add the change of its velocity to particles.
 
-    Columns of particles have to be up to date then.
+    Columns of particles have to be up to date if the rates change.
     """
     box = system.box.moving
     if box is None or box.wanted is None:
@@ -36,7 +36,7 @@ def change_box(system: System) -> None:
 
 
 def lists_in_box(system: System) -> int:
-    """Return `STALE` if the box has deformed by more than lists allow for; record an error if it is too small."""
+    """Return `STALE` if the deformation exceeds the share of the skins; record an error if the box is too small."""
     box = system.box.moving
     if box is None:
         return FINE

@@ -1,4 +1,4 @@
-"""What particles and contacts do to a box that deforms by their stress: exact sums over all ranks."""
+"""Stress of particles and contacts on a box that deforms by it: exact sums over all ranks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOTION = tuple(str(number) for number in range(8))
 
 
 def ways_of(box: MovingBox, driven: Floats) -> Floats:
-    """Return the ways in which a box deforms (4, 7), as in `BoxSums`."""
+    """Return the modes of deformation of a box (4, 7), as in `BoxSums`."""
     ways = np.zeros((4, 7))
     ways[:3, :3] = ways[:3, 3:6] = np.eye(3)
     if box.gradient >= 0:
@@ -38,7 +38,7 @@ def ways_of(box: MovingBox, driven: Floats) -> Floats:
 
 
 def begin_box_sums(system: System) -> None:
-    """Before contacts are evaluated: make room for what they do to the box, if the servo looks at this step."""
+    """Before contacts are evaluated: make room for their sums, if the servo acts at this step."""
     box, drive = system.box.moving, system.box.drive
     looked_at = drive.targets.driven and system.progress.step % EVERY == 0
     if box is None or not looked_at:
@@ -49,14 +49,14 @@ def begin_box_sums(system: System) -> None:
 
 
 def end_box_sums(system: System) -> None:
-    """Before contacts are evaluated at whose steps the servo does not look."""
+    """Before contacts are evaluated in steps without an action of the servo: switch the sums off."""
     drive = system.box.drive
     if drive.sums.limbs is not NO_LIMBS:
         drive.sums = drive.sums._replace(limbs=NO_LIMBS)
 
 
 def measured_stress(system: System) -> MeasuredStress:
-    """Return stress and resistance of all particles, in a step whose contacts have been summed. Collective."""
+    """Return stress and resistance of all particles, in a step with sums over contacts. Collective."""
     box, sums = system.box.moving, system.box.drive.sums
     assert box is not None
     of_contacts = ExactSums(_NAMES)
@@ -88,7 +88,7 @@ def measured_stress(system: System) -> MeasuredStress:
 
 
 def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
-    """Return of each body the parts of the kinetic stress times the volume [J], mass [kg] and momentum (8, n)."""
+    """Return the parts of the kinetic stress times the volume [J], mass [kg] and momentum of each body (8, n)."""
     bodies, box = bodies_of(system), system.box.moving
     assert box is not None
     rows = np.empty((8, len(bodies.mass)))
@@ -100,7 +100,7 @@ def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
 
 
 def _products(force: Floats, branch: Floats, along: Floats, across: Floats) -> Floats:
-    """Return of each force (n, 3) [N] and branch (n, 3) [m] the products along the ways that are summed (4, n) [J]."""
+    """Return the products of forces (n, 3) [N] and branches (n, 3) [m] along the modes of deformation (4, n) [J]."""
     found: Floats = (force @ along.T).T * (branch @ across.T).T
     return found
 
@@ -118,7 +118,7 @@ def _others(system: System, walls: ActingOnWalls | None) -> Iterator[tuple[Float
 
 
 def mean_grain(system: System) -> tuple[float, float]:
-    """Return the mean diameter by mass [m] and the mean density [kg/m^3], of discs [kg/m^2], of all. Collective."""
+    """Return mean diameter by mass [m] and mean density [kg/m^3] (discs: [kg/m^2]) of all particles. Collective."""
     bodies = bodies_of(system)
     radius, mass = bodies.radius, bodies.mass
     whole, widths, solid = added(

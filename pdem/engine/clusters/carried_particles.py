@@ -1,4 +1,4 @@
-"""The time step of carried particles, which carriers move: see `pdem.motion.clusters.carriers`."""
+"""The time step of particles that carriers move, see `pdem.motion.clusters.carriers`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def list_carried(system: System) -> None:
-    """Store the rows of carried and fixed particles, before lists are built."""
+    """Store the rows of fixed particles and of particles that carriers move, before lists are built."""
     own, carriers = system.particles, system.carriers
     system.contacts.pairs.held = HeldRows.of(own, NO_ROWS if carriers is None else carriers.rows(own))
 
 
 def begin_carried(system: System, dt: float) -> int:
-    """Move carried particles by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
+    """Move particles of carriers by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
     if system.carriers is None:
         return FINE
     pairs, motion = system.contacts.pairs, system.motion_at(system.progress.step)
-    # what does not move of a row may not stand there yet, if particles have come since
+    # constant parts of packed rows may be missing, if particles have been inserted since
     pairs.begin(system.particles, system.constants.density, packed=False)
     code = system.carriers.begin(system.particles, pairs.held.carried, dt, _placing(system, motion))
     pairs.show(system.particles)
@@ -39,10 +39,10 @@ def _placing(system: System, motion: Motion) -> Placing:
 
 
 def finish_carried(system: System, kick: Kick) -> int:
-    """Sum the forces on carried particles and kick their carriers; with `kick.ahead` also begin the next step.
+    """Sum the forces on particles of carriers and kick the carriers; with `kick.ahead` also begin the next step.
 
-    Those on fixed particles are summed where somebody may look at them: without `kick.ahead`. Returns the status code
-    of `begin_carried`.
+    Forces on fixed particles are summed only without `kick.ahead`, when they may be read. Returns the status code of
+    `begin_carried`.
     """
     own, (rows, fixed, _) = system.particles, system.contacts.pairs.held
     if system.carriers is None:

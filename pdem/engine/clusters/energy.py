@@ -1,4 +1,4 @@
-"""Masses, spins and energies of rigid clusters; their members have none of their own."""
+"""Masses, spins and energies of rigid clusters; members of clusters have no mass or energy of their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def cluster_masses(clusters: Clusters, constants: Constants) -> Floats:
     """Return the masses (n,) of the owned clusters [kg]."""
     shape, material = clusters.shape.astype(np.int64), clusters.material.astype(np.int64)
-    scale = clusters.scale  # a power's last bit may depend on how many there are
+    scale = clusters.scale  # the last bit of a vectorised power may depend on the length of the array
     return constants.density[material] * clusters.shapes.volume[shape] * (scale * scale * scale)
 
 
@@ -37,7 +37,7 @@ def cluster_spins(clusters: Clusters, constants: Constants) -> tuple[Floats, Flo
 
 
 def cluster_columns_of(clusters: Clusters, constants: Constants, case: Case) -> dict[str, NDArray[Any]]:
-    """Return the columns of the owned clusters as users see them: orientations from how shapes are drawn."""
+    """Return the columns of the owned clusters for users: orientations relative to the shapes of the case."""
     shape = clusters.shape.astype(np.int32)
     frame = np.array([one.frame for one in shapes_of(case).values()])[shape]
     _, spin = cluster_spins(clusters, constants)

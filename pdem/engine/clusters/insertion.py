@@ -1,4 +1,4 @@
-"""Clusters that come in between two steps."""
+"""Clusters that are inserted between two steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def numbers_of_members(system: System, columns: Mapping[str, NDArray[Any]]) -> Integers:
-    """Return of how many spheres each of some new particles is made, by its column ``shape``."""
+    """Return the number of spheres of each new particle, by its column ``shape``."""
     numbers = np.ones(len(columns["radius"]), np.int64)
     if system.clusters is not None and "shape" in columns:
         shape = columns["shape"]
@@ -34,7 +34,7 @@ def numbers_of_members(system: System, columns: Mapping[str, NDArray[Any]]) -> I
 
 
 def insert_clusters(system: System, columns: Mapping[str, NDArray[Any]]) -> list[Floats]:
-    """Own clusters beside those there are; return their energies [J], see `cluster_energies`."""
+    """Add clusters to the table of this rank; return their energies [J], see `cluster_energies`."""
     if system.clusters is None or not columns:
         return []
     table, new = system.clusters.table, Clusters(system.clusters.table.shapes)
@@ -48,14 +48,14 @@ def insert_clusters(system: System, columns: Mapping[str, NDArray[Any]]) -> list
 
 
 def as_clusters(system: System, case: Case, columns: Columns, shape: Any, orientation: Floats) -> Columns:
-    """Return the columns of clusters of a shape in place of spheres of the same volume.
+    """Return the columns of clusters of a shape that replace spheres of the same volume.
 
     Parameters
     ----------
     system, case
         The simulation.
     columns : columns
-        Of spheres.
+        Columns of the spheres.
     shape : str
         Name of the shape.
     orientation : (n, 4) array
@@ -83,9 +83,9 @@ def as_clusters(system: System, case: Case, columns: Columns, shape: Any, orient
 
 
 def spheres_of(system: System, case: Case, columns: Columns) -> Columns:
-    """Return the spheres of which some new particles are made, as checks see them.
+    """Return the spheres of some new particles, for checks.
 
-    Those of clusters have ``row``, that of their cluster, also in place of their ids, and ``centre``, where it is.
+    Members of clusters have ``row``, the row of their cluster, which also replaces ids, and ``centre``, its position.
     """
     if "shape" not in columns:
         return columns

@@ -47,7 +47,7 @@ class RigidClusters:
     density : callable
         Returns the density by material [kg/m^3].
     motion : callable
-        Returns what moves particles in the drift that ends at the present step.
+        Returns the constants of motion for the drift that ends at the present step.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class RigidClusters:
         self._own = self._copies = _NO_MEMBERS
 
     def rows(self, particles: Particles) -> Int32s:
-        """Return the rows of the members of owned clusters, and note where all members stand."""
+        """Return the rows of the members of owned clusters, and record the rows of all members."""
         rows = particles.count + particles.ghosts
         if len(self.tensors) < TENSOR * rows:
             self.tensors = line_zeros(TENSOR * room_for(rows, len(self.tensors) // TENSOR))
@@ -87,12 +87,12 @@ class RigidClusters:
         )  # fmt: skip
 
     def begin(self, particles: Particles, rows: Int32s, dt: float, placing: Placing) -> int:
-        """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
+        """Begin a step of `dt` [s]: half a kick, the drift, and the new positions of members."""
         return self._begin(particles, dt, placing, 1)
 
     def advance(self, particles: Particles, rows: Int32s, half: float, placing: Placing, loads: Loads) -> int:
-        """End a step and begin the next, each half of it `half` [s] long: the loads on clusters are added up once."""
-        if placing.motion.box is not None:  # whose work on clusters needs the forces on members
+        """End a step and begin the next, with kicks of `half` [s] each: the loads on clusters are added up once."""
+        if placing.motion.box is not None:  # the work of the box on clusters needs the forces on members
             loads.write()
             return self._begin(particles, 2.0 * half, placing, 2)
         worst = np.zeros(threads(), np.int64)
@@ -115,7 +115,7 @@ class RigidClusters:
         return int(max(worst.tolist()))
 
     def finish(self, particles: Particles, rows: Int32s, half: float) -> None:
-        """Let the forces on the members act for the other half of the step [s]."""
+        """Kick clusters by the forces on their members, for the second half of the step [s]."""
         finish_clusters(
             *plain(
                 threads(), half, self._motion(), self.table.shapes, self._arrays(), self._own,
@@ -124,12 +124,12 @@ class RigidClusters:
         )  # fmt: skip
 
     def set_velocities(self, particles: Particles, velocity: Floats) -> None:
-        """Give the clusters other velocities (n, 3) [m/s] between two steps, and their members those that follow."""
+        """Set the velocities of clusters (n, 3) [m/s] between two steps, and the velocities of their members."""
         self.table.velocity[:] = velocity
         self.finish(particles, _NONE, 0.0)
 
     def place_ghosts(self, dt: float, packed: Floats) -> None:
-        """Write the copies of members where the copies of their clusters are now, in a step of `dt` [s]."""
+        """Write ghosts of members at the present positions of the ghosts of clusters, in a step of `dt` [s]."""
         place_ghosts(
             *plain(
                 threads(), 0.5 * dt, self._motion(), self.table.shapes, self._arrays(packed), self._copies,

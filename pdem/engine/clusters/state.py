@@ -23,7 +23,7 @@ CLUSTERS = "clusters"
 """Name of the group."""
 
 DIGEST = "shapes"
-"""Counter of a checkpoint that tells its shapes apart."""
+"""Counter of a checkpoint with a digest of its shapes."""
 
 
 def cluster_groups(system: System) -> Groups:
@@ -32,7 +32,7 @@ def cluster_groups(system: System) -> Groups:
 
 
 def shapes_digest(system: System) -> dict[str, NDArray[Any]]:
-    """Return what tells the shapes of a run apart, whose files may change, if there are any."""
+    """Return the digest of the shapes of a run, since their files may change; empty without shapes."""
     if system.clusters is None:
         return {}
     digest = hashlib.blake2b(digest_size=8)
@@ -42,12 +42,12 @@ def shapes_digest(system: System) -> dict[str, NDArray[Any]]:
 
 
 def _require_same_shapes(system: System, groups: Groups) -> None:
-    """Require that the shapes are those with which a checkpoint was written.
+    """Require that the shapes equal the shapes of a checkpoint.
 
     Raises
     ------
     CheckpointError
-        On all ranks, if they are not.
+        On all ranks, if they differ.
     """
     stored = groups["counters"].get(DIGEST)
     if stored is not None and int(stored) != int(shapes_digest(system)[DIGEST]):
@@ -58,9 +58,9 @@ def _require_same_shapes(system: System, groups: Groups) -> None:
 
 
 def load_clusters(system: System, groups: Groups, owner: Integers) -> Integers:
-    """Hand the rows of clusters to the ranks in whose parts their centres are; return who owns the particles.
+    """Send the rows of clusters to the ranks that own their centres; return the owners of particles.
 
-    `owner` are the ranks in whose parts the particles are that this rank holds; members go with their cluster.
+    `owner` are the ranks that own the positions of the particles on this rank; members go with their cluster.
     Collective.
     """
     if system.clusters is None:

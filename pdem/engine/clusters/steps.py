@@ -1,4 +1,4 @@
-"""What a step does with the rigid clusters of a system, if there are any."""
+"""Operations of a step on the rigid clusters of a system, if it has any."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ def contact_parameters(system: System, dt: float) -> ContactParameters:
 
 
 def states_to_share(system: System) -> Floats | None:
-    """Return the states of owned clusters and copies, which ranks refresh in a step; None without clusters."""
+    """Return the states of owned and ghost clusters, which ranks exchange in a step; None without clusters."""
     return None if system.clusters is None else system.clusters.table.states
 
 
 def place_ghost_members(system: System) -> None:
-    """Write the copies of members from the states of their clusters that have come."""
+    """Write the ghosts of members from the received states of their clusters."""
     if system.clusters is not None and system.particles.ghosts:
         packed = system.contacts.pairs.packed(system.particles.count + system.particles.ghosts)
         system.clusters.place_ghosts(system.constants.step, packed)
 
 
 def whole_clusters(particles: Particles, ids: Integers) -> Integers:
-    """Return ids of particles of this rank with those of all members of their clusters."""
+    """Return ids of particles of this rank together with the ids of all members of their clusters."""
     chosen = np.isin(particles.id, ids)
     clusters = np.unique(particles.cluster[chosen])
     return particles.id[chosen | np.isin(particles.cluster, clusters[clusters > 0])]
 
 
 def with_members_together(order: Int32s, particles: Particles) -> Int32s:
-    """Return an order of owned particles in which the members of a cluster follow each other, by their ids.
+    """Return an order of owned particles in which the members of a cluster are consecutive, sorted by ids.
 
-    A cluster stands where the first of its members stood. A step goes through clusters, and then reads memory from one
-    end to the other.
+    A cluster has the position of its first member in the order. A step that loops over clusters then reads memory
+    sequentially.
     """
     cluster = particles.cluster[order]
     members = np.flatnonzero(cluster)
@@ -66,14 +66,14 @@ def with_members_together(order: Int32s, particles: Particles) -> Int32s:
 
 
 def keep_clusters(system: System, removed: Integers) -> None:
-    """Have no clusters any more that have one of these numbers; 0 is none."""
+    """Remove the clusters with these numbers; 0 is no cluster."""
     if system.clusters is not None and len(removed):
         table = system.clusters.table
         table.keep(~np.isin(table.number[: table.count], removed))
 
 
 def place_written_clusters(system: System) -> None:
-    """Bring the members where a script may have moved their clusters, whose orientations become of unit length."""
+    """Move members after a script may have moved their clusters; normalise orientations of clusters."""
     if system.clusters is None:
         return
     table = system.clusters.table

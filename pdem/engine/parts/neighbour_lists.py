@@ -1,4 +1,4 @@
-"""How lists of neighbours are made on this rank, and where particles were when they were made last."""
+"""Settings of the neighbour lists of this rank, and the positions of particles when lists were made."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     LevelChoice = Callable[[Mapping[str, NDArray[Any]], Exchange], Skins]
 
 SORT_EVERY = 10
-"""Number of detections between two reorderings of particles by grid cells, which keep neighbours near in memory."""
+"""Number of detections between two reorderings of particles by grid cells, so that neighbours are near in memory."""
 
 
 class NeighbourLists:
     """Levels of size, skins and search, and the positions of particles when lists were made.
 
-    Detections write it (`pdem.engine.step`); the population writes how many particles come and go. The lists themselves
-    are with the contacts, `pdem.engine.parts.rank_contacts`.
+    Detections write it (`pdem.engine.step`); insertion and removal write the change of the population. The lists
+    themselves belong to the contacts, `pdem.engine.parts.rank_contacts`.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class NeighbourLists:
     facet_tree : FacetTree or None
         Tree over the facets of large walls.
     particles : Particles
-        Of this rank.
+        Particles of this rank.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ class NeighbourLists:
     facet_tree : FacetTree or None
         Tree over the facets of large walls.
     wall_margin : WallMargin
-        How far walls may move until facets are listed again.
+        Displacement of walls after which facets are listed again.
     population, population_change : int
-        Number of particles for which the levels were chosen, and of those inserted or removed since.
+        Number of particles for which the levels were chosen, and number of particles inserted or removed since.
     detections, rebalances : int
         Number of detections, and of load balances that moved particles.
     smallest_radius : float
-        Of the owned particles when lists were built [m].
+        Smallest radius of owned particles when lists were built [m].
     """
 
     def __init__(
@@ -98,18 +98,18 @@ class NeighbourLists:
         )
 
     def count_change(self, number: int) -> None:
-        """Count particles that have come or gone on all ranks."""
+        """Count inserted or removed particles of all ranks."""
         self.population_change += number
 
     def note_detection(self, step: int) -> bool:
-        """Count lists that are made after a step; return whether particles are to be reordered before."""
+        """Count lists that are made after a step; return whether particles have to be sorted before."""
         reorders = self.detections % SORT_EVERY == 0
         self.detections += 1
         self.wall_margin.note_detection(step)
         return reorders
 
     def reorder_next(self) -> None:
-        """Have the next detection reorder particles."""
+        """Sort particles at the next detection."""
         self.detections = SORT_EVERY
 
     def note_rebalance(self) -> None:
@@ -117,7 +117,7 @@ class NeighbourLists:
         self.rebalances += 1
 
     def set_adhesion(self, constants: Constants) -> None:
-        """Reach as far as contacts adhere by the present interactions."""
+        """Set the reach to the largest gap of adhesion of the present interactions."""
         self.skins.beyond = constants.adhesion_half_gaps
 
     def set_fraction(self, fraction: float) -> None:
@@ -175,7 +175,7 @@ class NeighbourLists:
         speeds = constants.own_velocity(position, velocity)
         self.skins.write(own.column("radius")[:rows], speeds, self._skin, self._reach)
         if box.moving is not None:
-            # a part of the skins is for the box, which brings particles nearer to each other than they go by themselves
+            # a share of the skins is for the box, which moves particles in addition to their own motion
             box.share.divide(box.moving, step, self.skins.least_share)
             self._skin[:rows] -= (1.0 - box.share.narrowest) * self._reach[:rows]
         self._reference[: own.count] = own.position
@@ -193,7 +193,7 @@ class NeighbourLists:
         return owned, ghosts
 
     def rows_of(self, order: Int32s) -> Int32s:
-        """Return the place of each owned particle in an order of all; a view of a buffer."""
+        """Return the index of each owned particle in an order of all; a view of a buffer."""
         if len(self._row_now) < len(order):
             self._row_now = np.empty(room_for(len(order), len(self._row_now)), np.int32)
         row_now = self._row_now[: len(order)]

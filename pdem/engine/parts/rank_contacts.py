@@ -1,4 +1,4 @@
-"""The contacts of one rank: with particles and with walls, and the sums over contacts that have ended."""
+"""The contacts of one rank, with particles and with walls, and the sums over ended contacts."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class RankContacts:
     case : Case
         The case.
     law : ContactLaw
-        Of all contacts.
+        Contact law of the case.
     particles : Particles
-        Of this rank.
+        Particles of this rank.
     moving_walls : MovingWalls or None
         The walls.
     facet_tree : FacetTree or None
@@ -49,13 +49,13 @@ class RankContacts:
     walls : WallContacts or None
         Contacts with walls.
     ended_energies : ExactSums
-        Energies of ended contacts, and what features and removed particles add to the balance since time 0, the part
+        Energies of ended contacts, and terms of features and removed particles in the balance since time 0; the part
         that this rank counts.
     quanta : dict of str to float
-        Units in which fields are counted that contacts exchange (`pdem.engine.quantum_field`), by name of the field.
-        Those fields write it at time 0, a checkpoint has it.
+        Quanta of the fields that contacts exchange (`pdem.engine.quantum_field`), by name of the field. The fields
+        write them at time 0, and checkpoints have them.
     keeps_forces : bool
-        Whether the last of some steps leaves the forces of all contacts, because output looks at them.
+        Whether the forces of all contacts stay in memory after the last of several steps, for output.
     """
 
     def __init__(
@@ -83,19 +83,19 @@ class RankContacts:
         self.keeps_forces = looks_at_contacts(case)
 
     def count_terms(self, terms: EnergyTerms) -> None:
-        """Count energies by the terms of the features of a case, at time 0: before the state is loaded."""
+        """Add the terms of features to the energy sums, at time 0 before the state is loaded."""
         self.ended_energies = ExactSums(terms.rows)
 
     def count_quanta(self, quanta: dict[str, float]) -> None:
-        """Count fields that contacts exchange by the units of a state that is loaded."""
+        """Set the quanta of fields that contacts exchange, from a loaded state."""
         self.quanta = quanta
 
     def keep_forces(self, *, keep: bool) -> None:
-        """Leave the forces of all contacts in steps that output looks at, or not."""
+        """Choose whether the forces of all contacts stay in memory, for output."""
         self.keeps_forces = keep
 
     def records(self, leaves: Booleans = ALL_STAY) -> tuple[PairRecords, WallRecords]:
-        """Return all contacts by id, or those of the owned particles that are marked in an array (n,)."""
+        """Return contacts by id: all, or contacts of the owned particles that are marked in an array (n,)."""
         return self.pairs.records(self._particles, leaves), self.wall_records(leaves)
 
     def pair_records(self) -> PairRecords:
@@ -103,7 +103,7 @@ class RankContacts:
         return self.pairs.records(self._particles)
 
     def wall_records(self, leaves: Booleans = ALL_STAY) -> WallRecords:
-        """Return the contacts with walls by id, all or those of marked particles."""
+        """Return contacts with walls by id: all, or contacts of marked particles."""
         if self.walls is None:
             return WallRecords.none(wall_columns_of(self._law))
         return self.walls.records(self._particles, leaves)

@@ -1,4 +1,4 @@
-"""How far a run has come on this rank, and what the present step has to say."""
+"""Progress of a run on this rank: the step, errors and lines for the log."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FIRST_STEPS = 16
-"""Steps that a kernel takes before Python looks at signals, until the length of a step is measured."""
+"""Steps of a kernel between two checks of signals, until the wall-clock time of a step is measured."""
 
 
 class RunProgress:
-    """The step of a run, errors and lines for the log since the last look, and the state of columns between steps.
+    """The step of a run, errors and new lines for the log, and the state of columns between steps.
 
     The loops over steps (`pdem.engine.step`, `same_lists`, `contact_forces`) change it in each step, by its functions.
     Features and checks record errors and lines. A checkpoint has `step` and `next_id`.
@@ -25,7 +25,7 @@ class RunProgress:
     Attributes
     ----------
     step : int
-        Steps taken since time 0.
+        Number of steps since time 0.
     next_id : int
         Id of the next inserted particle.
     errors : list
@@ -33,11 +33,11 @@ class RunProgress:
     notices : list of str
         Lines for the log; outputs empty it.
     pending_drift : int or None
-        Status code of the drift of the next step, if that was begun at the end of the last one.
+        Status code of the drift of the next step, if the end of the last step has begun it.
     columns_are_current : bool
-        Whether the columns of owned particles have been written since these moved.
+        Whether the columns of owned particles have been written since the particles moved.
     steps_at_a_time : int
-        Steps that a kernel takes before Python looks at signals.
+        Steps of a kernel between two checks of signals.
     stop_requested : callable
         Returns the number of a stop signal, or 0.
     """
@@ -67,17 +67,17 @@ class RunProgress:
         self.step, self.next_id = step, next_id
 
     def advance(self, steps: int = 1) -> None:
-        """Count steps that begin, or that a kernel has taken."""
+        """Count steps that begin, or that a kernel has completed."""
         self.step += steps
 
     def issue_ids(self, number: int) -> int:
-        """Return the first of `number` ids for new particles, which no other particle has had."""
+        """Return the first of `number` new ids, which no particle has had before."""
         first = self.next_id
         self.next_id += number
         return first
 
     def record_error(self, kind: int, first: int, other: int = 0) -> None:
-        """Record an error that stops the run when ranks agree next: see `errors`."""
+        """Record an error, which stops the run at the next all-reduce of the status, see `errors`."""
         self.errors.append((kind, first, other))
 
     def note(self, text: str) -> None:
@@ -85,7 +85,7 @@ class RunProgress:
         self.notices.append(text)
 
     def note_first(self, text: str) -> None:
-        """Add a line for the log before the others."""
+        """Add a line at the begin of the lines for the log."""
         self.notices.insert(0, text)
 
     def take_notices(self) -> list[str]:
@@ -113,13 +113,13 @@ class RunProgress:
         self.pending_drift = drift
 
     def drift_checked(self) -> None:
-        """Forget the status code of a drift that has been looked at."""
+        """Clear the status code of a drift after its check."""
         self.pending_drift = None
 
     def measure_pace(self, steps: int, seconds: float, longest: float) -> None:
-        """Choose how many steps a kernel takes in a time `longest` [s], by the seconds of the last `steps`."""
+        """Choose the number of steps of a kernel within a time `longest` [s], by the seconds of the last `steps`."""
         self.steps_at_a_time = max(1, int(longest * steps / seconds))
 
     def stop_when(self, requested: Callable[[], int]) -> None:
-        """Ask a function for the number of a stop signal at each step, 0 for none."""
+        """Set the function that returns the number of a stop signal at each step, 0 for none."""
         self.stop_requested = requested

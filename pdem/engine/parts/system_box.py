@@ -1,4 +1,4 @@
-"""The box of a run, if it deforms: where it is, how it is driven, and how much of the skins it may use up."""
+"""The box of a run, if it deforms: its shape, its drive, and its share of the skins."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class SystemBox:
-    """The box of a run. Steps move it and the lists divide skins with it; its feature writes how it is driven.
+    """The box of a run. Steps move it, detections divide skins with it, and its feature writes its drive.
 
     Attributes
     ----------
     moving : MovingBox or None
         The box, None if it does not deform.
     share : BoxShare
-        How much of the skins the box may use up; written when lists are made.
+        Share of the box in the skins; written when lists are made.
     drive : BoxDrive
-        How it is driven; written between steps by the feature of the box.
+        Present drive; written between steps by the feature of the box.
     """
 
     def __init__(self, moving: MovingBox | None) -> None:

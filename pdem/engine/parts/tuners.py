@@ -1,4 +1,4 @@
-"""What chooses settings during a run that change its speed, and no result."""
+"""Tuners: they choose settings during a run that change its speed, but no result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pdem.numerics.thread_pool import threads
 
 
 class Tuners:
-    """The tuners of a rank. `pdem.engine.step` asks them where lists are made; no result depends on them.
+    """The tuners of a rank. `pdem.engine.step` asks them when lists are made; no result depends on them.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class Tuners:
     chunks : ChunkTuner
         Chooses the chunk size.
     threads : ThreadTuner
-        Chooses how many threads run.
+        Chooses the number of running threads.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Tuners:
         self.chunks, self.threads = ChunkTuner(), ThreadTuner(threads())
 
     def start(self, step: int, fraction: float | None) -> None:
-        """Start at a step, with the present skin over radius, None if that is not to change."""
+        """Start at a step, with the present skin over the radius, None if the skin is fixed."""
         self.chunks.start(step)
         self.threads.start(step)
         if fraction is not None:
@@ -34,5 +34,5 @@ class Tuners:
             self.skin.start(step)
 
     def fix_skin(self) -> None:
-        """Leave the skin as it is from now on."""
+        """Stop tuning the skin."""
         self.skin = None

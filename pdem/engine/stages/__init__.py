@@ -1,1 +1,1 @@
-"""The stages of a run: which one is present, and what changes when the next one begins."""
+"""The stages of a run: the present stage, and the changes at the begin of the next one."""

@@ -1,4 +1,4 @@
-"""Whether particles are where a stage adds a wall."""
+"""Check for particles at the position of a wall that a stage adds."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def overlaps_with_added_walls(system: System, before: Booleans) -> Iterator[str]:
-    """Yield a warning for each wall that a stage has added, (W,) bool array `before`, where particles are.
+    """Yield a warning for each added wall that overlaps particles; `before` (W,) marks the walls before the stage.
 
-    Overlaps are over the radius; those that particles may have when a run begins are passed over. Collective, with
-    columns that are up to date.
+    Overlaps are over the radius; overlaps that are allowed at the begin of a run are ignored. Collective, with
+    up-to-date columns.
     """
     walls = system.walls
     if walls is None:
@@ -39,7 +39,7 @@ def overlaps_with_added_walls(system: System, before: Booleans) -> Iterator[str]
 
 
 def _overlap(system: System, wall: int) -> tuple[int, float, int]:
-    """Return how many particles touch a wall, the largest overlap over the radius, and the id of that particle."""
+    """Return the number of particles that touch a wall, the largest overlap over the radius, and its particle's id."""
     own, walls, exchange = system.particles, system.walls, system.exchange
     assert walls is not None
     start, facets = walls.mesh.facet_start, walls.placed.facets_of(wall)

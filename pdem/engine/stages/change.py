@@ -1,4 +1,4 @@
-"""What changes when the next stage begins."""
+"""Changes at the begin of a stage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def begin_next_stage(system: System, phases: Phases) -> None:
 
 
 def enter_stage(system: System) -> None:
-    """Give a system that has been loaded what its present stage says, before lists are made. Collective."""
+    """Set interactions and walls of the present stage in a loaded system, before lists are made. Collective."""
     for feature in features_of(system):
         feature.enter_stage(system)
     if system.stages.sections:
@@ -66,7 +66,7 @@ def _begin_stage_of_features(system: System) -> None:
 
 
 def _change(system: System) -> Records:
-    """Give the system interactions and walls of the present stage; return the contacts that go on."""
+    """Set interactions and walls of the present stage; return the contacts that continue."""
     pairs, walls = system.contacts.records()
     _set_constants_and_walls(system)
     moving = system.walls
@@ -86,7 +86,7 @@ def _set_constants_and_walls(system: System) -> None:
 
 
 def _add_jump(system: System, before: ExactSums) -> None:
-    """Add what a change has taken out of the balance to the term ``stages``: exact, in whole numbers."""
+    """Add the change of stored energy by a change of stage to the term ``stages``: exact, by integers."""
     after = local_sums(system)[0]
     signs = np.array([system.features.terms.signs[name] for name in after.names])
     jump: Integers = ((before.limbs - after.limbs) * signs[:, None]).sum(axis=0)

@@ -30,7 +30,7 @@ _COLUMNS = {
 
 
 def stage_groups(stages: Stages) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the group of a checkpoint for stages, none without any; the same on every rank."""
+    """Return the group of a checkpoint for stages, empty without stages; the same on every rank."""
     if not stages.sections:
         return {}
     columns: dict[str, NDArray[Any]] = {
@@ -40,12 +40,12 @@ def stage_groups(stages: Stages) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def load_stages(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-    """Set the state of stages from the group of a checkpoint; where it has none the first one begins now.
+    """Set the state of stages from the group of a checkpoint; without a group the first stage begins now.
 
     Raises
     ------
     CheckpointError
-        If the case has no stage of the name of the one that the checkpoint was written in.
+        If the case has no stage with the name of the present stage of the checkpoint.
     """
     if not system.stages.sections:
         return
@@ -57,12 +57,12 @@ def load_stages(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]
 
 
 def adopt_stages(stages: Stages, stored: Mapping[str, NDArray[Any]]) -> None:
-    """Go on from the stored states of stages, which belong together by their names.
+    """Continue from the stored states of stages, matched by name.
 
     Raises
     ------
     CheckpointError
-        If the case has no stage of the name of the one that the checkpoint was written in.
+        If the case has no stage with the name of the present stage of the checkpoint.
     """
     begun = np.flatnonzero(stored["begin"] >= 0)
     present = int(stored["key"][begun[-1]])
@@ -85,7 +85,7 @@ def adopt_stages(stages: Stages, stored: Mapping[str, NDArray[Any]]) -> None:
 
 
 def clocks_of(stages: Stages, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Clock]:
-    """Return the clocks of stages as a checkpoint has them."""
+    """Return the clocks of stages of a checkpoint."""
     if stages.sections and STAGES in groups:
         adopt_stages(stages, groups[STAGES])
     return stages.clocks
@@ -97,7 +97,7 @@ def finished_stage(case: Case, groups: Mapping[str, Mapping[str, NDArray[Any]]])
     Raises
     ------
     CheckpointError
-        As `adopt_stages`.
+        See `adopt_stages`.
     """
     stages = Stages(case.stages, case.resolved_step())
     clocks_of(stages, groups)

@@ -1,8 +1,8 @@
-"""The stages of a run: which one is present, since when, and when it is to be looked at next.
+"""The stages of a run: the present stage, its begin, and the step of its next check.
 
-A stage ends at a step that follows from the case and the state. What the next one changes acts at the begin of the
-next step: outputs and checkpoints of the step in between belong to the stage that has ended, and a run that goes on
-from such a checkpoint makes the same changes.
+A stage ends at a step that follows from the case and the state. The changes of the next stage act at the begin of the
+next step: outputs and checkpoints between the two belong to the ended stage, and a run that continues from such a
+checkpoint makes the same changes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pdem.case.sections.stages import Stage
 
 GOES_ON, BY_TIME, BY_CONDITION, AT_LATEST = range(4)
-"""How a stage has ended: not yet; after its time; as its condition held; at its latest, the condition not reached."""
+"""Outcome of a stage: not ended; by its time; by its condition; at its latest time without reaching the condition."""
 
 
 @dataclass(eq=False)
 class StageState:
-    """What has become of a stage.
+    """State of a stage.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class StageState:
     since : int
         Step from which on its condition has held without a break, -1 if it does not hold.
     looked : int
-        Step at which its quantity was looked at last, -1 before.
+        Step of the last check of its quantity, -1 before.
     value : float
-        The quantity then.
+        Value of the quantity at this check.
     outcome : int
         `GOES_ON`, `BY_TIME`, `BY_CONDITION` or `AT_LATEST`.
     """
@@ -50,29 +50,29 @@ class StageState:
 
 
 class Stages:
-    """All stages of a case; without any nothing ever happens.
+    """All stages of a case; the sequence may be empty.
 
     Parameters
     ----------
     sections : sequence of Stage
-        Of the case.
+        Sections of the case.
     step : float
         Time step [s].
 
     Attributes
     ----------
     sections : tuple of Stage
-        Of the case.
+        Sections of the case.
     states : list of StageState
-        One for each.
+        State of each stage.
     clocks : dict of str to Clock
-        By name; motions, servos and insertions count from them.
+        Clocks by name; motions, servos and insertions count from them.
     present : int
         Number of the present stage.
     next_step : int
-        Step of the next look at it, `NEVER` if there is none.
+        Step of its next check, `NEVER` if there is none.
     last : int
-        Number of the stage with which the run ends, by default the last of the case.
+        Number of the last stage of the run, by default the last one of the case.
     """
 
     def __init__(self, sections: Sequence[Stage] = (), step: float = 1.0) -> None:
@@ -89,7 +89,7 @@ class Stages:
 
     @property
     def present_name(self) -> str:
-        """Name of the present stage, empty without any."""
+        """Name of the present stage, empty without stages."""
         return self.section.name if self.sections else ""
 
     @property
@@ -136,7 +136,7 @@ class Stages:
         return NEVER if length is None else self.state.begin + self.steps_of(length)
 
     def next_step_after(self, step: int) -> int:
-        """Return the step of the next look after a step; where a stage is about to begin, the one after that."""
+        """Return the step of the next check after a step; if a stage is about to begin, the step after its begin."""
         return step + 1 if self.is_due else self.next_step
 
     def steps_of(self, time: float) -> int:
@@ -144,9 +144,9 @@ class Stages:
         return max(1, round(time / self._step))
 
     def plan(self, after: int = -1) -> None:
-        """Find the step of the next look at the present stage, later than a step.
+        """Set the step of the next check of the present stage, later than a step.
 
-        In a changed case that goes on, the stage may have been due before.
+        In a changed case that continues a run, the check may have been due before.
         """
         self.next_step = NEVER
         if not self.sections or self.is_over:

@@ -1,1 +1,1 @@
-"""Settings that a run chooses by what steps cost: the skin, the size of chunks, the number of threads."""
+"""Settings that a run chooses by the measured time of steps: the skin, the size of chunks, the number of threads."""

@@ -12,11 +12,11 @@ import statistics
 from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
 
 FIRST_TRIAL = 300
-"""Steps before the first trial: the skin is tuned before."""
+"""Steps before the first trial, in which the skin is tuned."""
 
 LEAST_CHUNKS = 16
-"""Chunks that a worker has at least before the first trial, if there are candidates enough: the larger they are, the
-less is done for each chunk; of few, no forces can be summed before all are done."""
+"""Smallest number of chunks of a worker before the first trial, if there are enough candidates: large chunks have less
+overhead, but with few of them no forces can be summed before the last chunk."""
 
 SAMPLES = 5
 """Lists built with each of two sizes before the tried one is accepted."""
@@ -28,7 +28,7 @@ ACCEPTED_RATIO = 0.97
 """Time of a step with the tried size, over that with the present one, below which it is accepted."""
 
 REJECTED_RATIO = 1.2
-"""The same ratio, with the first list, above which it is rejected at once."""
+"""The same ratio, with the first list, above which it is rejected immediately."""
 
 PAUSE, LONGEST_PAUSE = 2000, 128_000
 """Steps before the next round of trials after a round without gain; each pause is twice the one before."""
@@ -58,7 +58,7 @@ class ChunkTuner:
         self.start(0)
 
     def start(self, step: int) -> None:
-        """Start counting at this step, that of a restart."""
+        """Start counting at the step of a restart."""
         self._last, self._next_trial = (step, 0.0), step + FIRST_TRIAL
 
     @property
@@ -72,7 +72,7 @@ class ChunkTuner:
         return CHUNKS.index(self.best) + self._change
 
     def begin_with(self, candidates: int, workers: int) -> None:
-        """Choose the size before the first trial, for so many candidates in all, if there are any yet."""
+        """Choose the size before the first trial, for a total number of candidates, if it is positive."""
         if candidates > 0 and not self._has_tried:
             each = candidates // (LEAST_CHUNKS * workers)
             self.best = max((size for size in CHUNKS if size <= each), default=CHUNKS[0])
@@ -85,7 +85,7 @@ class ChunkTuner:
         step : int
             Steps taken so far.
         spent : float
-            Time spent in them, without that of building lists [s].
+            Time of these steps, without the time of building lists [s].
         """
         steps, seconds = step - self._last[0], spent - self._last[1]
         self._last = step, spent

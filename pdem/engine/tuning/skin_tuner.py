@@ -5,11 +5,11 @@ a level, the time of a step is about
 
     T(f) = rest + b (t + k ((1 + f)^3 - 1)) + D(f) r(f),    r(f) ~ 1 / f,
 
-where t is the number of candidates that touch; the others, in proportion to k, fill the shell of the skin. b is the
-time of a candidate in every step, D that of a detection (in part proportional to the candidates) and r the number of
-detections per step. All but f is measured in the run itself, so that other load of the machine slows all terms alike.
-Before anything has been measured, r follows from the speeds, and D from what it usually is.
-Results do not depend on the skin, to the bit: the tuner is free to follow the clock.
+where t is the number of touching candidates; the remaining ones, in proportion to k, fill the shell of the skin. b is
+the time of a candidate in every step, D the time of a detection (in part proportional to the candidates) and r the
+number of detections per step. All terms are measured in the run itself, so that further load of the machine slows all
+of them alike. Before the first measurement, r follows from the speeds, and D is a usual value.
+Results do not depend on the skin, to the bit: the tuner may use the clock.
 """
 
 from __future__ import annotations
@@ -27,27 +27,26 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 WINDOW, FIRST_WINDOW = 200, 50
-"""Steps after which the next detection may change the skin; at first fewer, twice as many each time."""
+"""Steps after which the next detection may change the skin; fewer at first, doubled each time."""
 
 SMALLEST, LARGEST = 0.02, 1.0
 """Limits of the skin over the largest radius of a level."""
 
 CONTACT, PARTICLE = 8.0, 8.0
-"""Times of a contact and of the motion of a particle, over that of a candidate that does not touch."""
+"""Times of a contact and of the motion of a particle, over the time of a candidate that does not touch."""
 
 LISTED_CONTACT, LISTED_PARTICLE = 1.5, 6.0
-"""Times of a contact and of a particle when lists are built, over that of a candidate then."""
+"""Times of a contact and of a particle when lists are built, over the time of a candidate in this phase."""
 
 ORDERED = 18.0
-"""Extra time of a contact in the first step with new lists, when contacts are put in order, over that of a candidate:
+"""Extra time of a contact in the first step with new lists, when contacts are sorted, over the time of a candidate:
 counted as time of pairs, but proportional to the number of detections."""
 
 LISTING = 15.0
-"""Time of a detection for each candidate, contact and particle that counts then, over that of a candidate in a step:
-what it usually is."""
+"""Usual time of a detection per candidate, contact and particle, over the time of a candidate in a step."""
 
 GUESSED = 0.05, 0.5
-"""Limits of the skin that speeds decide: at first they often change."""
+"""Limits of a skin that follows from speeds, which often change at the begin of a run."""
 
 _FRACTIONS = np.geomspace(SMALLEST, LARGEST, 48)
 _LARGEST_CHANGE = 2.0
@@ -61,7 +60,7 @@ class TunedWindow:
     Attributes
     ----------
     steps : int
-        Their number.
+        Number of steps.
     detections : int
         Number of detections.
     pairs, detecting : float
@@ -74,7 +73,7 @@ class TunedWindow:
     detecting: float
 
     def since(self, other: TunedWindow) -> TunedWindow:
-        """Return the difference to an earlier one."""
+        """Return the difference to an earlier window."""
         return TunedWindow(
             self.steps - other.steps, self.detections - other.detections, self.pairs - other.pairs,
             self.detecting - other.detecting,
@@ -105,7 +104,7 @@ class SkinTuner:
         self.start(0)
 
     def start(self, step: int) -> None:
-        """Start counting at this step, that of a restart."""
+        """Start counting at the step of a restart."""
         self._last, self._window, self._measures = TunedWindow(step, 0, 0.0, 0.0), 1, False
 
     def is_due(self, step: int) -> bool:
@@ -113,7 +112,7 @@ class SkinTuner:
         return step - self._last.steps >= self._window
 
     def needs_detection(self, step: int) -> bool:
-        """Return whether lists that are not stale are to be rebuilt at this step: the skin is far from the best one.
+        """Return whether valid lists should be rebuilt at this step, since the skin is far from the best one.
 
         With wide skins and slow particles a list may otherwise last for thousands of steps.
         """
@@ -121,7 +120,7 @@ class SkinTuner:
 
     @property
     def next_detection(self) -> int:
-        """The step from which on `needs_detection` says so."""
+        """The step from which on `needs_detection` is true."""
         return sys.maxsize if self._settled else self._last.steps + self._window
 
     def next_fraction(
@@ -129,18 +128,18 @@ class SkinTuner:
     ) -> float:
         """Return the skin of the next lists, over the largest radius of a level.
 
-        The first time the speeds decide, later what has been measured.
+        The first time it follows from speeds, later from measured times.
 
         Parameters
         ----------
         done : TunedWindow
-            From the start of the run, on this rank.
+            Window from the start of the run, on this rank.
         lists : ListSizes
             Lengths of the present lists of this rank.
         decide : callable
-            Returns on every rank the argument of rank 0, a whole number from 0 on.
+            Returns the argument of rank 0 on every rank, an integer from 0 on.
         life : float
-            Steps that lists with a skin of 1 would last by the speeds of now; the same on every rank.
+            Lifetime in steps of lists with a skin of 1 by the present speeds; the same on every rank.
         """
         window = done.since(self._last)
         self._last = done
@@ -160,7 +159,7 @@ class SkinTuner:
 
 
 def first_fraction_index(fraction: float, lists: ListSizes, life: float) -> int:
-    """Return the index of the fraction with the fastest step by usual times; `fraction` is that of the lists.
+    """Return the index of the fraction with the fastest step by usual times; `fraction` belongs to the lists.
 
     Lists with a skin of 1 last `life` steps.
     """
@@ -173,7 +172,7 @@ def first_fraction_index(fraction: float, lists: ListSizes, life: float) -> int:
 
 
 def best_fraction_index(fraction: float, window: TunedWindow, lists: ListSizes) -> int:
-    """Return the index of the fraction with the fastest step; `fraction` was that of the window."""
+    """Return the index of the fraction with the fastest step; `fraction` belongs to the window."""
     if lists.candidates <= lists.contacts:
         return int(np.argmin(np.abs(_FRACTIONS - fraction)))
     work = lists.candidates + CONTACT * lists.contacts + PARTICLE * lists.particles
@@ -186,15 +185,15 @@ def best_fraction_index(fraction: float, window: TunedWindow, lists: ListSizes) 
 
 
 def _apart(fraction: float, lists: ListSizes) -> Floats:
-    """Return how many candidates would not touch, by fraction; `fraction` is that of the lists."""
+    """Return the number of candidates that would not touch, by fraction; `fraction` belongs to the lists."""
     return (lists.candidates - lists.contacts) * _shell(_FRACTIONS) / _shell(np.array([fraction]))
 
 
 def _listed(lists: ListSizes) -> float:
-    """Return what making lists costs besides the candidates, over the time of one of these."""
+    """Return the time of making lists without candidates, over the time of one candidate."""
     return LISTED_CONTACT * lists.contacts + LISTED_PARTICLE * lists.particles
 
 
 def _shell(fractions: Floats) -> Floats:
-    """Return the volume of the shell of a skin over that of the sphere."""
+    """Return the volume of the shell of a skin over the volume of the sphere."""
     return (1.0 + fractions) ** 3 - 1.0

@@ -1,9 +1,9 @@
 """Autotuner of the number of threads that run, by trials of a few steps.
 
-Threads wait for each other at the end of every loop. Where there are few particles this can take longer than their
-work, and where other programs have the cores a thousand times as long. So the tuner compares fewer and more threads,
-from the first steps on, again from time to time, and whenever steps have become much slower. Results do not depend on
-the number, to the bit, so that each rank may follow its own clock.
+Threads wait for each other at the end of every loop. With few particles this can take longer than their work, and if
+other programs use the cores a thousand times as long. So the tuner compares fewer and more threads, from the first
+steps on, repeatedly, and whenever steps have become much slower. Results do not depend on the number, to the bit, so
+that each rank may use its own clock.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ WINDOW = 8
 """Steps that are timed together."""
 
 QUIET_WINDOW = 32
-"""The same while nothing is tried, at least."""
+"""Smallest number of steps that are timed together outside of trials."""
 
 FIRST_TRIAL = 8
 """Steps before the first trial."""
 
 SAMPLES = 5
-"""Windows with each of two numbers after which these are judged."""
+"""Windows with each of two numbers of threads before they are compared."""
 
 ACCEPTED_RATIO = 0.97
-"""Median time with the number that is tried, over that with the present one, below which it is taken."""
+"""Ratio of the median times with the tried and the present number below which the tried one is accepted."""
 
 CLEAR_RATIO = 4.0
-"""Ratio of times with which a first window of each says enough."""
+"""Ratio of times at which the first window of each number suffices."""
 
 SLOWED_RATIO = 2.0
 """Time of a step over the usual one above which a round of trials begins before it is due."""
 
 RECENT = 4
-"""Windows whose mean is compared with the usual time."""
+"""Number of recent windows; their mean is compared with the usual time."""
 
 PAUSE, SHORT_PAUSE = 50.0, 10.0
-"""Least time between rounds of trials, over the time of the last one; the shorter one where steps have become slow."""
+"""Smallest time between rounds of trials, over the time of the last round; the shorter one if steps became slow."""
 
 
 class ThreadTuner:
-    """Chooses how many of the threads of one rank run.
+    """Chooses the number of running threads of one rank.
 
     Parameters
     ----------
@@ -73,33 +73,33 @@ class ThreadTuner:
 
     @property
     def division(self) -> int:
-        """Parts in which loops are to be divided: enough for the next larger number, which may be tried."""
+        """Number of parts of loops: enough for the next larger number, which may be tried."""
         return self.choices[min(self._index + 1, len(self.choices) - 1)]
 
     def start(self, step: int) -> None:
-        """Begin to count at a step, that of a restart."""
+        """Start counting at the step of a restart."""
         self._last = step, 0.0
         self.next_look = step + FIRST_TRIAL if len(self.choices) > 1 else sys.maxsize
 
     @property
     def end_of_window(self) -> int:
-        """Step at which steps end that are timed together: that of the next look while a round of trials goes on."""
+        """Last step of the present window: the step of the next decision during a round of trials."""
         return self.next_look if self._moves else sys.maxsize
 
     @property
     def is_trying(self) -> bool:
-        """Whether a round of trials goes on."""
+        """Whether a round of trials is running."""
         return bool(self._moves)
 
     def look(self, step: int, spent: float) -> None:
-        """Note the time of the last steps, and choose the number of threads for the next ones.
+        """Record the time of the last steps, and choose the number of threads for the next ones.
 
         Parameters
         ----------
         step : int
             Steps taken so far.
         spent : float
-            Time spent in them, without that of making lists [s].
+            Time of these steps, without the time of making lists [s].
         """
         window = (spent - self._last[1]) / max(step - self._last[0], 1)
         self._last = step, spent
@@ -135,13 +135,13 @@ class ThreadTuner:
         self._end, self._took = spent, spent - self._begin
 
     def _judge(self, spent: float) -> None:
-        """Take or drop the number that is tried, if the times suffice; else go on with the other one."""
+        """Accept or reject the tried number, if the times suffice; else continue with the second number."""
         present, tried = self._times
         if len(present) == len(tried):
             better, worse = _verdict(present, tried)
             if better:
                 self._index += self._moves[0]
-                self._moves = self._moves[:1]  # farther the same way
+                self._moves = self._moves[:1]  # farther in the same direction
             if worse:
                 self._moves = self._moves[1:]
             if better or worse:
@@ -151,9 +151,9 @@ class ThreadTuner:
 
 
 def _verdict(present: list[float], tried: list[float]) -> tuple[bool, bool]:
-    """Return whether the number that is tried is better, and whether it is not, by as many times of each.
+    """Return whether the tried number is better, and whether it is worse, from equally many times of both.
 
-    Means tell of threads that wait for long now and then, medians of what is usual: both have to be better.
+    Means show threads that wait for long occasionally, medians show the usual time: both have to be better.
     """
     ratio = sum(tried) / max(sum(present), 1e-30)
     clear = CLEAR_RATIO if len(tried) < 2 else SLOWED_RATIO

@@ -1,1 +1,1 @@
-"""What several features look at: acting contacts, what counts as one grain, coordination, stress."""
+"""Views of the state that several features share: acting contacts, bodies, coordination, stress."""

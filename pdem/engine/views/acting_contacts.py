@@ -1,10 +1,10 @@
-"""The contacts of a rank as they act: between whom, where, along which branch, with which force.
+"""The acting contacts of a rank: bodies, points, branch vectors and forces.
 
-A contact acts from its *first* body, that of the particle with the lower id, on its *second* one, that of the other
-particle or a wall. Its *branch* leads from the centre of the first to that of the second, or to the place on the wall;
-the centre of a member of a cluster is that of its cluster. Branches of periodic
-boxes follow from the pair itself, so that no image of a particle matters; what stands here once for every contact of a
-particle of this rank is counted by the owner of the first body alone.
+A contact acts from its *first* body, which has the particle with the lower id, on its *second* one, which has the
+second particle or is a wall. Its *branch* leads from the centre of the first body to the centre of the second, or to
+the point on the wall; the centre of a member of a cluster is the centre of its cluster. Branches in periodic boxes
+follow from the pair itself, so that they do not depend on images. Each rank lists all contacts of its particles; only
+the owner of the first particle counts a contact.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 NONE = -1
-"""In place of the row of a particle, or of the number of a wall."""
+"""Value for a missing row of a particle, or a missing number of a wall."""
 
 
 class ActingContacts(NamedTuple):
-    """Contacts of the particles of this rank: those between particles, then those with walls.
+    """Contacts of the particles of this rank: first contacts between particles, then contacts with walls.
 
     Attributes
     ----------
     first, second : (n,) int64 arrays
-        Rows of the particles, owned or ghosts; of a wall `NONE`.
+        Rows of the particles, owned or ghosts; `NONE` for a wall.
     wall : (n,) int64 array
         Number of the wall, `NONE` between particles.
     centre, branch, point : (n, 3) arrays
-        Centre of the first body, way from there to the second centre or to the wall, place of the contact [m].
+        Centre of the first body, vector from there to the second centre or to the wall, contact point [m].
     normal : (n, 3) array
         Unit vector from the first to the second body.
     force : (n, 3) array
-        Of the first on the second body [N].
+        Force of the first on the second body [N].
     overlap : (n,) array
-        [m]; negative for contacts that are stretched.
+        Overlap [m]; negative for stretched contacts.
     counted : (n,) bool array
-        Whether this rank owns the first particle: of all ranks one counts a contact.
+        Whether this rank owns the first particle: exactly one rank counts a contact.
     """
 
     first: Integers
@@ -62,7 +62,7 @@ class ActingContacts(NamedTuple):
 
     @property
     def is_pair(self) -> Booleans:
-        """Whether each contact is one between particles (n,)."""
+        """Whether each contact is between particles (n,)."""
         return self.second >= 0
 
     @property
@@ -76,11 +76,11 @@ class ActingContacts(NamedTuple):
 
 
 def acting_contacts(system: System) -> ActingContacts:
-    """Return the contacts at the present step, on every rank those of its particles. Collective.
+    """Return the contacts of the particles of this rank at the present step. Collective.
 
-    Forces are those of the last step, where the case looks at contacts (`RankContacts.keeps_forces`) and lists are
-    those of that step. Elsewhere they are what present positions, velocities and memories of contacts give, as at the
-    begin of a run: then damping takes the velocities of the present time, not those of the middle of the last step.
+    Forces come from the last step, if they are in memory and lists have not changed since. Otherwise they are computed
+    from present positions, velocities and histories, as at the begin of a run: damping then uses the velocities of the
+    present time instead of the middle of the last step.
     """
     parts = acting_parts(system)
     if len(parts) == 1:
@@ -89,7 +89,7 @@ def acting_contacts(system: System) -> ActingContacts:
 
 
 def acting_parts(system: System) -> list[ActingContacts]:
-    """Return the contacts between particles and those with walls, if there are any walls, as they are. Collective."""
+    """Return the contacts between particles and, in a case with walls, the contacts with walls. Collective."""
     pairs, walls = _pairs(system), acting_on_walls(system)
     return [pairs] if walls is None else [pairs, walls]
 
@@ -106,7 +106,7 @@ def counted_ways(system: System) -> tuple[Floats, Floats, Floats]:
 
 
 def _pair_sources(system: System) -> tuple[PairSources, Floats]:
-    """Return what the contacts between particles follow from, and their forces (n, 3) [N]. Collective."""
+    """Return the arrays of the contacts between particles, and their forces (n, 3) [N]. Collective."""
     pairs, particles = system.contacts.pairs, system.particles
     touching = pairs.touching
     if pairs.keeps_forces:
@@ -137,7 +137,7 @@ def _pairs(system: System) -> ActingContacts:
 
 
 def acting_on_walls(system: System) -> ActingContacts | None:
-    """Return the contacts with walls, all of which this rank counts; None without walls."""
+    """Return the contacts with walls; this rank counts all of them. None without walls."""
     contacts = measured_walls(system)
     if contacts is None:
         return None
@@ -152,9 +152,9 @@ def acting_on_walls(system: System) -> ActingContacts | None:
 
 
 def ways_to_centres(system: System, position: Floats) -> Floats:
-    """Return the way (n, 3) from the centre of each particle to that of its body: not zero for members of clusters.
+    """Return the vector (n, 3) from the centre of each particle to the centre of its body: not 0 in clusters.
 
-    `position` are those of owned particles, or of these and ghosts [m].
+    `position` has owned particles, or owned particles and ghosts [m].
     """
     way = np.zeros(position.shape)
     if system.clusters is not None:
@@ -169,7 +169,7 @@ def ways_to_centres(system: System, position: Floats) -> Floats:
 def refresh_packed_rows(system: System) -> None:
     """Write packed rows: of owned particles from their columns, of ghosts from their owners. Collective.
 
-    So are the states of copies of clusters.
+    States of ghost clusters are refreshed as well.
     """
     pairs, particles, states = system.contacts.pairs, system.particles, states_to_share(system)
     pairs.begin(particles, system.constants.density, packed=False)

@@ -20,15 +20,15 @@ class Bodies(NamedTuple):
     Attributes
     ----------
     id : (n,) int64 array
-        Of a sphere; of the first member of a cluster.
+        Id of a sphere, or of the first member of a cluster.
     material : (n,) int32 array
         Index in the case.
     radius : (n,) array
-        Of a cluster that of the sphere of its volume [m].
+        Radius of a sphere, or of the sphere with the volume of a cluster [m].
     position, velocity : (n, 3) arrays
-        Of the centre of mass [m, m/s].
+        Position and velocity of the centre of mass [m, m/s].
     mass : (n,) array
-        [kg].
+        Mass [kg].
     """
 
     id: Integers
@@ -40,7 +40,7 @@ class Bodies(NamedTuple):
 
 
 def bodies_of(system: System) -> Bodies:
-    """Return the bodies of this rank that can move: single spheres in the order of particles, then clusters."""
+    """Return the free bodies of this rank: single spheres in the order of particles, then clusters."""
     own, density, single = system.particles, system.constants.density, singles_of(system)
     radius, material = own.radius[single], own.material[single]
     mass = sphere_masses(radius, density[material])
@@ -58,7 +58,7 @@ def bodies_of(system: System) -> Bodies:
 
 
 def singles_of(system: System) -> Booleans | slice:
-    """Return which owned particles are bodies by themselves: neither members of clusters nor fixed."""
+    """Return which owned particles are single free bodies: neither members of clusters nor fixed."""
     own, all_ = system.particles, slice(None)
     if not system.constants.has_fixed:
         return all_ if system.clusters is None else own.cluster == 0
@@ -82,6 +82,6 @@ def largest_present_speed(system: System) -> float:
 
 
 def count_of_bodies(system: System) -> int:
-    """Return how many bodies this rank owns that can move."""
+    """Return the number of free bodies that this rank owns."""
     clusters = 0 if system.clusters is None else system.clusters.table.count
     return len(system.particles.id[singles_of(system)]) + clusters

@@ -1,4 +1,4 @@
-"""How many contacts bodies have, with and without those of bodies that do not carry. All are integers.
+"""Numbers of contacts of bodies, with and without rattlers. All are integers.
 
 Bodies are those of `pdem.engine.views.bodies`, in their order: single spheres, then clusters with all their members.
 """
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def rows_of_bodies(system: System) -> Integers:
-    """Return for each owned particle (n,) the number of its body among those of this rank.
+    """Return for each owned particle (n,) the number of its body among the bodies of this rank.
 
-    That of particles that are fixed is behind all others.
+    Fixed particles share the number after the last body.
     """
     own, single = system.particles, singles_of(system)
     if isinstance(single, slice):
@@ -46,11 +46,11 @@ def contact_numbers(
     system : System
         State of this rank.
     contacts : ActingContacts
-        Those of its particles.
+        Contacts of its particles.
     body : (n,) int64 array
-        Of its particles, see `rows_of_bodies`.
+        Bodies of its particles, see `rows_of_bodies`.
     carries : (m,) bool array, optional
-        Of owned particles and ghosts: contacts with others do not count.
+        Which owned particles and ghosts carry load: contacts with particles that do not carry are not counted.
     """
     owned, pair = system.particles.count, contacts.is_pair
     if carries is not None:
@@ -61,14 +61,15 @@ def contact_numbers(
 
 
 def without_rattlers(system: System, contacts: ActingContacts, body: Integers) -> tuple[Integers, Booleans]:
-    """Return the contacts among bodies that carry, of each body of this rank, and which those are. Collective.
+    """Return the numbers of contacts among load-carrying bodies, and which bodies carry. Collective.
 
-    A body with fewer than `fewest_contacts` is taken out, and again who has too few without it.
+    A body with fewer contacts than `fewest_contacts` is a rattler and is excluded; this is repeated until all remaining
+    bodies have enough contacts.
     """
     owned, ghosts = system.particles.count, system.particles.ghosts
     carries, core = np.ones(owned + ghosts, np.bool_), np.ones(int(body.max(initial=-1)) + 1, np.bool_)
     bodies = min(count_of_bodies(system), len(core))
-    # what is fixed holds
+    # fixed particles always carry
     least = np.concatenate((fewest_contacts(system, bodies), np.zeros(len(core) - bodies, np.int64)))
     while True:
         numbers = contact_numbers(system, contacts, body, carries)
@@ -81,11 +82,12 @@ def without_rattlers(system: System, contacts: ActingContacts, body: Integers) -
 
 
 def fewest_contacts(system: System, bodies: int) -> Integers:
-    """Return how many contacts each of the bodies of this rank needs to be in balance.
+    """Return the number of contacts that each body of this rank needs for static balance.
 
-    With friction two opposite ones do. Without it forces along the normals have to hold each other in all directions,
-    and their torques about all axes about which contacts can turn the body: none for a sphere, two for spheres in a
-    row, three for others. One more is needed than there are of these, or as many where gravity acts.
+    With friction two opposite contacts suffice. Without friction the normal forces have to balance in all directions,
+    and their torques about all axes about which normal forces can rotate the body: no axis for a sphere, two for
+    spheres in a row, three in general. The number is one more than the number of these directions and axes, or equal to
+    it under gravity.
     """
     if system.constants.law.tangential is not None:
         return np.full(bodies, 2)
@@ -97,7 +99,7 @@ def fewest_contacts(system: System, bodies: int) -> Integers:
 
 
 def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Integers:
-    """Return about how many axes forces along normals can turn each shape, by how its spheres lie."""
+    """Return the number of axes about which normal forces can rotate each shape, from the positions of its spheres."""
     ends = zip(shapes.begin[:-1], shapes.begin[1:], strict=True)
     ranks = []
     for begin, end in ends:
@@ -108,7 +110,7 @@ def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Integers:
 
 
 def _tell_ghosts(system: System, carries: Booleans) -> None:
-    """Write to ghosts what their owners have found. Collective."""
+    """Write the results of owners to ghosts. Collective."""
     rows = np.zeros((len(carries), PACKED))
     rows[:, 0] = carries
     system.exchange.begin_update(rows)

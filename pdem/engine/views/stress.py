@@ -2,10 +2,10 @@
 
 With the force f of the first on the second body of a contact and the branch b from the first to the second, the contact
 stress is the sum of f_i b_j over the volume (Love 1927; Weber 1966; Christoffersen, Mehrabadi, Nemat-Nasser, J. Appl.
-Mech. 48 (1981) 339): pressure is positive. Of a region each contact counts by the share of its branch that lies inside,
-so that regions that fill a box have stresses that add up to that of the box, and the stress of a layer is the mean of
-the forces through its planes over their area. The kinetic stress is the sum of m v_i v_j over the volume, with
-velocities less the mean velocity of the mass.
+Mech. 48 (1981) 339): pressure is positive. In a region each contact counts by the share of its branch inside, so that
+the stresses of regions that fill a box add up to the stress of the box, and the stress of a layer is the mean of the
+forces through its planes over their area. The kinetic stress is the sum of m v_i v_j over the volume, with velocities
+relative to the mean velocity of the mass.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ class Stress(NamedTuple):
     Attributes
     ----------
     contact, kinetic : (3, 3) arrays
-        Contact stress, of which the first index is that of the force and the second that of the branch, and kinetic
-        stress [Pa]; in 2D [N/m]. Pressure is positive.
+        Contact stress, with the force as the first and the branch as the second index, and kinetic stress [Pa]; in 2D
+        [N/m]. Pressure is positive.
     fabric : (3, 3) array
-        Mean of n_i n_j over the contacts between particles, with normals n; not a number without any.
+        Mean of n_i n_j over the contacts between particles, with normals n; NaN without contacts.
     pressure : float
         Mean of the diagonal of the total stress [Pa].
     particles, rattlers : int
-        Number of particles, and of those that do not carry: see `coordination_without_rattlers`. A cluster is one.
+        Numbers of particles and of rattlers, see `coordination_without_rattlers`. A cluster is one particle.
     coordination : float
-        Contacts of a particle with particles and walls, in the mean.
+        Mean number of contacts of a particle with particles and walls.
     mechanical_coordination : float
-        The same of those with two or more contacts (Thornton, Geotechnique 50 (2000) 43), in whose number ends of
-        contacts at the others are left out: (2 N_c - N_1) / (N - N_0 - N_1).
+        Mean over particles with two or more contacts, without the ends of contacts at the remaining particles
+        (Thornton, Geotechnique 50 (2000) 43): (2 N_c - N_1) / (N - N_0 - N_1).
     coordination_without_rattlers : float
-        The same without particles of fewer contacts than they need to be in balance, which are taken out again and
-        again, with their contacts, until there are none: two with friction; without it one more than dimensions, or as
-        many as these under gravity.
+        Mean without rattlers, which are particles with fewer contacts than balance requires: two with friction; without
+        friction one more than dimensions, or as many as dimensions under gravity. Rattlers and their contacts are
+        excluded repeatedly until none remains.
     """
 
     contact: Floats
@@ -78,7 +78,7 @@ class Stress(NamedTuple):
 
     @property
     def columns(self) -> list[float]:
-        """Values of the columns `pdem.case.columns.stress_columns`: of tensors the symmetric part."""
+        """Values of the columns `pdem.case.columns.stress_columns`, with the symmetric part of tensors."""
         tensors = [self.contact, self.kinetic, self.total]
         values = [0.5 * (one[a, b] + one[b, a]) for one in tensors for a, b in _HALF]
         return [
@@ -90,7 +90,7 @@ class Stress(NamedTuple):
 def stress_of(system: System, region: Region | None = None, contacts: ActingContacts | None = None) -> Stress:
     """Return stress, fabric and coordination of a region, or of all particles over the domain's volume. Collective.
 
-    `contacts` are those of `acting_contacts`, if they are known already.
+    `contacts` is the result of `acting_contacts`, if it has been computed before.
     """
     contacts = acting_contacts(system) if contacts is None else contacts
     bodies = bodies_of(system)
@@ -146,13 +146,13 @@ def symmetric(components: Floats) -> Floats:
 
 
 def branch_shares(system: System, contacts: ActingContacts, region: Region) -> Floats:
-    """Return which share (n,) of each branch is in a region; what is beyond a periodic side is on the other one."""
+    """Return the share (n,) of each branch in a region; a part beyond a periodic side is at the opposite side."""
     shape, way = system.constants.shape, contacts.branch.copy()
     begin, level = shape.wrapped(contacts.centre)[0], shape.level
     across = _beyond(shape, begin, way)[:, shape.gradient] if shape.leans else np.zeros(0)
     way[:, system.constants.dimension :] = 0.0
     share = _upright_shares(system, region, begin, way)
-    for side in (-1, 1):  # what is beyond a side that leans comes back somewhere else along it
+    for side in (-1, 1):  # a part beyond a leaning side enters at a shifted point of the opposite side
         rows = np.flatnonzero(across == side)
         if len(rows):
             there = level.wrapped(begin[rows] - side * shape.across)[0]
@@ -161,7 +161,7 @@ def branch_shares(system: System, contacts: ActingContacts, region: Region) -> F
 
 
 def _upright_shares(system: System, region: Region, begin: Floats, way: Floats) -> Floats:
-    """Return `branch_shares` with images along the axes across which the box does not lean."""
+    """Return `branch_shares` with images along the axes without a lean of the box."""
     level, size = system.constants.shape.level, system.constants.dimension
     beyond = _beyond(level, begin, way)
     share = regions.share_inside(region, regions.in_plane(region, begin, size), way)
@@ -173,14 +173,14 @@ def _upright_shares(system: System, region: Region, begin: Floats, way: Floats) 
 
 
 def _beyond(shape: BoxShape, begin: Floats, way: Floats) -> Integers:
-    """Return beyond which side along each periodic axis ways end (n, 3): -1, 1, or 0 for none."""
+    """Return for each periodic axis whether branches end beyond a side (n, 3): -1, 1, or 0 for inside."""
     end = begin + way
     beyond = np.where(end >= shape.lower + shape.period, 1, np.where(end < shape.lower, -1, 0))
     return beyond * (shape.period > 0.0)
 
 
 def _images(beyond: Integers) -> Sequence[tuple[int, ...]]:
-    """Return the images of the box, but for itself, that branches reach which end beyond it."""
+    """Return the images of the box, except itself, that branches beyond its sides reach."""
     sides = [sorted({0, *beyond[:, axis].tolist()}) for axis in range(3)]
     return [steps for steps in product(*sides) if any(steps)]
 

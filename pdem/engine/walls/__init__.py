@@ -1,1 +1,1 @@
-"""Walls within a step: those that particles drive, loads, and the margin of their lists."""
+"""Walls within a step: driven walls, loads, and the margin of their lists."""

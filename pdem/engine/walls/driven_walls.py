@@ -24,7 +24,7 @@ GROUP = "driven_walls"
 
 
 def move_walls(system: System) -> float:
-    """Move all walls to the end of the step and return the largest displacement of one [m].
+    """Move all walls to the end of the step and return the largest displacement of a wall [m].
 
     Records an error if a driven wall is too fast.
     """
@@ -39,7 +39,7 @@ def move_walls(system: System) -> float:
 
 
 def record_fast_walls(system: System) -> None:
-    """Record an error for each wall that moved farther in this step than the radius of a particle in its path.
+    """Record an error for each wall with a displacement in this step above the radius of a particle in its path.
 
     The path is the bounding box of the wall from the begin to the end of the step.
     """

@@ -1,4 +1,4 @@
-"""Force and torque of the other particles on each group of fixed ones: exact sums, the same on every rank."""
+"""Force and torque of free particles on each group of fixed particles: exact sums, the same on every rank."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How far walls may move until facets are listed anew.
+"""Margin of the lists of facets: the displacement of walls after which facets are listed again.
 
-Facets are listed with all other lists, and whenever a wall has moved farther than the margin of their lists since. A
-fast rotor should not need that twice while all other lists last once: the margin is how far it moves in the time that
-these last.
+Facets are listed together with all further lists, and whenever the displacement of a wall exceeds the margin of the
+present lists. A fast rotor should not require this twice during the lifetime of the further lists: the margin is its
+displacement in this time.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 SPARE = 1.25
-"""How much longer lists may last than the last ones did."""
+"""Factor of the lifetime of lists over the lifetime of the previous ones."""
 
 WIDEST = 3.0
-"""Largest margin, by the mean skin: the facets near a particle become many, and half of the way is twice as often."""
+"""Upper bound of the margin over the mean skin. Beyond it the facets per particle outweigh the rarer rebuilds."""
 
 
 class WallMargin:
@@ -22,7 +22,7 @@ class WallMargin:
     Attributes
     ----------
     length : float
-        How far walls may be from where they were when facets were listed [m]; 0 if they do not move.
+        Largest displacement of walls since facets were listed [m]; 0 if they do not move.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class WallMargin:
         self._life = 0.0
 
     def note_detection(self, step: int) -> None:
-        """Have known that all lists are made anew after a step."""
+        """Record that all lists are rebuilt after a step."""
         self._life, self._detected = max(step - self._detected, 0.0), step
 
     def choose(self, step: int, moved: float, skin: float) -> None:
@@ -40,9 +40,9 @@ class WallMargin:
         Parameters
         ----------
         step : int
-            That step.
+            The step.
         moved : float
-            How far walls have moved since the last lists of facets [m].
+            Displacement of walls since the last lists of facets [m].
         skin : float
             Mean skin of the particles [m]: the least length.
         """

@@ -39,7 +39,7 @@ def bodies_of(walls: MovingWalls) -> MeshComponents:
 
 
 def measured_walls(system: System) -> WallContacts | None:
-    """Return the wall contacts with their forces, computed again if particles were inserted or removed since."""
+    """Return the wall contacts with their forces, computed again if particles have been inserted or removed."""
     walls, constants = system.contacts.walls, system.constants
     if walls is not None and not walls.measured:
         system.contacts.pairs.begin(system.particles, constants.density, packed=False)

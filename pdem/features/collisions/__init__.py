@@ -1,1 +1,1 @@
-"""Collisions that have ended, counted by the energy that they have lost."""
+"""Ended collisions, counted by the energy that they have lost."""

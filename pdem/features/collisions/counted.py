@@ -1,4 +1,4 @@
-"""Numbers of collisions by the energy they have lost, and the file that has them."""
+"""Numbers of collisions by lost energy, and the file with these numbers."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _REMEDY = "the run goes on from its last checkpoint once there is room"
 
 @dataclass(frozen=True)
 class CollisionEnergies:
-    """Collisions that have ended, by the energy they have lost.
+    """Ended collisions by lost energy.
 
     Attributes
     ----------
     time : float
-        Until when they have been counted [s].
+        Time until which collisions have been counted [s].
     groups : tuple of str
-        Between whom: ``"glass-steel"``; ``"glass-wall:steel"`` with walls; with classes of size, counted from 1,
+        Names of pairs: ``"glass-steel"``; ``"glass-wall:steel"`` with walls; with classes of size, counted from 1,
         ``"glass/1-glass/2"``.
     edges : (bins + 1,) array
-        Energies between bins [J], from 0 to infinity: the first and the last bin have what is outside the others. An
-        energy below 0, by rounding, is in the first.
+        Energies between bins [J], from 0 to infinity: the first and the last bin have all energies outside the range of
+        the case. An energy below 0, by rounding, is in the first bin.
     counts : (groups, 3, bins) int64 array
         Numbers of collisions, by losses ``"normal"``, ``"tangential"`` and ``"total"``.
     energies : (groups, 3, bins) array
-        Their energies [J].
+        Lost energies of these collisions [J].
     """
 
     time: float
@@ -87,12 +87,12 @@ class CollisionEnergies:
         return np.asarray(values[rows, LOSSES.index(loss)].sum(axis=0))
 
     def since(self, earlier: CollisionEnergies) -> CollisionEnergies:
-        """Return those that have ended after an earlier time of the same run.
+        """Return the collisions after an earlier count of the same run.
 
         Raises
         ------
         InputError
-            If the other ones have other groups or bins.
+            If the earlier count has different groups or bins.
         """
         if earlier.groups != self.groups or not np.array_equal(earlier.edges, self.edges):
             raise InputError("collisions of other groups or bins cannot be taken away; give those of the same run")
@@ -100,7 +100,7 @@ class CollisionEnergies:
         return CollisionEnergies(self.time, self.groups, self.edges, counts, energies)
 
     def __repr__(self) -> str:
-        """Return how many there are, and their energy."""
+        """Return the number of collisions, and their energy."""
         total = LOSSES.index("total")
         return (
             f"CollisionEnergies({int(self.counts[:, total].sum()):,} collisions in {len(self.groups)} groups until "
@@ -109,7 +109,7 @@ class CollisionEnergies:
 
 
 def groups_of(case: CaseData, sizes: Sequence[float]) -> tuple[list[str], Integers]:
-    """Return the names of all groups of collisions, and that of each two kinds (K, K), see `Kinds.group`."""
+    """Return the names of all groups of collisions, and the group of each two kinds (K, K), see `Kinds.group`."""
     classes = len(sizes) + 1
     labels = [f"/{number + 1}" if sizes else "" for number in range(classes)]
     kinds = [f"{name}{label}" for name, label in product(case.materials, labels)]
@@ -135,7 +135,7 @@ def edges_of(case: CaseData) -> Floats:
 
 
 def write_collisions(path: Path, found: CollisionEnergies) -> None:
-    """Write collisions into a table in the place of an earlier one: a line for each bin that has some.
+    """Write collisions into a table, which replaces an earlier one: a line for each bin with collisions.
 
     Raises
     ------
@@ -155,12 +155,12 @@ def write_collisions(path: Path, found: CollisionEnergies) -> None:
 
 
 def read_collisions(path: Path, edges: Floats) -> CollisionEnergies:
-    """Return the collisions of a table, for the energies between bins that the case has [J].
+    """Return the collisions of a table, for the edges of bins of the case [J].
 
     Raises
     ------
     CheckpointError
-        If it is no such table.
+        If the file is not a table of collisions.
     """
     try:
         first, *lines = path.read_text(encoding="utf-8").splitlines()

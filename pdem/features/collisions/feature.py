@@ -34,12 +34,12 @@ COLLISIONS = "collision_energies"
 
 
 class Collisions(Feature):
-    """The collisions of a case that have ended.
+    """The ended collisions of a case.
 
     Attributes
     ----------
     counts : CollisionCounts or None
-        Those that this rank counts, None if the case does not ask for any.
+        Counts of this rank, None if the case does not count collisions.
     """
 
     name, turn = "collisions", Turn.COLLECT
@@ -50,7 +50,7 @@ class Collisions(Feature):
 
     @classmethod
     def of(cls, system: System) -> Self:
-        """Return the counts of a rank at time 0, which its contacts between particles get to know."""
+        """Return the counts of a rank at time 0, and register them with its contacts between particles."""
         case, law = system.case, system.constants.law
         wanted = case.output.collision_energies
         if wanted is None:
@@ -97,7 +97,7 @@ class Collisions(Feature):
         return {COLLISIONS: {"key": np.array(keys, np.int64), **_totals(system, local[COLLISIONS])}}
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Go on with the counts of a checkpoint, by groups, on the first rank; with other bins they begin anew."""
+        """Continue with the counts of a checkpoint, by groups, on the first rank; with different bins begin at 0."""
         counts, stored, wanted = self.counts, groups.get(COLLISIONS), system.case.output.collision_energies
         if counts is None or stored is None or wanted is None or system.exchange.rank:
             return
@@ -109,7 +109,7 @@ class Collisions(Feature):
                 counts.counts[group], counts.limbs[group] = stored["counts"][row], stored["sums"][row]
 
     def energies(self, system: System) -> CollisionEnergies:
-        """Return the collisions of all ranks until now, those groups that have some. Collective.
+        """Return the collisions of all ranks until now, in groups that have any. Collective.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class Collisions(Feature):
         return CollisionEnergies(system.progress.time, tuple(names[one] for one in some), edges, counts, energies)
 
     def write(self, system: System, folder: Path) -> None:
-        """Write the collisions until now into a table, in the place of an earlier one. Collective."""
+        """Write the collisions until now into a table, which replaces an earlier one. Collective."""
         if self.counts is not None:
             path, found = folder / COLLISION_FILE, self.energies(system)
             on_first_rank(system.exchange, partial(write_collisions, path, found))

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
 
 MOST_GROUPS = 1000
-"""Groups of collisions of a case."""
+"""Largest number of groups of collisions of a case."""
 
 
 def collision_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield what is wrong with the counting of collisions."""
+    """Yield the problems of the counting of collisions."""
     wanted, where = case.output.collision_energies, ("output", "collision_energies")
     if wanted is None:
         return

@@ -1,1 +1,1 @@
-"""How a box that deforms is driven: by rates and by stress."""
+"""Drive of a deforming box: by rates and by stress."""

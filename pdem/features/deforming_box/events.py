@@ -1,4 +1,4 @@
-"""A box that deforms, between steps: how fast it shall go on. Its state in checkpoints."""
+"""Rates of a deforming box, chosen between steps, and its state in checkpoints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def set_targets(system: System) -> None:
-    """Take note of what shall become of the box in the present stage. Collective."""
+    """Set the targets of the deformation in the present stage. Collective."""
     box = system.box.moving
     if box is None:
         return
@@ -36,7 +36,7 @@ def set_targets(system: System) -> None:
 
 
 def targets_of(case: CaseData, wanted: Deformation) -> Targets:
-    """Return what shall become of the box of a case by one of its deformations."""
+    """Return the targets of the box of a case for one of its deformations."""
     strain, axes = [0.0, 0.0, 0.0], []
     for name, one in wanted.axes.items():
         if one.stress is not None:
@@ -51,7 +51,7 @@ def targets_of(case: CaseData, wanted: Deformation) -> Targets:
 
 
 def look_at_box(system: System) -> None:
-    """Choose by which rates the box goes on from the next step, by the stress of this one. Collective."""
+    """Choose the rates of the box from the next step on, by the stress of this step. Collective."""
     box, drive = system.box.moving, system.box.drive
     if box is None:
         return
@@ -66,7 +66,7 @@ def look_at_box(system: System) -> None:
 
 
 def _half_step(box: MovingBox, delivered: Floats, rates: Rates, step: int) -> float:
-    """Return what forces deliver in half a step at other rates, beyond what they do at the present ones [J]."""
+    """Return the work of forces in half a step at new rates, less their work at the present rates [J]."""
     flow = box.gradient_at(step)
     present = [*np.diag(flow).tolist(), float(flow[box.velocity, box.gradient]) if box.gradient >= 0 else 0.0]
     each = zip(delivered.tolist(), (*rates.strain, rates.shear), present, strict=True)
@@ -74,7 +74,7 @@ def _half_step(box: MovingBox, delivered: Floats, rates: Rates, step: int) -> fl
 
 
 def begin_deformation(system: System) -> None:
-    """Let the box deform as a stage says that begins; what stress drives goes on as before until the next look."""
+    """Begin the deformation of a stage; rates that stress drives stay as they were until the servo acts next."""
     set_targets(system)
     box, targets = system.box.moving, system.box.drive.targets
     if box is None:

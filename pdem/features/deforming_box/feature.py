@@ -1,4 +1,4 @@
-"""How a box that deforms is driven, as a feature of the engine."""
+"""The drive of a deforming box as a feature of the engine."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 class DeformingBox(Feature):
-    """When the box is looked at: the engine has its state, `pdem.engine.box`, and this feature its rates.
+    """The drive of the box: the engine has its state, `pdem.engine.box`, and this feature chooses its rates.
 
     Parameters
     ----------
     box : MovingBox or None
         The box of the system, None if it does not deform.
     drive : BoxDrive or None
-        How it is driven at present.
+        Its present drive.
     """
 
     name, turn, needs_forces = "box", Turn.DEFORM, False
@@ -58,12 +58,12 @@ class DeformingBox(Feature):
         return ("box_work",) if deforms(case) else ()
 
     def add_energies(self, system: System, sums: ExactSums) -> None:
-        """Add what the ledger lacks of the work for changes of rates, the same on every rank, on the first one."""
+        """Add the work of changes of rates, which is the same on every rank, on the first rank."""
         if self._box is not None and self._drive is not None and system.exchange.rank == 0:
             sums.add("box_work", np.array([self._drive.half_steps]))
 
     def particle_energies(self, system: System, columns: Particles | Columns) -> Mapping[str, Floats]:
-        """Return what the box has done on the motion of each particle (n,) [J]."""
+        """Return the work of the box on the motion of each particle (n,) [J]."""
         return {"box_work": columns["box_work"]} if self._box is not None else {}
 
     @property
@@ -82,11 +82,11 @@ class DeformingBox(Feature):
         look_at_box(system)
 
     def enter_stage(self, system: System) -> None:
-        """Take note of what shall become of the box in the present stage. Collective."""
+        """Set the targets of the deformation in the present stage. Collective."""
         set_targets(system)
 
     def change_stage(self, system: System) -> None:
-        """Let the box deform as the present stage says, if it says anything of that. Collective."""
+        """Begin the deformation of the present stage, if it has one. Collective."""
         if system.stages.section.deformation is not None:
             begin_deformation(system)
 

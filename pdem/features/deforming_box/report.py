@@ -1,4 +1,4 @@
-"""What a run says of a box that deforms: columns of the series, quantities of conditions, tables of snapshots."""
+"""Reports on a deforming box: columns of the series, quantities of conditions, tables of snapshots."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ BOX_FIELDS = (
     Field("box_vectors", np.float64, (3,), "m", "period vectors of the box, of open axes its sides"),
     Field("box_speeds", np.float64, (3,), "m/s", "how fast the period vectors grow"),
 )
-"""Tables that snapshots of a box that deforms have besides particles."""
+"""Tables of snapshots of a deforming box besides particles."""
 
 
 def box_values(system: System) -> dict[str, float]:
-    """Return the present values of the columns of a box that deforms, by name; none if it does not. Collective."""
+    """Return the present values of the columns of a deforming box by name; empty without one. Collective."""
     box = system.box.moving
     if box is None:
         return {}
@@ -45,7 +45,7 @@ def solid_volume(system: System) -> float:
 
 
 def box_tables(system: System) -> dict[str, NDArray[Any]]:
-    """Return the rows of `BOX_FIELDS` at the present step, none for a box that does not deform."""
+    """Return the rows of `BOX_FIELDS` at the present step; empty if the box does not deform."""
     box = system.box.moving
     if box is None:
         return {}

@@ -1,4 +1,4 @@
-"""What a box driven by stress warns of while a case runs, once each: walls that no longer fit, shears that run away."""
+"""Warnings of a stress-driven box while a case runs, once each: walls that do not fit any more, runaway shear."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 RUNAWAY = 1.0
-"""Strain of a shear at the largest rate, with a tenth of the stress missing all the while, from which on it is one that
-runs away. Dense beds bear what they can after a strain of a few tenths."""
+"""Strain of a shear at the largest rate, with a tenth of the stress missing throughout, at which it counts as runaway.
+Dense beds reach their largest stress after a strain of a few tenths."""
 
 MISSING = 0.1
-"""Part of a shear stress that is missing at the largest rate."""
+"""Missing fraction of a shear stress at the largest rate that counts towards a runaway."""
 
 
 def warn_of_walls(system: System) -> None:
-    """Warn once of each wall that no longer reaches from side to side of the box, or no longer fits between these."""
+    """Warn once of each wall that does not reach from side to side of the box any more, or does not fit into it."""
     box, walls = system.box.moving, system.walls
     if box is None or walls is None:
         return
@@ -55,7 +55,7 @@ def _warn_of_wall(system: System, name: str, axis: int, sides: list[float], *, b
 
 
 def warn_of_runaway(system: System, measured: MeasuredStress, rates: Rates) -> None:
-    """Warn once of a shear that has gone on at the largest rate for long and does not get the stress that is wanted."""
+    """Warn once of a shear that has run at the largest rate for long without reaching its target stress."""
     box, drive = system.box.moving, system.box.drive
     wanted, largest = drive.targets.shear, drive.targets.largest_rate
     if box is None or not wanted:
@@ -72,7 +72,7 @@ def warn_of_runaway(system: System, measured: MeasuredStress, rates: Rates) -> N
 
 
 def _warn_of_shear(system: System, wanted: float, borne: float, pressure: float) -> None:
-    """Warn that a bed does not bear a shear stress [Pa], but less, under a pressure across the layers."""
+    """Warn that a bed bears less than the target shear stress [Pa] under a pressure across the layers."""
     unit, rate = "Pa" if system.constants.dimension == 3 else "N/m", system.box.drive.targets.largest_rate
     text = (
         f"deformation: at {system.progress.time:.6g} s the box has sheared by {RUNAWAY:g} at largest_rate ({rate:.3g} "

@@ -1,7 +1,7 @@
-"""Particles that have left the domain, and what `domain.outside` says about them.
+"""Particles that have left the domain, and their treatment by `domain.outside`.
 
-They are looked for at steps that follow from the case, so that results do not depend on when lists are made, and not at
-each step: every removal makes lists anew, and from an open silo a grain or more may leave in each.
+The check is made at steps that follow from the case, so that results do not depend on when lists are made. It is not
+made at each step: every removal requires new lists, and from an open silo a particle or more may leave in each step.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 EVERY = 64
-"""Steps from one look to the next: lists of beds that flow last about as long."""
+"""Steps between two checks, about the lifetime of lists in a flowing bed."""
 
 TOO_FAST = 0.5
-"""Displacement in a step, over the radius, from which on a particle that is kept outside goes on for ever.
+"""Displacement in a step, over the radius, from which on a particle outside counts as lost in free fall.
 
-It ends the run at 1 (`pdem.motion.integration.LOST`); gravity needs many looks from here to there."""
+At 1 it would end the run (`pdem.motion.integration.LOST`); gravity needs many checks between the two values."""
 
 
 def remove_escaped(system: System, left: Left, phases: Phases) -> None:
-    """Take out particles outside the domain, clusters by their centres, and count them.
+    """Remove particles outside the domain, clusters by their centres, and count them.
 
     Collective, with columns that are up to date.
     """
@@ -48,7 +48,7 @@ def remove_escaped(system: System, left: Left, phases: Phases) -> None:
 
 
 def _beyond(system: System, position: Floats) -> Floats:
-    """Return how far places (n, 3) are beyond each side of the domain (n, 6) [m], negative inside."""
+    """Return the distances of points (n, 3) beyond each side of the domain (n, 6) [m], negative inside."""
     constants = system.constants
     both = np.stack((constants.lowest - position, position - constants.highest), axis=2)
     return both.reshape(len(position), 6)
@@ -71,7 +71,7 @@ def _goes_on(system: System, bodies: Bodies, outside: Booleans) -> Booleans:
 
 
 def _touching(system: System) -> Integers:
-    """Return rows of owned particles that touch others or walls; some several times."""
+    """Return rows of owned particles in contact with particles or walls; a row may occur several times."""
     pairs, owned = system.contacts.pairs, system.particles.count
     ends = np.concatenate((pairs.lower[pairs.touching], pairs.higher[pairs.touching])).astype(np.int64)
     of_walls = () if system.contacts.walls is None else (system.contacts.walls.elastic_state()[0],)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Departures(Feature):
-    """What has left the domain, and when particles outside are looked for next.
+    """Particles that have left the domain, and the step of the next check.
 
     Attributes
     ----------
@@ -42,21 +42,21 @@ class Departures(Feature):
 
     @classmethod
     def of(cls, system: System) -> Self:
-        """Return the departures of a case, none so far."""
+        """Return the departures of a case at time 0."""
         return cls(is_open=bool(np.isfinite(system.constants.lowest).any()))
 
     @property
     def next_step(self) -> int:
-        """Step at which particles outside are looked for next, `NEVER` if none can leave."""
+        """Step of the next check for particles outside, `NEVER` if none can leave."""
         return self._next if self.is_open else NEVER
 
     def act(self, system: System, phases: Phases) -> None:
-        """Take out particles outside the domain. Collective."""
+        """Remove particles outside the domain. Collective."""
         remove_escaped(system, self.left, phases)
         self._plan(system.progress.step + 1)
 
     def _plan(self, first: int) -> None:
-        """Set the step of the next look to the first one from `first` on that is due."""
+        """Set the step of the next check: the first due step from `first` on."""
         self._next = -(-first // EVERY) * EVERY
 
     def groups(self, system: System) -> Groups:
@@ -64,7 +64,7 @@ class Departures(Feature):
         return self.left.groups()
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Go on from the group of a checkpoint; earlier versions wrote none."""
+        """Continue from the group of a checkpoint; earlier versions did not write it."""
         self.left.load(groups)
         self._plan(system.progress.step)
 
@@ -73,7 +73,7 @@ class Departures(Feature):
         return float(balance_values(system, self.left)[name])
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
-        """Return names, units and types of the columns of the mass inside, and of what has left."""
+        """Return names, units and types of the columns of the mass inside, and of the departures."""
         return list(balance_columns(system.case))
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:

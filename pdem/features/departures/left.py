@@ -1,4 +1,4 @@
-"""What has left the domain, by the side through which it did: numbers and exact masses, the same on every rank."""
+"""Departures from the domain by side: numbers and exact masses, the same on every rank."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Left:
-    """Particles that were taken out because they have left the domain; a cluster is one.
+    """Particles that were removed because they have left the domain; a cluster counts as one.
 
     Attributes
     ----------
     count : (6,) int64 array
-        How many, in the order of `pdem.case.columns.SIDES`.
+        Number by side, in the order of `pdem.case.columns.SIDES`.
     mass : ExactSums
-        Their mass by side [kg].
+        Mass by side [kg].
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Left:
         Returns
         -------
         int
-            How many leave on all ranks.
+            Number of departures on all ranks.
         """
         number = int(over.add(np.array([len(side)], np.int64))[0])
         if not number:
@@ -59,7 +59,7 @@ class Left:
         return {LEFT: {"count": self.count.copy(), "mass": self.mass.limbs.copy()}}
 
     def load(self, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-        """Go on from the group of a checkpoint; earlier versions wrote none."""
+        """Continue from the group of a checkpoint; earlier versions did not write it."""
         if LEFT in groups:
             self.count = np.array(groups[LEFT]["count"], np.int64)
             self.mass = ExactSums(SIDES, np.asarray(groups[LEFT]["mass"]))

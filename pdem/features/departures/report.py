@@ -1,4 +1,4 @@
-"""The balance of mass: what is inside, and what has left through each side, in the series and at the end of a run."""
+"""The balance of mass: mass inside, and departures through each side, in the series and at the end of a run."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Forces on single particles beside those of contacts and gravity: of the case, of a script, and as arrays."""
+"""Forces on single particles besides contacts and gravity: from the case, from a script, and as arrays."""

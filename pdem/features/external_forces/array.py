@@ -1,4 +1,4 @@
-"""Forces and drags that a script gives for each particle: their fields, how they are given, and how they act."""
+"""Forces and drags that a script sets for each particle: their fields, how a script sets them, and how they act."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ FORCE = Field("external_force", np.float64, (3,), "N", "force from outside, with
 DRAG = Field("external_drag", np.float64, (), "kg/s", "force over velocity relative to the fluid")
 FLUID = Field("fluid_velocity", np.float64, (3,), "m/s", "velocity of the fluid at the particle")
 FIELDS = (FORCE, DRAG, FLUID)
-"""What is given from outside of each particle, in cases with `ARRAY` among their forces."""
+"""Fields that a script sets for each particle, in cases with `ARRAY` among their forces."""
 
 
 def kick_by_array(
     system: System, time: float, half: float, begins: bool, scratch: tuple[Integers, Integers]
 ) -> int:  # fmt: skip
-    """Let what is given from outside act for half a kick of `half` [s]; add its work to the ledger.
+    """Apply the forces and drags of a script for half a kick of `half` [s]; add their work to the energy balance.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def kick_by_array(
     half : float
         Length of the kick [s].
     begins : bool
-        Whether the kick by contacts comes behind it.
+        Whether the kick by contacts follows.
     scratch : tuple of arrays
         Sums and ids that the kernel writes, by worker.
 
@@ -66,7 +66,7 @@ def kick_columns(
     particles: Particles, constants: KickConstants, kick: tuple[float, bool], which: tuple[int, Int32s],
     scratch: tuple[Integers, Integers],
 ) -> None:  # fmt: skip
-    """Call the kernel for particles: with length and `begins` of the kick, number and rows, and what it writes."""
+    """Call the kernel for particles, with length and `begins` of the kick, number and rows, and its outputs."""
     columns = DraggedColumns(*(particles.column(name) for name in DraggedColumns._fields))
     kick_dragged(*plain(*kick, *which, columns, constants, *scratch))
 
@@ -74,7 +74,7 @@ def kick_columns(
 def set_array(
     system: System, force: ArrayLike, drag: ArrayLike | None, fluid_velocity: ArrayLike | None, ids: ArrayLike | None
 ) -> None:
-    """Give particles what acts on them from now on: see `pdem.run.scripting.Scripting.set_external_force`. Collective.
+    """Set external forces and drags, see `pdem.run.scripting.Scripting.set_external_force`. Collective.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def _checked_ids(ids: ArrayLike) -> Integers:
 
 
 def _checked(force: ArrayLike, drag: ArrayLike | None, fluid: ArrayLike | None, count: int) -> Columns:
-    """Return columns of `count` particles from what is given: one value for all, or one for each."""
+    """Return columns of `count` particles from arguments that have one value for all, or one for each."""
     given = {FORCE.name: force, DRAG.name: 0.0 if drag is None else drag, FLUID.name: 0.0 if fluid is None else fluid}
     columns = {field.name: _column(field, given[field.name], count) for field in FIELDS}
     if (columns[DRAG.name] < 0.0).any():
@@ -145,7 +145,7 @@ def _column(field: Field, values: ArrayLike, count: int) -> Floats:
 
 
 def _at_their_owners(system: System, ids: Integers, given: Columns) -> tuple[Integers, Columns]:
-    """Return ids and columns of the particles of this rank, from those that all ranks give. Collective."""
+    """Return ids and columns of the particles of this rank, from the arguments of all ranks. Collective."""
     exchange, own = system.exchange, system.particles.id
     owner = IdDirectory(exchange, own.copy(), np.full(len(own), exchange.rank)).find(ids)
     on_each_rank(exchange, lambda: _check_known(ids, owner))
@@ -168,7 +168,7 @@ def _check_known(ids: Integers, owner: Integers) -> None:
 
 
 def _check_same(ids: Integers, given: Columns, again: Integers) -> None:
-    """Require that ranks give the same for a particle; `again` are the rows of ids that stand in the row before."""
+    """Require that ranks set equal values for a particle; `again` are the rows with the id of the row before."""
     for name, column in given.items():
         differs = (column[again] != column[again - 1]).any(axis=tuple(range(1, column.ndim)))
         if differs.any():
@@ -179,7 +179,7 @@ def _check_same(ids: Integers, given: Columns, again: Integers) -> None:
 
 
 def _check_rows(system: System, rows: Integers, given: Columns) -> None:
-    """Refuse what would have no effect: a force or a drag on particles that a cluster moves."""
+    """Refuse values without effect: a force or a drag on particles that a cluster moves."""
     acts = (given[FORCE.name] != 0.0).any(axis=1) | (given[DRAG.name] != 0.0)
     carried = np.isin(rows, system.contacts.pairs.held.carried) & acts
     if carried.any():

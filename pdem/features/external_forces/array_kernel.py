@@ -1,4 +1,4 @@
-"""The kick by a force and a drag that are given for each particle.
+"""The kick by a force and a drag that a script sets for each particle.
 
 A fluid that drags particles may be stiff: the drag coefficient times the step, over the mass, far above 1. Therefore a
 half kick of h is implicit in the velocity v,
@@ -6,9 +6,9 @@ half kick of h is implicit in the velocity v,
     v' = (v + h (f + F + c u) / m) / (1 + h c / m),
 
 with the sum f of contact forces and weight, the external force F, the drag coefficient c and the velocity u of the
-fluid. That is stable for any step, and of first order where the step resolves the drag; where f, F and u last, the
-velocity at which all forces balance is exact. f acts in the kick by contacts, before this one at the end of a step and
-after it at the begin of the next: there its share is taken off in advance.
+fluid. This is stable for any step, and of first order if the step resolves the drag; if f, F and u are constant, the
+velocity at which all forces balance is exact. f acts in the kick by contacts, before this kick at the end of a step and
+after it at the begin of the next: in the second case its share is subtracted in advance.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class DraggedColumns(NamedTuple):
     id, material, radius : (n,) arrays
         Radius in m.
     velocity, force : (n, 3) arrays
-        In m/s, and the sum of the contact forces in N.
+        Velocity in m/s, and the sum of the contact forces in N.
     external_force, external_drag, fluid_velocity : (n, 3), (n,), (n, 3) arrays
-        What is given from outside: in N, kg/s, m/s.
+        Values of the script: in N, kg/s, m/s.
     """
 
     id: Integers
@@ -50,14 +50,14 @@ class DraggedColumns(NamedTuple):
 
 
 class KickConstants(NamedTuple):
-    """What all particles have in common.
+    """Constants that all particles share.
 
     Attributes
     ----------
     density : (M,) array
-        By material [kg/m^3].
+        Density by material [kg/m^3].
     gravity : (3,) array
-        In m/s^2.
+        Gravity in m/s^2.
     free : (6,) array
         1 or 0 for each degree of freedom, those of translation first.
     """
@@ -87,7 +87,7 @@ def kick_particle(
     p: int, half: float, own: DraggedColumns, constants: KickConstants, begins: bool, limbs: Integers,
     bad: int,
 ) -> int:  # fmt: skip
-    """Kick one particle, unless that is impossible; return the lowest id of those, this one among them."""
+    """Kick one particle if the result is finite; return the lowest id of particles without a finite result."""
     mass = sphere_mass(constants.density[own.material[p]], own.radius[p])
     vx, vy, vz = own.velocity[p, 0], own.velocity[p, 1], own.velocity[p, 2]
     ux = kicked_along(p, 0, half, mass, own, constants, begins)
@@ -105,25 +105,25 @@ def kick_dragged(
     half: float, begins: bool, count: int, rows: Int32s, own: DraggedColumns, constants: KickConstants,
     limbs: Integers, bad: Integers,
 ) -> None:  # fmt: skip
-    """Let what is given from outside act on particles for half a kick.
+    """Apply the forces and drags of a script to particles for half a kick.
 
     Parameters
     ----------
     half : float
-        Its length [s].
+        Length of half a kick [s].
     begins : bool
-        Whether the kick by contacts and gravity comes behind it, at the begin of a step.
+        Whether the kick by contacts and gravity follows, at the begin of a step.
     count : int
         Number of particles.
     rows : (count,) int32 array
-        Their rows; empty for the first ones.
+        Rows of the particles; empty for the first `count` rows.
     own, constants
         See `DraggedColumns` and `KickConstants`; plain tuples of their fields.
     limbs : (workers, LIMBS) int64 array
-        To which the work [J] of each worker is added exactly.
+        Exact sums to which the work [J] of each worker is added.
     bad : (workers,) int64 array
-        To which the lowest id is written of a particle that would have a velocity that is not finite, or has a negative
-        drag; it is left as it was.
+        Written: the lowest id of a particle with a velocity that would not be finite, or with a negative drag. Such a
+        particle does not change.
     """
     workers = len(bad)
     for worker in prange(workers):

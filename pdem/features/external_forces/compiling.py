@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def compile_forces(case: Case) -> None:
-    """Compile the kernels of the own forces of a case, if it has any and the cache lacks them.
+    """Compile the kernels of the force functions of a case, if it has any and the cache does not have them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Forces on single particles beside those of contacts and gravity, as a feature of the engine."""
+"""Forces on single particles besides contacts and gravity, as a feature of the engine."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from pdem.foundation.fields import Field
 
 SCRIPT = "script_forces"
-"""Column of the counters of a checkpoint that tells the own forces of a script apart."""
+"""Column of the counters of a checkpoint that identifies the forces of a script."""
 
 
 class ExternalForces(Feature):
-    """Own forces of a case and of a script, and forces that a script gives for each particle.
+    """Force functions of a case and of a script, and forces that a script sets for each particle.
 
     Attributes
     ----------
     own : ForcesOfRun
-        Functions that give a force.
+        Functions that return a force.
     has_array : bool
-        Whether a script gives forces and drags for each particle.
+        Whether a script sets forces and drags for each particle.
     """
 
     name, turn = "forces", Turn.MEASURE
@@ -49,12 +49,12 @@ class ExternalForces(Feature):
 
     @classmethod
     def fields_in(cls, case: CaseData) -> tuple[Field, ...]:
-        """Return what particles of a case have from outside: of one with an array among its forces."""
+        """Return the fields of external forces, for a case with an array among its forces."""
         return cls.fields if has_array(case) else ()
 
     @classmethod
     def of(cls, system: System) -> Self:
-        """Return the own forces of a case, to which a script may add some.
+        """Return the force functions of a case; a script may add further ones.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class ExternalForces(Feature):
         Raises
         ------
         InputError
-            If they have not been given again, or are others.
+            If they have not been added again, or differ.
         """
         self.own.check_given()
 
@@ -88,7 +88,7 @@ class ExternalForces(Feature):
         return self.has_array or self.own.all is not None
 
     def half_kick(self, system: System, time: float, half: float, *, begins: bool) -> None:
-        """Let all forces act for a time `half` [s] at a `time` [s]; what they do goes to the ledger."""
+        """Apply all forces for a time `half` [s] at a `time` [s], and add their work to the energy balance."""
         if self.own.all is not None:
             kick_by_forces(system, self.own, time, half)
         if self.has_array:
@@ -97,7 +97,7 @@ class ExternalForces(Feature):
         self._record(system)
 
     def load_carriers(self, system: System, half: float) -> None:
-        """Add own forces to the sums of the forces on particles that carriers move."""
+        """Add the force functions to the sums of the forces on particles that carriers move."""
         add_to_carried(system, self.own, half)
         self._record(system)
 
@@ -122,10 +122,10 @@ class ExternalForces(Feature):
         )
 
     def counters(self, system: System) -> dict[str, NDArray[Any]]:
-        """Return what tells the forces of a script apart, if there are any."""
+        """Return the identities of the forces of a script, empty without any."""
         identities = self.own.identities
         return {SCRIPT: identities} if len(identities) else {}
 
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-        """Remember which forces the script had that wrote a checkpoint."""
+        """Read the identities of the forces of the script that wrote a checkpoint."""
         self.own.expected = groups["counters"].get(SCRIPT, self.own.expected)

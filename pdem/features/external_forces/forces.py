@@ -1,4 +1,4 @@
-"""Own forces of a simulation: those of its case, then those of its script."""
+"""Force functions of a simulation: first the functions of its case, then the functions of its script."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class ForcesOfRun:
-    """The own forces of one rank.
+    """The force functions of one rank.
 
     Attributes
     ----------
     all : OwnForces or None
-        Those of the case and of the script; None without any.
+        Functions of the case and of the script; None without any.
     scripts : list of OwnForce
-        Those of the script.
+        Functions of the script.
     expected : (k,) int64 array
-        Of the forces of the script that wrote the checkpoint, see `identities`.
+        Identities of the forces of the script that wrote the checkpoint, see `identities`.
     worst : int
         Lowest id of a particle on which a force was not finite, `NONE_BAD` without any.
     """
@@ -37,7 +37,7 @@ class ForcesOfRun:
         self._make()
 
     def add(self, force: OwnForce) -> None:
-        """Have one more force of the script."""
+        """Add a force of the script."""
         self.scripts.append(force)
         self._make()
 
@@ -47,13 +47,13 @@ class ForcesOfRun:
         self._limbs, self._bad = new_limbs(0), np.empty(0, np.int64)
 
     def take_worst(self) -> int:
-        """Return `worst`, which is forgotten."""
+        """Return `worst` and reset it."""
         worst, self.worst = self.worst, int(NONE_BAD)
         return worst
 
     @property
     def identities(self) -> Integers:
-        """Numbers that tell the functions of the script and where they act apart."""
+        """Numbers that identify the functions of the script and their limits."""
         keys = [name_key(f"{one.version} {one.parameters}") for one in self.scripts]
         return np.array(keys, np.int64)
 
@@ -63,7 +63,7 @@ class ForcesOfRun:
         Raises
         ------
         InputError
-            If they have not been given again, or are others.
+            If they have not been added again, or differ.
         """
         if not len(self.expected):
             return
@@ -84,7 +84,7 @@ class ForcesOfRun:
         )
 
     def scratch(self, workers: int) -> tuple[Integers, Integers]:
-        """Return what the kernels write, for each worker: a sum of no work yet, and `NONE_BAD`."""
+        """Return the outputs of the kernels for each worker: a sum of work, 0, and `NONE_BAD`."""
         if len(self._limbs) != workers:
             self._limbs, self._bad = new_limbs(workers), np.empty(workers, np.int64)
         self._limbs[:], self._bad[:] = 0, NONE_BAD

@@ -1,13 +1,13 @@
-"""Forces on single particles beside those of contacts and gravity: given by a case, or by a user's function.
+"""Forces on single particles besides contacts and gravity: built-in forces of a case, or functions of users.
 
-They act in half kicks of their own, next to those of contacts: at the end of a step after them, at its begin before
-them, both at the positions and the time between the two steps. Where forces depend on positions and the time alone
-this is central differences (velocity Verlet). A half kick of a force that depends on the velocity takes a step of the
-midpoint rule, and the sequence of kicks is its own mirror image: of second order as well (G. Strang, SIAM J. Numer.
-Anal. 5 (1968) 506). A drag of coefficient c stays stable up to c dt / m = 4, and is accurate well below 1.
+They act in half kicks of their own, next to the kicks by contacts: after them at the end of a step, before them at the
+begin, both at the positions and the time between the two steps. If forces depend on positions and time alone this is
+central differences (velocity Verlet). A half kick of a force that depends on the velocity is a step of the midpoint
+rule, and the sequence of kicks is symmetric in time, hence of second order as well (G. Strang, SIAM J. Numer. Anal. 5
+(1968) 506). A drag of coefficient c is stable up to c dt / m = 4, and accurate well below 1.
 
-A force is a function of one particle, so that neither order nor ranks matter. The kernels are made for the forces of a
-case (`pdem.numerics.kernel_factory`); without any there is nothing.
+A force is a function of one particle, so that neither order nor ranks matter. The kernels are compiled for the forces
+of a case (`pdem.numerics.kernel_factory`); a case without forces has none.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from pdem.numerics.vectors import Vector
 
 MATERIAL, START, END, SHAPE, REGION, MIDDLE, OWN = 0, 1, 2, 3, 4, 12, 13
-"""Where parts of a row of parameters begin: material it acts on or -1; times between which it acts [s]; shape of the
-region (`EVERYWHERE` and so on), eight numbers of it, and in 2D its middle along z, where all centres count as being, in
-3D NaN; numbers of the force itself."""
+"""Indices of a row of parameters: material on which the force acts, or -1; begin and end of its time [s]; shape of the
+region (`EVERYWHERE` and so on) and eight numbers of it; in 2D the z of its middle, which replaces the z of all centres,
+in 3D NaN; numbers of the force itself."""
 
 PARAMETERS = 20
-"""Numbers of a row of parameters."""
+"""Length of a row of parameters."""
 
 EVERYWHERE, BOX, CYLINDER, BALL = range(4)
 """Shapes of regions: numbers of a box are its corners; of a cylinder its centre, its direction, its radius and half its
 length; of a ball its centre and its radius."""
 
 NONE_BAD = np.iinfo(np.int64).max
-"""In place of an id, where all forces are finite."""
+"""Instead of an id, if all forces are finite."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class OwnForce:
     name : str
         For messages.
     function : callable
-        ``function(time, position, velocity, radius, mass, id)`` returns the force (3) [N]; one of pdem's own takes a
-        row of parameters as well.
+        ``function(time, position, velocity, radius, mass, id)`` returns the force (3) [N]; built-in functions have a
+        row of parameters as a further argument.
     version : str
-        Tells apart what functions do.
+        Digest of the function.
     parameters : tuple of float
         The row of parameters, see `MATERIAL`.
     takes_parameters : bool
-        Whether the function takes it.
+        Whether the function has the row as an argument.
     """
 
     name: str
@@ -76,14 +76,14 @@ class OwnForce:
 
 
 class ForcedColumns(NamedTuple):
-    """Columns of particles that forces read, and what they act on.
+    """Columns of particles that forces read, and columns that they change.
 
     Attributes
     ----------
     id, material, radius : (n,) arrays
         Radius in m.
     position, velocity, force : (n, 3) arrays
-        In m, m/s, N. Kicks write ``velocity``, of carried particles ``force``.
+        In m, m/s, N. Kicks write ``velocity``, or ``force`` of particles that carriers move.
     """
 
     id: Integers
@@ -95,12 +95,12 @@ class ForcedColumns(NamedTuple):
 
 
 class ForceConstants(NamedTuple):
-    """What all particles have in common.
+    """Constants that all particles share.
 
     Attributes
     ----------
     density : (M,) array
-        By material [kg/m^3].
+        Density by material [kg/m^3].
     free : (6,) array
         1 or 0 for each degree of freedom, those of translation first.
     table : (F, `PARAMETERS`) array
@@ -115,7 +115,7 @@ class ForceConstants(NamedTuple):
 def constant_force(
     time: float, position: Vector, velocity: Vector, radius: float, mass: float, id: int, p: Any
 ) -> Vector:
-    """Return a force [N] and the weight by an acceleration [m/s^2], which are the parameters."""
+    """Return the sum of a force [N] and the weight by an acceleration [m/s^2], which are the parameters."""
     return p[OWN] + mass * p[OWN + 3], p[OWN + 1] + mass * p[OWN + 4], p[OWN + 2] + mass * p[OWN + 5]
 
 
@@ -124,7 +124,7 @@ def drag_by_speed(
 ) -> Vector:
     """Return ``-(linear + quadratic |u|) u`` [N]; parameters: fluid velocity (3) [m/s], kg/s, kg/m.
 
-    u is the velocity less that of the fluid.
+    u is the velocity relative to the fluid.
     """
     x, y, z = velocity[0] - p[OWN], velocity[1] - p[OWN + 1], velocity[2] - p[OWN + 2]
     c = p[OWN + 3] + p[OWN + 4] * math.sqrt(x * x + y * y + z * z)
@@ -134,7 +134,7 @@ def drag_by_speed(
 def drag_of_fluid(
     time: float, position: Vector, velocity: Vector, radius: float, mass: float, id: int, p: Any
 ) -> Vector:
-    """Return the drag of a sphere in a fluid [N]; the law is that of `sphere_drag`.
+    """Return the drag of a sphere in a fluid [N] by the law of `sphere_drag`.
 
     Parameters are the velocity of the fluid (3) [m/s], its viscosity [Pa s] and its density [kg/m^3].
     """
@@ -156,7 +156,7 @@ def sphere_drag(radius: float, speed: float, viscosity: float, density: float) -
 
 
 def within_region(position: Vector, p: Any) -> bool:
-    """Tell whether a place is in the region of a row of parameters, boundaries included."""
+    """Return whether a point is in the region of a row of parameters, boundaries included."""
     x, y, z = position[0], position[1], position[2] if math.isnan(p[MIDDLE]) else p[MIDDLE]
     if p[SHAPE] == BOX:
         return bool(
@@ -180,14 +180,14 @@ class OwnForces:
     Parameters
     ----------
     forces : sequence of OwnForce
-        In the order in which they are added up.
+        Forces in the order in which they are added up.
 
     Attributes
     ----------
     forces : tuple of OwnForce
-        Those.
+        The forces.
     table : (F, `PARAMETERS`) array
-        Their parameters.
+        Parameters of the forces.
     """
 
     def __init__(self, forces: tuple[OwnForce, ...]) -> None:
@@ -217,7 +217,7 @@ def total_of(functions: tuple[tuple[Callable[..., Any], bool], ...]) -> Any:
 
 
 def _with(before: Any, force: Any, row: int, *, takes_parameters: bool) -> Any:
-    """Make the function that adds one force to the sum of those before it."""
+    """Make the function that adds one force to the sum of the forces before it."""
     within, first = compiled(within_region), before is None
 
     @inlined_exactly
@@ -247,7 +247,7 @@ def _row_at(place: int, rows: Int32s) -> int:
 
 
 def _over_particles(act: Any, version: str) -> Any:
-    """Make the kernel that lets a function act on particles; it returns the lowest id of a force that is not finite."""
+    """Make the kernel that applies a function to particles; it writes the lowest id with a force that is not finite."""
 
     @versioned_kernel(version, threaded=True)
     def act_on_all(
@@ -271,10 +271,10 @@ def _over_particles(act: Any, version: str) -> Any:
 def kick_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], version: str) -> Any:
     """Make the kernel of half a kick.
 
-    Its arguments are `time` and `half` [s]; the number of particles; their rows, empty for the first ones;
-    `ForcedColumns` and `ForceConstants` as plain tuples; `limbs` (workers, LIMBS), to which the work [J] of each worker
-    is added exactly; and `bad` (workers,), to which the lowest id is written of a particle with a force that is not
-    finite, which is left as it was.
+    Its arguments are `time` and `half` [s]; the number of particles; their rows, empty for the first rows;
+    `ForcedColumns` and `ForceConstants` as plain tuples; `limbs` (workers, LIMBS), exact sums to which the work [J] of
+    each worker is added; and `bad` (workers,), to which the lowest id of a particle with a force that is not finite is
+    written. Such a particle does not change.
     """
     total = total_of(functions)
 
@@ -315,8 +315,8 @@ def kick_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], version:
 def adding_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], version: str) -> Any:
     """Make the kernel that adds the forces to the column ``force`` of some particles, which carriers move.
 
-    Arguments are those of `kick_kernel`; the work is that of a whole step with the present velocity, which is that of
-    its middle.
+    It has the arguments of `kick_kernel`; the work is the work of a whole step, with the present velocity, which
+    belongs to its middle.
     """
     total = total_of(functions)
 
@@ -342,5 +342,5 @@ def adding_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], versio
 
 
 def new_limbs(workers: int) -> Integers:
-    """Return sums of no work yet, one for each worker."""
+    """Return sums of work with the value 0, one for each worker."""
     return np.zeros((workers, LIMBS), np.int64)

@@ -1,4 +1,4 @@
-"""Kicks of own forces, and their work, which goes to the energy ledger."""
+"""Kicks by force functions, and their work, which is added to the energy balance."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Int32s
 
 TERM = "own_forces"
-"""Term of the ledger: work of these forces [J]."""
+"""Term of the energy balance: work of these forces [J]."""
 
 ALL = np.empty(0, np.int32)
-"""In place of rows, where a kernel acts on the first ones."""
+"""Argument instead of rows if a kernel acts on the first rows."""
 
 
 def kick_by_forces(system: System, forces: ForcesOfRun, time: float, half: float) -> None:
-    """Let own forces act on clusters, and on all particles that are kicked by themselves, for a time `half` [s].
+    """Apply force functions to clusters, and to all particles that no carrier moves, for a time `half` [s].
 
-    `time` [s] and positions are those between two steps.
+    `time` [s] and positions belong to the end of a step, which is the begin of the next one.
     """
     assert forces.all is not None
     kick = forces.all.kick
@@ -50,7 +50,7 @@ def kick_by_forces(system: System, forces: ForcesOfRun, time: float, half: float
 
 
 def kicked_rows(system: System) -> tuple[int, Int32s]:
-    """Return how many particles are kicked by themselves, and their rows: none for the first ones, which are all."""
+    """Return the number of particles that no carrier moves, and their rows; empty for all rows."""
     if not system.contacts.pairs.held.any_owned:
         return system.particles.count, ALL
     rows = system.contacts.pairs.free_rows
@@ -58,17 +58,16 @@ def kicked_rows(system: System) -> tuple[int, Int32s]:
 
 
 def forced_columns(system: System) -> ForcedColumns:
-    """Return the columns of particles that functions of forces take."""
+    """Return the columns of particles that force functions read."""
     return ForcedColumns(*(system.particles.column(name) for name in ForcedColumns._fields))
 
 
 @contextmanager
 def relative_to_box(system: System, step: int, columns: ForcedColumns, count: int) -> Iterator[None]:
-    """Have velocities of the first `count` particles relative to a box that deforms in this context.
+    """Within this context, velocities of the first `count` particles are relative to the deforming box.
 
-    Positions are those of a step.
-
-    So forces are the same on all images, and what they do is the work on the motion that the ledger has.
+    Positions belong to `step`. Forces are therefore the same on all images, and their work is the work on the motion in
+    the energy balance.
     """
     box = system.box.moving
     if box is not None:
@@ -80,7 +79,7 @@ def relative_to_box(system: System, step: int, columns: ForcedColumns, count: in
 
 
 def _as_spheres(table: Clusters) -> ForcedColumns:
-    """Return clusters as own forces see them: spheres of their volume and mass; copies."""
+    """Return clusters as spheres of their volume and mass, for force functions; copies."""
     columns: dict[str, NDArray[Any]] = {
         "id": table.number[: table.count] - 1, "material": table.material.astype(np.int32),
         "radius": table.radius,
@@ -91,9 +90,9 @@ def _as_spheres(table: Clusters) -> ForcedColumns:
 
 
 def add_to_carried(system: System, forces: ForcesOfRun, half: float) -> None:
-    """Add own forces at the end of a step to the sums of the forces on particles that carriers move.
+    """Add force functions at the end of a step to the sums of the forces on particles that carriers move.
 
-    Clusters are kicked by themselves: to a force one is a sphere of its volume and mass at its centre.
+    Clusters get kicks of their own: a force acts on a cluster as on a sphere of its volume and mass at its centre.
     """
     if forces.all is not None and system.clusters is None:
         rows, columns = system.contacts.pairs.held.carried, forced_columns(system)

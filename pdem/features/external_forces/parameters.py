@@ -1,4 +1,4 @@
-"""Forces of a case as kernels take them: functions, and rows of parameters."""
+"""Forces of a case as arguments of kernels: functions, and rows of parameters."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
     from pdem.features.external_forces.section import Force
 
 TRIAL = (0.5, (0.1371, 0.2129, 0.3253), (1.1, -2.3, 0.7), 1e-3, 1e-5, 7)
-"""Arguments to try a function with: time, position, velocity, radius, mass, id."""
+"""Arguments for the trial of a function: time, position, velocity, radius, mass, id."""
 
 AT = "at time 0.5, position (0.1371, 0.2129, 0.3253), velocity (1.1, -2.3, 0.7), radius 0.001, mass 1e-05, id 7"
 
 
 def has_array(case: CaseData) -> bool:
-    """Tell whether a script gives forces for each particle of a case."""
+    """Return whether a script sets forces for each particle of a case."""
     return any(force.kind == ARRAY for force in case.forces)
 
 
 def forces_of(case: CaseData) -> tuple[OwnForce, ...]:
-    """Return the forces of a case that are functions: all but those of `ARRAY`.
+    """Return the forces of a case that are functions: all kinds except `ARRAY`.
 
     Raises
     ------
     CaseError
-        If a file cannot be read, or its function does not do.
+        If a file cannot be read, or its function is invalid.
     """
     return tuple(_force_of(case, index) for index, force in enumerate(case.forces) if force.kind != ARRAY)
 
@@ -93,16 +93,16 @@ def _function_of_file(case: CaseData, kind: str, where: str) -> Callable[..., An
 def force_of_function(
     function: Callable[..., Any], limits: tuple[float, ...] | None = None, name: str = ""
 ) -> OwnForce:
-    """Return the force that a function gives, once it has been tried.
+    """Try a function, and return it as a force.
 
     Parameters
     ----------
     function : callable
         ``function(time, position, velocity, radius, mass, id)``, a plain function.
     limits : tuple of float, optional
-        Begin of the row of parameters, see `limits_of`; by default it acts on all.
+        Begin of the row of parameters, see `limits_of`; by default it acts on all particles.
     name : str
-        For messages; that of the function unless given.
+        Name in messages; by default the name of the function.
 
     Raises
     ------
@@ -127,14 +127,14 @@ def limits_of(material: int = -1, start: float = -math.inf, end: float = math.in
 
 
 def row_of(limits: tuple[float, ...], own: tuple[float, ...] = ()) -> tuple[float, ...]:
-    """Return a row of parameters, with those of the force itself behind."""
+    """Return a row of parameters: the limits, and the parameters of the force itself."""
     return (*limits, *own, *(PARAMETERS - OWN - len(own)) * (0.0,))
 
 
 def _limits(case: CaseData, force: Force) -> tuple[float, ...]:
     material = -1 if force.material is None else case.material_index(force.material)
     end = math.inf if force.end is None else force.end
-    start = force.start or -math.inf  # the kick at time 0 is that of a half step
+    start = force.start or -math.inf  # the kick at time 0 covers half a step before it
     if force.region is None:
         return limits_of(material, start, end)
     region, middle = force.region, math.nan

@@ -1,4 +1,4 @@
-"""Checks of forces before a run: is the time step short enough for a drag, and does the function of a file do."""
+"""Checks of forces before a run: the time step for a drag, and the function of a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def force_findings(case: Case, step: float) -> Iterator[Finding]:
     Raises
     ------
     CaseError
-        If a file cannot be read, or its function does not do.
+        If a file cannot be read, or its function is invalid.
     """
     functions = iter(forces_of(case))
     for index, force in enumerate(case.forces):

@@ -24,7 +24,7 @@ KEYS = {
 
 
 def force_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of all forces; `.parameters.forces_of` finds those of functions in files."""
+    """Yield the problems of all forces; `.parameters.forces_of` checks functions in files."""
     for index, force in enumerate(case.forces):
         where = ("forces", index)
         yield from _kind_problems(force, where)
@@ -59,7 +59,7 @@ def _kind_problems(force: Force, where: tuple[str | int, ...]) -> Iterator[Probl
 
 
 def _array_problems(case: CaseData, index: int) -> Iterator[Problem]:
-    """Yield what an array cannot be given: another one, and limits, since a script gives it for each particle."""
+    """Yield the problems of an array: a second one, and limits, since a script sets it for each particle."""
     force, where = case.forces[index], ("forces", index)
     if any(other.kind == ARRAY for other in case.forces[:index]):
         yield Problem((*where, "kind"), "is there already; particles have one array of forces")

@@ -1,8 +1,8 @@
 """Averages over time of continuum fields, while a case runs.
 
 Sums over the cells of a grid have the same bits on any ranks and threads (`pdem.continuum.sums`), every rank has all of
-them, and they are added up over time sample after sample: so do averages. Samples are taken at steps that follow from
-the case; what has been added up since the last written field is part of a checkpoint.
+them, and they are added up over time sample by sample, so that averages have the same bits as well. The steps of
+samples follow from the case; sums since the last written field are part of a checkpoint.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FinishedFields(NamedTuple):
-    """Fields that are ready to be written: the step at which they were, and of how many samples they are the mean."""
+    """Fields that are ready to be written: step of the last sample, and number of samples of the mean."""
 
     step: int
     samples: int
@@ -31,7 +31,7 @@ class FinishedFields(NamedTuple):
 
 
 class FieldAverage:
-    """One of the ``[[fields]]`` of a case, and what it has added up since it was written last.
+    """One of the ``[[fields]]`` of a case, and its sums since it was written last.
 
     Parameters
     ----------
@@ -47,17 +47,17 @@ class FieldAverage:
     name : str
         From the case.
     grid, now : Grid
-        The cells, as the case has them and at the last sample: in a box that deforms they follow it.
+        The cells of the case, and at the last sample: in a deforming box they follow the box.
     materials : list of str
-        Those of which there are parts, none if there are not.
+        Materials with fields of their own, empty without.
     interval, window : int
         Steps between two samples, and between two fields that are written: at multiples of these numbers.
     samples, last : int
-        Samples that have been added up, and step of the last one.
+        Number of samples in the sums, and step of the last one.
     sums : (classes, cells, SUMS) array
-        What has been added up; of cells that have become larger or smaller in proportion to what they were.
+        Sums of samples, scaled by the change of the volume of a cell.
     finished : FinishedFields or None
-        The last ones.
+        The last finished fields.
     """
 
     def __init__(self, case: Case, index: int, step: float) -> None:
@@ -80,14 +80,14 @@ class FieldAverage:
 
     @property
     def present(self) -> ContinuumFields:
-        """The mean of the samples so far, or what was written last if there is none since."""
+        """The mean of the samples so far, or the last written fields if there is no sample since."""
         if self.samples == 0 and self.finished is not None:
             return self.finished.fields
         means = self.sums / max(self.samples, 1)
         return ContinuumFields.of_sums(self.grid, means, self.materials).on(self.now)
 
     def add(self, sums: Floats, step: int, now: Grid) -> None:
-        """Add a sample over the cells as they are now; at the end of a window the mean is finished."""
+        """Add a sample over the present cells; at the end of a window the mean is finished."""
         ratio = self.grid.volume / now.volume
         self.sums += sums if ratio == 1.0 else ratio * sums
         self.now = now

@@ -1,4 +1,4 @@
-"""The continuum fields of a run: which there are, and what they do as a feature of the engine."""
+"""The continuum fields of a run as a feature of the engine."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Fields(Feature):
     Attributes
     ----------
     averages : list of FieldAverage
-        In the order of the case.
+        Averages in the order of the case.
     rooms : Rooms
-        Arrays that all of them write in.
+        Work arrays that all averages share.
     """
 
     name, turn, tables = "fields", Turn.MEASURE, TABLES
@@ -58,7 +58,7 @@ class Fields(Feature):
         return average_groups(self.averages)
 
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-        """Go on from the groups of a checkpoint; averages that it lacks, or of other cells, begin now."""
+        """Continue from the groups of a checkpoint; averages that are new or have new cells begin now."""
         load_averages(self.averages, system.progress.step, groups)
 
     @property

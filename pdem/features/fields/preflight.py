@@ -1,4 +1,4 @@
-"""What is doubtful about continuum fields before a run."""
+"""Findings on continuum fields before a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Finding]:
-    """Yield what is doubtful about fields, for a time step [s] and the smallest radius [m], infinite if unknown."""
+    """Yield findings on fields, for a time step [s] and the smallest radius [m], infinite if unknown."""
     for one in case.fields:
         subject, axes = f"fields {one.name}", case.domain.dimension
         size = np.subtract(one.upper, one.lower)[:axes] / one.cells[:axes]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Location: TypeAlias = tuple[str | int, ...]
 
 MOST_CELLS = 10_000_000
-"""Cells of one grid, over all materials."""
+"""Largest number of cells of one grid, over all materials."""
 
 _NAME = re.compile(r"[\w.-]+")
 _AXES = "xyz"

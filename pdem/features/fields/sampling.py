@@ -1,4 +1,4 @@
-"""Continuum fields of the present state: what a rank has of particles and contacts, shared among the cells of grids."""
+"""Continuum fields of the present state: particles and contacts of a rank, distributed to the cells of grids."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def take_samples(system: System, due: Sequence[FieldAverage], rooms: Rooms) -> N
 
 
 def followed(system: System, grid: Grid) -> Grid:
-    """Return a grid that was given in the box of time 0, in the present box if it deforms."""
+    """Return a grid of the box at time 0 in the present box, if the box deforms."""
     box = system.box.moving
     if box is None:
         return grid
@@ -45,7 +45,7 @@ def followed(system: System, grid: Grid) -> Grid:
 
 
 def present_frame(system: System) -> FieldFrame:
-    """Return the corners of the box at the present step, along open axes those of the domain."""
+    """Return the corners of the box at the present step; along open axes the corners of the domain."""
     domain, box = system.case.domain, system.box.moving
     if box is None:
         return FieldFrame(np.array(domain.lower), np.array(domain.upper))
@@ -63,11 +63,11 @@ def present_sums(system: System, grid: Grid, materials: int, rooms: Rooms, prese
     grid : Grid
         The cells.
     materials : int
-        Number of materials of which there are parts; 0 for the whole alone.
+        Number of materials with fields of their own; 0 for the whole alone.
     rooms : Rooms
-        Arrays to write in.
+        Work arrays.
     present : (Matter, list of Actions), optional
-        What this rank has, if that is known already.
+        Particles and forces of this rank, if they have been computed before.
     """
     matter, actions = present or _present(system, split=materials > 0)
     classes = max(materials, 1)
@@ -79,7 +79,7 @@ def present_sums(system: System, grid: Grid, materials: int, rooms: Rooms, prese
 
 
 def _present(system: System, *, split: bool) -> Present:
-    """Return particles, and what acts in the contacts that this rank counts, split by material or not. Collective."""
+    """Return particles, and the forces of contacts that this rank counts, split by material or not. Collective."""
     matter = _matter_of(system)
     if split:
         parts = [part.of_this_rank for part in acting_parts(system)]
@@ -100,7 +100,7 @@ def _actions_of(system: System, contacts: ActingContacts, *, split: bool) -> lis
     kinds, point = np.zeros((2, len(contacts.first)), np.int64), None
     if split:
         material, point = system.particles.column("material"), contacts.point
-        kinds[0], kinds[1] = material[contacts.first], material[contacts.second]  # of walls nothing is taken
+        kinds[0], kinds[1] = material[contacts.first], material[contacts.second]  # not used for walls
     return actions_of_contacts(
         contacts.centre, contacts.branch, contacts.force, contacts.is_pair, kinds, point
     )  # fmt: skip

@@ -47,7 +47,7 @@ def average_groups(averages: Sequence[FieldAverage]) -> dict[str, dict[str, NDAr
 
 
 def load_averages(averages: Sequence[FieldAverage], step: int, groups: Groups) -> None:
-    """Go on at a step with the averages of a checkpoint, by name; those that it lacks, or of other cells, begin now."""
+    """Continue at a step with the averages of a checkpoint, by name; new averages, or with new cells, begin now."""
     stored, cells = groups.get(AVERAGES, {}), groups.get(CELLS, {})
     for one in averages:
         one.last = step
@@ -59,5 +59,5 @@ def load_averages(averages: Sequence[FieldAverage], step: int, groups: Groups) -
         if len(mine) == len(one.sums) * one.grid.total:
             one.sums[:] = cells["sums"][mine].reshape(one.sums.shape)
             one.samples = int(stored["samples"][row[0]])
-            if "size" in stored:  # earlier versions had none, and no boxes that deform
+            if "size" in stored:  # earlier versions did not write it, and had no deforming boxes
                 one.now = one.grid._replace(lower=stored["lower"][row[0]], size=stored["size"][row[0]])

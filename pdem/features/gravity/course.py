@@ -1,4 +1,4 @@
-"""Gravity that changes while a case runs, by tables and stages: what it is from a step on, when it changes next."""
+"""Gravity that changes while a case runs, by tables and stages: its value from a step on, and the next change."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 STEPS_OF_TABLE = 20
-"""Steps between two values of a table, unless the case says otherwise."""
+"""Default number of steps between two values of a table."""
 
 
 class TabulatedGravity:
-    """Gravity by a table, constant over intervals of some steps: the value of the middle of each.
+    """Gravity by a table, constant over intervals of some steps: the value at the middle of each interval.
 
     Parameters
     ----------
     case : Case
         The case.
     table : GravityTable
-        Of the case.
+        Table of the case.
     step : float
         Time step [s].
 
@@ -45,12 +45,12 @@ class TabulatedGravity:
         self._step = step
 
     def at(self, steps: int) -> Floats:
-        """Return gravity (3,) from so many steps after its begin on [m/s^2]."""
+        """Return gravity (3,) [m/s^2] from `steps` steps after the begin of the table on."""
         middle = (steps // self._interval + 0.5) * self._interval * self._step
         return np.array([np.interp(middle, self._times, column) for column in self._values.T])
 
     def next_change(self, steps: int) -> int:
-        """Return the number of steps after which it may be another one, `NEVER` once the table has ended."""
+        """Return the number of steps after which gravity may change, `NEVER` after the end of the table."""
         length = self._interval * self._step
         if (steps // self._interval + 0.5) * length >= self._times[-1]:
             return NEVER
@@ -60,7 +60,7 @@ class TabulatedGravity:
 
 
 class GravityCourse:
-    """Gravity of a run, and when it changes next.
+    """Gravity of a run, and its next change.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ class GravityCourse:
         self.next_step = NEVER if following == NEVER else begin + following
 
     def at(self, stages: Stages, step: int) -> Floats:
-        """Return gravity (3,) from a step on in the present one of some stages [m/s^2]."""
+        """Return gravity (3,) from a step on in the present stage [m/s^2]."""
         given, begin = self._present(stages)
         return given.at(step - begin) if isinstance(given, TabulatedGravity) else given
 
     def _present(self, stages: Stages) -> tuple[TabulatedGravity | Floats, int]:
-        """Return the gravity that is given last, and the step from which it counts."""
+        """Return the gravity of the last stage that sets one, and the step from which it holds."""
         for number in range(min(stages.present, len(stages.states) - 1), -1, -1):
             given = self._given[1 + number]
             if given is not None:
@@ -118,7 +118,7 @@ class GravityCourse:
 
 
 def course_of(case: Case, exchange: Exchange, step: float) -> GravityCourse | None:
-    """Return the gravity of a case in which it changes, None for others, with a time step [s]. Collective.
+    """Return the course of gravity of a case, None if gravity is constant, with a time step [s]. Collective.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Changes of gravity while a case runs, and what they cost.
+"""Changes of gravity while a case runs, and their work.
 
-Between two changes gravity is constant, so that the energy of particles in it is a potential. Where it changes, that
-energy jumps by what turning the whole system has cost: the exact sum of the jumps is ``gravity_work`` of the ledger.
+Between two changes gravity is constant, so that the energy of particles in it is a potential. At a change this energy
+jumps by the work of rotating the whole system: the exact sum of the jumps is ``gravity_work`` of the energy balance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def set_gravity(system: System, course: GravityCourse) -> None:
-    """Give particles and bodies the gravity of the present step and stage."""
+    """Set the gravity of particles and bodies to its value at the present step and stage."""
     course.plan(system.stages, system.progress.step)
     gravity = course.at(system.stages, system.progress.step)
     if np.array_equal(gravity, system.constants.gravity):
@@ -37,7 +37,7 @@ def set_gravity(system: System, course: GravityCourse) -> None:
 
 
 def give_bodies(case: Case, drives: Mapping[int, Drive], gravity: Floats) -> None:
-    """Give the bodies on which gravity acts another one (3,) [m/s^2]."""
+    """Set gravity (3,) [m/s^2] of the bodies on which it acts."""
     for wall, drive in drives.items():
         body = case.walls[wall].body
         if isinstance(drive, FreeBody) and body is not None and body.gravity:
@@ -45,7 +45,7 @@ def give_bodies(case: Case, drives: Mapping[int, Drive], gravity: Floats) -> Non
 
 
 def change_gravity(system: System, course: GravityCourse) -> None:
-    """Set gravity to what it is from the present step on, and add what that costs to the energy ledger.
+    """Set gravity to its value from the present step on, and add the work of the change to the energy balance.
 
     Columns of particles have to be up to date.
     """

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class ChangingGravity(Feature):
-    """Gravity of a case in which it changes.
+    """Changing gravity of a case.
 
     Attributes
     ----------
     course : GravityCourse or None
-        What gravity is at any time; None if it never changes.
+        Gravity at any time; None if it is constant.
     """
 
     name, turn = "gravity", Turn.CHANGE_GRAVITY
@@ -48,7 +48,7 @@ class ChangingGravity(Feature):
 
     @classmethod
     def terms_in(cls, case: CaseData) -> tuple[str, ...]:
-        """Return the name of the work of gravity that changes, nothing for other cases."""
+        """Return the name of the work of changes of gravity, nothing if gravity is constant."""
         return ("gravity_work",) if gravity_changes(case) else ()
 
     @property
@@ -61,12 +61,12 @@ class ChangingGravity(Feature):
         self.change_stage(system)
 
     def enter_stage(self, system: System) -> None:
-        """Give a system that has been loaded the gravity of its step and stage."""
+        """Set the gravity of a loaded system to its value at its step and stage."""
         if self.course is not None:
             set_gravity(system, self.course)
 
     def change_stage(self, system: System) -> None:
-        """Change gravity to that of the present stage and step."""
+        """Change gravity to its value at the present stage and step."""
         if self.course is not None:
             change_gravity(system, self.course)
 

@@ -1,1 +1,1 @@
-"""Insertions: particles that come in while a case runs, by rates and in portions, where there is a free place."""
+"""Insertions: particles that are inserted while a case runs, by rates and in portions, at free positions."""

@@ -46,7 +46,7 @@ def checked_columns(system: System, case: Case, meshes: Sequence[Mesh], material
     ------
     InputError
         If the material is unknown, shapes do not fit, values are invalid, particles are outside the domain or touch
-        others or a wall, the time step is too long for them, or the box deforms.
+        particles or a wall, the time step is too long for them, or the box deforms.
     CaseError
         If the material has no density or no interaction with the materials present, or a periodic axis is too short.
 
@@ -84,7 +84,7 @@ def _motion_findings(
     system: System, case: Case, meshes: Sequence[Mesh], material: str, pairs: Any, present: dict[str, float],
     columns: Columns,
 ) -> list[Finding]:  # fmt: skip
-    """Check positions, speeds and the time step; raise errors, return the other findings."""
+    """Check positions, speeds and the time step; raise errors, return all warnings."""
     motions = () if system.walls is None else system.walls.motions
     expected = expected_speed(case, motions)
     speed = max(expected, largest_speed(columns["velocity"]), largest_present_speed(system))
@@ -187,7 +187,7 @@ def _numbers_of_shape(name: str, given: Any, count: int | None, width: int) -> F
 
 
 def check_no_overlap(system: System, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Require that particles to be inserted touch neither others nor each other. Collective.
+    """Require that particles to be inserted touch neither present particles nor each other. Collective.
 
     Raises
     ------
@@ -216,14 +216,14 @@ def check_no_overlap(system: System, columns: Mapping[str, NDArray[Any]]) -> Non
 
 
 def _place_of(row: int, columns: Mapping[str, NDArray[Any]]) -> list[float]:
-    """Return where an inserted particle is [m]."""
+    """Return the position of an inserted particle [m]."""
     if "row" not in columns:
         return list(columns["position"][row].tolist())
     return list(columns["centre"][np.flatnonzero(columns["row"] == row)[0]].tolist())
 
 
 def _of_bodies(pairs: Integers, body: Integers) -> Integers:
-    """Return the inserted bodies of pairs of spheres, -1 of others: negative numbers are of spheres there were."""
+    """Return the inserted bodies of pairs of spheres, -1 for present spheres, which have negative numbers."""
     own = np.where(pairs >= 0, body[np.maximum(pairs, 0)], -1) if len(body) else np.full(pairs.shape, -1)
     return np.where(own[:, 0] == own[:, 1], -1, own[:, 1])
 

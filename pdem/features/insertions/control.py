@@ -1,4 +1,4 @@
-"""What a script sees of an insertion."""
+"""Control of an insertion by a script."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class InsertionControl:
-    """What a script sees of an insertion, the same on every rank.
+    """An insertion as a script sees it, the same on every rank.
 
     Parameters
     ----------
@@ -25,29 +25,29 @@ class InsertionControl:
 
     @property
     def count(self) -> int:
-        """Number of particles that have come in."""
+        """Number of inserted particles."""
         return self._source.state.came
 
     @property
     def mass(self) -> float:
-        """Their mass [kg]."""
+        """Mass of inserted particles [kg]."""
         return self._source.state.mass.values()["mass"]
 
     @property
     def waiting(self) -> int:
-        """Number of particles that were asked for and have found no free place yet."""
+        """Number of requested particles that have no free position yet."""
         return self._source.state.waiting
 
     @property
     def running(self) -> bool:
-        """Whether more can come in."""
+        """Whether further particles can be inserted."""
         return self._source.next_step != NEVER
 
     def stop(self) -> None:
-        """Let nothing more come in, also not after a restart. Call it on all ranks, between steps."""
+        """Stop the insertion for good, also after a restart. Call it on all ranks, between steps."""
         self._source.state.stopped = True
 
     def __repr__(self) -> str:
-        """Return its name, and what has come in."""
+        """Return its name, and number and mass of inserted particles."""
         name, came = self._source.name, counted(self.count, "particle")
         return f"InsertionControl({name!r}: {came}, {self.mass:.6g} kg, {self.waiting} waiting)"

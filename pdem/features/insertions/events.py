@@ -1,8 +1,8 @@
-"""Particles that come in while a case runs.
+"""Particles that are inserted while a case runs.
 
-An insertion acts at events, steps that follow from the case alone. At an event the first rank proposes random places,
-every rank says which of them its particles leave free, and the first rank takes the first free place of each particle,
-in the order of numbers. What comes in therefore depends on the state, never on who owns it or on lists.
+An insertion acts at events, steps that follow from the case alone. At an event the first rank proposes random
+positions, every rank checks them against its particles, and the first rank chooses the first free position of each
+particle, in the order of numbers. Inserted particles therefore depend on the state, never on ownership or on lists.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 PLACES_AT_ONCE = 4096
-"""Places that are proposed in one round of an event, if fewer particles than that are tried."""
+"""Positions that are proposed in one round of an event, if fewer particles are tried."""
 
 
 def act_insertions(system: System, sources: Sequence[InsertionSource], phases: Phases) -> None:
-    """Let in what is due at the present step. Collective, with columns of particles that are up to date."""
+    """Insert the particles that are due at the present step. Collective, with up-to-date columns of particles."""
     due = [one for one in sources if one.next_step <= system.progress.step]
     taken = _taken(system, due) if system.exchange.rank == 0 else None
     columns = [_let_in(system, one, taken) for one in due]
@@ -48,21 +48,21 @@ def act_insertions(system: System, sources: Sequence[InsertionSource], phases: P
 
 
 def _taken(system: System, due: Sequence[InsertionSource]) -> SpheresNear:
-    """Return a table for the places that are taken at this event."""
+    """Return a table for the positions that are occupied at this event."""
     smallest, largest = min(one.limits[0] for one in due), max(one.limits[1] for one in due)
     room = sum(min(MOST_AT_ONCE, one.most_at_once() + len(one.state.skipped)) for one in due)
     return SpheresNear(system, room, smallest, largest)
 
 
 class _Done(NamedTuple):
-    """What an event has brought: columns of the new particles, and the state of the insertion."""
+    """Results of an event: columns of the new particles, and the state of the insertion."""
 
     columns: Columns
     state: InsertionState
 
 
 def _let_in(system: System, source: InsertionSource, taken: SpheresNear | None) -> Columns:
-    """Return the columns of the particles of an insertion that come in now, the same on every rank. Collective."""
+    """Return the columns of the particles that an insertion adds now, the same on every rank. Collective."""
     exchange = system.exchange
     own = own_particles_near(system, source.inlet.bounds, source.reach * source.sizes.largest)
     event = None if taken is None else _Event(system, source, taken)
@@ -85,9 +85,9 @@ class _Event:
     Attributes
     ----------
     pending : (n,) int64 array
-        Rows of the candidates without a place.
+        Rows of the candidates without a position.
     spheres : SphereGroups
-        Of the particles that `next` has returned.
+        Spheres of the particles that `next` has returned.
     """
 
     def __init__(self, system: System, source: InsertionSource, taken: SpheresNear) -> None:
@@ -103,14 +103,14 @@ class _Event:
         self._tried, self._hopeless = 0, False
 
     def next(self) -> Columns | _Done:
-        """Return particles at the next places to be looked at, or the result if there are none."""
+        """Return particles at the next positions to be checked, or the result if there are none."""
         left = self._source.attempts - self._tried
         if not len(self.pending) or left <= 0 or self._hopeless:
             return self._result()
         at_once = min(left, max(1, PLACES_AT_ONCE // len(self.pending)))
         first = self._source.state.events * self._source.attempts + self._tried
         self._tried += at_once
-        # the first attempt of all, then the second: the first free place of each is the one that counts
+        # the first attempt of all particles, then the second: each particle gets its first free position
         self._owner = np.tile(np.arange(len(self.pending)), at_once)
         rows = self.pending[self._owner]
         attempt = np.repeat(np.arange(first, first + at_once), len(self.pending))
@@ -118,7 +118,7 @@ class _Event:
         return self._places
 
     def _propose(self, numbers: Integers, reaches: Floats, attempt: Integers) -> None:
-        """Find the places of some attempts that are inside, and clear of what has come in at this event."""
+        """Find the positions of some attempts that are inside, and clear of particles inserted at this event."""
         source = self._source
         tried = {"radius": reaches, **source.turns(numbers, attempt), "position": np.zeros((len(numbers), 3))}
         spheres = source.shapes.spheres(tried)
@@ -131,7 +131,7 @@ class _Event:
         self._places = {name: column[clear] for name, column in tried.items()}
 
     def take(self, free: Booleans) -> None:
-        """Take the first free place of each candidate; `free` says which are clear of particles."""
+        """Choose the first free position of each candidate; `free` marks positions clear of particles."""
         rows = np.flatnonzero(free)
         free[rows] = clear_of_walls(self._system, self.spheres.of(rows))
         won = self._taken.take(self.spheres, free, self._owner)

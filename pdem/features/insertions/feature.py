@@ -1,4 +1,4 @@
-"""The insertions of a run: which there are, and what they do as a feature of the engine."""
+"""The insertions of a run as a feature of the engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Insertions(Feature):
     Attributes
     ----------
     sources : list of InsertionSource
-        In the order of the case.
+        Insertions in the order of the case.
     """
 
     name, turn, tables = "insertions", Turn.INSERT, TABLES
@@ -65,15 +65,15 @@ class Insertions(Feature):
 
     @property
     def controls(self) -> dict[str, InsertionControl]:
-        """What scripts see of each insertion, by its name."""
+        """Controls of the insertions for scripts, by name."""
         return {one.name: InsertionControl(one) for one in self.sources}
 
     def act(self, system: System, phases: Phases) -> None:
-        """Let in what is due at the present step. Collective."""
+        """Insert the particles that are due at the present step. Collective."""
         act_insertions(system, self.sources, phases)
 
     def begin_stage(self, system: System) -> None:
-        """Let the insertions that count from the present stage begin."""
+        """Begin the insertions with a start that counts from the present stage."""
         for source in self.sources:
             if source.stage == system.stages.section.name:
                 source.begin_at(system.progress.step)
@@ -83,12 +83,12 @@ class Insertions(Feature):
         return insertion_groups(self.sources, system.progress.step)
 
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-        """Go on from the groups of a checkpoint; insertions that it lacks begin at the present step."""
+        """Continue from the groups of a checkpoint; new insertions begin at the present step."""
         load_insertions(self.sources, system.progress.step, groups)
 
     @property
     def largest_radius(self) -> float:
-        """Largest radius of particles that may come in [m]."""
+        """Largest radius of particles that may be inserted [m]."""
         return max((one.sizes.largest for one in self.sources), default=0.0)
 
     def quantity(self, system: System, owner: str, name: str) -> float:

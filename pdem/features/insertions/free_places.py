@@ -1,4 +1,4 @@
-"""Whether places are free of particles and walls at the present time, over all ranks."""
+"""Check of positions for overlaps with particles and walls at the present time, over all ranks."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     WallOverlaps = tuple[Integers, Floats, Integers]
 
 ROUNDING = 1e-9
-"""Overlap with a wall, over the radius, that counts as rounding: a sphere may lie on a wall."""
+"""Overlap with a wall, over the radius, that counts as rounding: a sphere may rest on a wall."""
 
 
 def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverlaps:
-    """Return the spheres that overlap walls where these are now, by more than rounding.
+    """Return the spheres that overlap walls at their present poses by more than rounding.
 
     Parameters
     ----------
     system : System
         State of this rank; every rank has all walls.
     position, radius : (n, 3) and (n,) arrays
-        Of the spheres [m].
+        Positions and radii of the spheres [m].
 
     Returns
     -------
     (m,), (m,), (m,) arrays
-        Rows of those spheres, rising; their overlaps [m]; the facets that they overlap most.
+        Rows of overlapping spheres, rising; their overlaps [m]; the facets that they overlap most.
     """
     nothing = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
     if system.walls is None:
@@ -56,7 +56,7 @@ def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverl
 
 
 def clear_of_walls(system: System, spheres: SphereGroups) -> Booleans:
-    """Return which particles, whose spheres may be across a periodic side, overlap no wall, see `wall_overlaps`."""
+    """Return which particles overlap no wall, see `wall_overlaps`; their spheres may be across a periodic side."""
     in_box, _ = system.constants.shape.wrapped(spheres.centre)
     hit, _, _ = wall_overlaps(system, in_box, spheres.radius)
     clear = np.ones(len(spheres.radius), np.bool_)
@@ -65,16 +65,16 @@ def clear_of_walls(system: System, spheres: SphereGroups) -> Booleans:
 
 
 class SpheresNear:
-    """Particles near some places, and the test whether another one overlaps any of them.
+    """Particles near some positions, and the test whether a new one overlaps any of them.
 
     Parameters
     ----------
     system : System
-        For the box.
+        System with the box.
     capacity : int
         Largest number of spheres.
     smallest, largest : float
-        Range of all their radii [m].
+        Range of all radii [m].
     """
 
     def __init__(self, system: System, capacity: int, smallest: float, largest: float) -> None:
@@ -88,11 +88,11 @@ class SpheresNear:
         self._table.add(self._in_plane(spheres), np.arange(len(spheres.begin) - 1))
 
     def clear(self, spheres: SphereGroups) -> Booleans:
-        """Return which particles of some spheres overlap none of those that were added."""
+        """Return which particles of some spheres overlap none of the added particles."""
         return self._table.clear(self._in_plane(spheres), np.full(len(spheres.begin) - 1, NOBODY))
 
     def take(self, spheres: SphereGroups, allowed: Booleans, owner: Integers) -> Integers:
-        """Add the first free and allowed place of each owner, one after the other; return it by owner, or -1."""
+        """Add the first free and allowed position of each owner, in order; return it by owner, or -1."""
         return self._table.take_first(self._in_plane(spheres), allowed, owner)
 
     def _in_plane(self, spheres: SphereGroups) -> SphereGroups:
@@ -110,11 +110,11 @@ def own_particles_near(system: System, bounds: Bounds, largest: float) -> Sphere
     Parameters
     ----------
     system : System
-        State of this rank, whose columns are up to date.
+        State of this rank, with up-to-date columns.
     bounds : tuple of (3,) arrays
         Corners of the box [m].
     largest : float
-        How far the largest of those particles reaches [m].
+        Reach of the largest of the new particles [m].
     """
     own, (lower, upper) = system.particles, bounds
     offset = system.constants.shape.nearest(own.position - 0.5 * (lower + upper))

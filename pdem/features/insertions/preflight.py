@@ -1,4 +1,4 @@
-"""Checks of insertions before a run: whether rate, speed and place go together, and how many particles come."""
+"""Checks of insertions before a run: whether rate, speed and region fit together, and the number of particles."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _of_one(case: Case, insertion: Insertion, face: Face | None, step: float) ->
 
 
 def _travel(case: Case, insertion: Insertion, step: float, subject: str) -> Iterator[Finding]:
-    """Report particles that come in too fast for the time step [s]."""
+    """Report inserted particles that are too fast for the time step [s]."""
     speed, radius = largest_insertion_speed(case, insertion), (sphere_limits(case, insertion) or (0.0,))[0]
     part = speed * step / radius
     level = level_of(part, PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR)
@@ -71,7 +71,7 @@ def _travel(case: Case, insertion: Insertion, step: float, subject: str) -> Iter
 
 
 def _crowding(case: Case, insertion: Insertion, face: Face | None, interval: float, subject: str) -> Iterator[Finding]:
-    """Compare the volume that is asked for between two events [s] with the room for it."""
+    """Compare the requested volume between two events [s] with the room for it."""
     rate = rate_of(case, insertion)
     if rate is None:
         return
@@ -101,12 +101,12 @@ def _mean_mass(case: Case, insertion: Insertion) -> float:
 
 
 def expected_number(case: Case, insertion: Insertion) -> float:
-    """Return how many particles an insertion asks for until the end of the run."""
+    """Return the number of particles that an insertion requests until the end of the run."""
     return expected_mass(case, insertion) / _mean_mass(case, insertion)
 
 
 def expected_mass(case: Case, insertion: Insertion) -> float:
-    """Return the mass that an insertion asks for until the end of the run, with particles of the mean mass [kg]."""
+    """Return the mass that an insertion requests until the end of the run, with particles of the mean mass [kg]."""
     limits = [math.inf if insertion.mass is None else insertion.mass]
     mean = _mean_mass(case, insertion)
     if insertion.count is not None:
@@ -126,6 +126,6 @@ def largest_mass(case: Case, insertion: Insertion) -> float:
 
 
 def inserted_number(case: Case, *, members: bool = False) -> int:
-    """Return how many particles come in until the end of a run; with `members` the spheres of clusters."""
+    """Return the number of particles inserted until the end of a run; with `members` the spheres of clusters."""
     sizes = (member_count(case, one) if members else 1 for one in case.insertions)
     return round(sum(expected_number(case, one) * size for one, size in zip(case.insertions, sizes, strict=True)))

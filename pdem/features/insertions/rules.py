@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def insertion_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of all insertions but those of their materials."""
+    """Yield the problems of all insertions except problems of their materials."""
     taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
     taken[LEFT] = "columns of what has left the domain"
     for index, insertion in enumerate(case.insertions):
@@ -101,7 +101,7 @@ def _plane(insertion: Insertion, where: Location) -> Iterator[Problem]:
 
 
 def _geometry(case: CaseData, index: int, where: Location) -> Iterator[Problem]:
-    """Yield the problems of where particles come in, unless that is in a file, which is opened before the run."""
+    """Yield the problems of the region or face of an insertion, unless it is in a file, which is opened later."""
     insertion = case.insertions[index]
     if isinstance(insertion.face, MeshFace) or is_in_file(case, insertion.shape):
         return
@@ -118,7 +118,7 @@ def _geometry(case: CaseData, index: int, where: Location) -> Iterator[Problem]:
 
 
 def geometry_problems(case: CaseData, insertion: Insertion, face: Face | None, where: Location) -> Iterator[Problem]:
-    """Yield the problems of the place of an insertion, which may be a face, and of its velocity there."""
+    """Yield the problems of the region or face of an insertion, and of its velocity there."""
     if face is not None:
         velocity = mean_velocity(insertion, face)
         if not abs(float(velocity @ face.normal)) > 1e-6 * float(np.linalg.norm(velocity)):

@@ -1,4 +1,4 @@
-"""One insertion of a case: what it asks for, and what came of it so far."""
+"""One insertion of a case: its demand, and its state so far."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_AT_ONCE = 200_000
 """Largest number of particles that are tried at one event."""
 
 FILLED = 0.7
-"""Share of the room of an inlet, by volume, up to which particles are tried at one event."""
+"""Fraction of the volume of an inlet up to which particles are tried at one event."""
 
 _SPARE = 16
 _DRAWN_AT_ONCE = 65536
@@ -53,9 +53,9 @@ def _no_numbers() -> Integers:
 
 @dataclass(eq=False)
 class InsertionState:
-    """What has come of an insertion.
+    """State of an insertion.
 
-    Particles are numbered from 0 in the order in which they are asked for.
+    Particles are numbered from 0 in the order in which they are requested.
 
     Attributes
     ----------
@@ -66,21 +66,21 @@ class InsertionState:
     events : int
         Number of events.
     demand : float
-        Amount asked for by the rate, in kg or particles.
+        Amount requested by the rate, in kg or particles.
     asked : int
-        Particles asked for: those whose mass the demand has reached.
+        Number of requested particles: the demand has reached their mass.
     asked_mass : float
-        Their mass [kg].
+        Mass of requested particles [kg].
     tried : int
-        Particles for which places have been tried.
+        Number of particles for which positions have been tried.
     skipped : (n,) int64 array
-        Numbers of those that have found none yet, rising.
+        Numbers of particles without a free position so far, rising.
     came : int
-        Particles that have come in.
+        Number of inserted particles.
     mass : ExactSums
-        Their mass [kg], under the name ``mass``.
+        Mass of inserted particles [kg], under the name ``mass``.
     complete, stopped : bool
-        Whether nothing more will be asked for; whether a script has stopped it.
+        Whether no more particles will be requested; whether a script has stopped it.
     """
 
     begin: float
@@ -98,7 +98,7 @@ class InsertionState:
 
     @property
     def waiting(self) -> int:
-        """Number of particles that were asked for and have not come in yet."""
+        """Number of requested particles that have not been inserted yet."""
         return len(self.skipped) + self.asked - self.tried
 
 
@@ -114,7 +114,7 @@ class InsertionSource:
     step : float
         Time step [s].
     clocks : mapping of str to Clock, optional
-        Of the stages, one of which its times may count from.
+        Clocks of the stages; times of the insertion may count from one of them.
 
     Raises
     ------
@@ -147,17 +147,17 @@ class InsertionSource:
         self.state = InsertionState(insertion.start)
 
     def follow(self, clocks: Mapping[str, Clock]) -> None:
-        """Count from the clock of its stage, if it has one."""
+        """Use the clock of its stage, if it has one."""
         self._clock = Clock(0.0) if self.stage is None else clocks[self.stage]
 
     @property
     def has_rate(self) -> bool:
-        """Whether particles are asked for little by little."""
+        """Whether particles are requested by a rate."""
         return self._rate is not None
 
     @property
     def next_step(self) -> int:
-        """Step of the next event, `NEVER` if there is none. A rate has its last one where it ends."""
+        """Step of the next event, `NEVER` if there is none. The last event of a rate is at its end."""
         state = self.state
         if state.stopped or not self._clock.runs or (state.complete and not state.waiting):
             return NEVER
@@ -168,7 +168,7 @@ class InsertionSource:
 
     @property
     def _last_step(self) -> int:
-        """Step at which its rate has asked for everything, `NEVER` if that has no end."""
+        """Step at which its rate has requested its total amount, `NEVER` without a limit."""
         end = self._insertion.end
         return NEVER if end is None else round((self._clock.begin + end) / self._step)
 
@@ -179,13 +179,13 @@ class InsertionSource:
         return [(f"{self.name}_{name}", unit, kind) for name, unit, kind in kinds]
 
     def report(self) -> dict[str, float]:
-        """Return the present values of those columns: particles that came, their mass, and those that wait."""
+        """Return the present values of these columns: number and mass of inserted particles, and number waiting."""
         state = self.state
         values = state.came, state.mass.values()["mass"], state.waiting
         return dict(zip((name for name, *_ in self.columns), values, strict=True))
 
     def begin_at(self, step: int) -> None:
-        """Count from a step on, if that is later than its start: its stage begins, or it is new in a continued case."""
+        """Begin at a step that is later than its start: its stage begins, or it is new in a continued case."""
         self.state = InsertionState(max(self._clock.begin + self._insertion.start, step * self._step))
 
     def radii(self, numbers: Integers) -> Floats:
@@ -224,10 +224,10 @@ class InsertionSource:
         return {"shape": np.full(len(numbers), shape), "orientation": orientation}
 
     def ask(self, step: int) -> None:
-        """Ask for what is due at a step: draw the sizes of particles until they reach the demand.
+        """Request the particles that are due at a step: draw sizes until they reach the demand.
 
-        A particle is due once the demand is past the middle of its mass, or of its number, so that what is asked for
-        never differs from the demand by more than half a particle.
+        A particle is due when the demand is beyond the middle of its mass, or of its number, so that the requested
+        amount never differs from the demand by more than half a particle.
         """
         state, insertion = self.state, self._insertion
         state.demand = self.due(step)
@@ -237,7 +237,7 @@ class InsertionSource:
         state.complete = self._is_complete(step)
 
     def due(self, step: int) -> float:
-        """Return the amount that its rate has asked for until a step from its last event on, in kg or particles."""
+        """Return the amount that its rate requests from its last event until a step, in kg or particles."""
         state, since = self.state, self._clock.since
         if self._rate is None or state.complete or not self._clock.runs:
             return state.demand
@@ -247,9 +247,9 @@ class InsertionSource:
         return state.demand + self._rate.integral(since(then), since(max(then, now)))
 
     def go_on(self, step: int, due: float | None) -> None:
-        """Go on from a loaded state at a step, at which so much was due; None if that is not known.
+        """Continue from a loaded state at a step; `due` is the amount that was due then, None if unknown.
 
-        In a case that was changed another rate counts from this step on, and what was complete may not be.
+        In a changed case a new rate holds from this step on, and a complete insertion may become incomplete.
         """
         state = self.state
         if state.last < 0:
@@ -259,7 +259,7 @@ class InsertionSource:
             state.demand, state.begin = due, step * self._step
 
     def _is_complete(self, step: int) -> bool:
-        """Return whether nothing more is asked for after an event at a step."""
+        """Return whether no more particles are requested after an event at a step."""
         if self._rate is None or step >= self._last_step:
             return True
         return self.state.asked >= (self._insertion.count or math.inf) or self._is_reached()
@@ -271,7 +271,7 @@ class InsertionSource:
             left = max(64.0, 1.1 * (limit - state.asked_mass) / self.mean_mass)
             count = int(min(most - state.asked, left, _DRAWN_AT_ONCE))
             masses = self.masses(self.radii(state.asked + np.arange(count)))
-            # one after the other, so that the sums do not depend on how many are asked at once
+            # in order, so that the sums do not depend on how many particles are drawn together
             sums = np.cumsum(np.concatenate(([state.asked_mass], masses)))
             fit = int(np.searchsorted(sums[:-1] + 0.5 * masses, limit, side="right"))
             state.asked, state.asked_mass = state.asked + fit, float(sums[fit])
@@ -279,16 +279,16 @@ class InsertionSource:
                 return
 
     def _is_reached(self) -> bool:
-        """Return whether the next particle would lead past the middle of its mass beyond the mass that is wanted."""
+        """Return whether more than half of the mass of the next particle would exceed the total mass."""
         following = float(self.masses(self.radii(np.array([self.state.asked])))[0])
         return self.state.asked_mass + 0.5 * following > (self._insertion.mass or math.inf)
 
     def candidates(self) -> Integers:
-        """Return the numbers of the particles to be tried at this event: those that wait, the lowest first."""
+        """Return the numbers of the waiting particles to be tried at this event, the lowest first."""
         state = self.state
         new = max(0, self.most_at_once() - len(state.skipped))
         return np.concatenate((state.skipped, np.arange(state.tried, min(state.asked, state.tried + new))))
 
     def most_at_once(self) -> int:
-        """Return how many particles are tried at one event at most, but for those that wait already."""
+        """Return the largest number of particles tried at one event, besides particles that wait already."""
         return int(min(FILLED * self.inlet.room / self.room + _SPARE, MOST_AT_ONCE))

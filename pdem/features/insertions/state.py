@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pdem.features.insertions.source import InsertionSource
 
 STATES, WAITING = "insertions", "insertions_waiting"
-"""Names of the groups of a checkpoint: a row for each insertion, and a row for each particle without a place."""
+"""Names of the groups of a checkpoint: a row for each insertion, and a row for each particle without a position."""
 
 TABLES = (StateTable(STATES), StateTable(WAITING))
 """These groups, the same on every rank."""
@@ -30,7 +30,7 @@ _COLUMNS = {
 
 
 def insertion_groups(sources: Sequence[InsertionSource], step: int) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the groups of a checkpoint for insertions, none without any; the same on every rank."""
+    """Return the groups of a checkpoint for insertions, empty without any; the same on every rank."""
     if not sources:
         return {}
     keys = np.array([one.key for one in sources], np.int64)
@@ -53,7 +53,7 @@ def insertion_groups(sources: Sequence[InsertionSource], step: int) -> dict[str,
 def load_insertions(
     sources: Sequence[InsertionSource], step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]]
 ) -> None:
-    """Set the state of insertions from the groups of a checkpoint; those it does not have begin at the present step."""
+    """Set the state of insertions from the groups of a checkpoint; new insertions begin at the present step."""
     stored, waiting = groups.get(STATES, {"key": np.zeros(0)}), groups.get(WAITING, {})
     for source in sources:
         rows = np.flatnonzero(stored["key"] == source.key)
@@ -64,5 +64,5 @@ def load_insertions(
         source.state = InsertionState(**{name: stored[name][row].item() for name in _COLUMNS})
         source.state.mass = ExactSums(("mass",), stored["mass"][row : row + 1])
         source.state.skipped = waiting["number"][waiting["key"] == source.key].astype(np.int64)
-        # earlier versions wrote nothing of what is due between two events
+        # earlier versions did not write the amount that is due between two events
         source.go_on(step, float(stored["due"][row]) if "due" in stored else None)

@@ -1,1 +1,1 @@
-"""Liquid that particles carry: bridges form of it, and ruptures divide it anew."""
+"""Liquid that particles carry: bridges form from it, and ruptures divide it."""

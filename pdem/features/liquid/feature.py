@@ -1,7 +1,8 @@
-"""Liquid that particles carry as a feature of the engine; what bridges take is in `pdem.contact.law.carried_liquid`.
+"""Liquid that particles carry, as a feature of the engine; `pdem.contact.law.carried_liquid` has the exchange.
 
-A contact that has begun in a step has its bridge from the next one on. What particles offer is told to the ranks that
-have copies of them; then every rank forms the bridges of its contacts, and two that share one find the same.
+A contact that has begun in a step has its bridge from the next step on. The liquid that particles offer is sent to
+ranks with ghosts of them; then every rank forms the bridges of its contacts, and two ranks compute equal results for a
+contact between them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 FIELD = "liquid"
 
 VOLUME = LIQUID_BRIDGE.history[0].name
-"""Column of histories with what was carried to a bridge [m^3]."""
+"""Column of histories with the carried volume of a bridge [m^3]."""
 
 FILMS, BRIDGES = "liquid_in_films", "liquid_in_bridges"
 """Columns of the series [m^3]."""
@@ -46,7 +47,7 @@ class Liquid(Feature):
     Parameters
     ----------
     carries : bool
-        Whether bridges of the case take what particles carry.
+        Whether bridges of the case form from carried liquid.
     """
 
     name, turn, table_fields = "liquid", Turn.COLLECT, (FIELD,)
@@ -57,7 +58,7 @@ class Liquid(Feature):
 
     @classmethod
     def uses_table_fields(cls, case: CaseData) -> bool:
-        """Tell whether bridges of a case take what particles carry."""
+        """Return whether bridges of a case take what particles carry."""
         return takes_liquid(case)
 
     @classmethod
@@ -67,18 +68,18 @@ class Liquid(Feature):
 
     @property
     def acts_each_step(self) -> bool:
-        """Whether bridges take what particles carry."""
+        """Whether bridges form from carried liquid."""
         return self._carries
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Choose the quantum of liquid of a new run, and round what particles have down to whole ones. Collective."""
+        """Choose the quantum of liquid of a new run, and round the liquid of particles down to quanta. Collective."""
         if self._carries:
             coming = [one.largest_radius for one in features_of(system)]
             largest = max([system.particles.radius.max(initial=0.0), *coming])
             self._amounts.begin(system, law.largest_amount(float(largest)))
 
     def before_step(self, system: System) -> None:
-        """Form the bridges of contacts that have begun in the last step, if there are any on any rank. Collective."""
+        """Form the bridges of contacts that began in the last step, if any rank has such contacts. Collective."""
         given = _limits(system.constants), self._amounts.quantum(system)
         pairs = self._amounts.pairs(system, law.is_new, given)
         walls = self._amounts.walls(system, law.is_new, given)
@@ -93,7 +94,7 @@ class Liquid(Feature):
             _lose(system, _formed_at_walls(system, walls))
 
     def _bound(self, system: System) -> Floats:
-        """Return what each owned particle has in bridges [m^3]."""
+        """Return the liquid of each owned particle in bridges [m^3]."""
         quantum = self._amounts.quantum(system)
         pairs, walls = self._amounts.pairs(system), self._amounts.walls(system)
         parts = law.bound_in_pair, law.bound_at_wall
@@ -101,11 +102,11 @@ class Liquid(Feature):
         return quanta.astype(np.float64) * quantum
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
-        """Return names and units of the columns that tell where liquid is."""
+        """Return names and units of the columns of liquid in films and in bridges."""
         return [(FILMS, "m3"), (BRIDGES, "m3")] if self._carries else []
 
     def values(self, system: System, line: SeriesLine | None = None) -> dict[str, float]:
-        """Return the values of these columns; together they are all that particles own. Collective."""
+        """Return the values of these columns; their sum is all liquid that particles own. Collective."""
         if not self._carries:
             return {}
         bound, sums = self._bound(system), ExactSums((FILMS, BRIDGES))
@@ -120,14 +121,14 @@ class Liquid(Feature):
 def _limits(constants: Constants) -> Floats:
     """Return the largest volume of a bridge over the cube of the harmonic mean radius, by row of the pair table.
 
-    It is 0 where bridges do not take what particles carry.
+    It is 0 for pairs with bridges that do not form from carried liquid.
     """
     column = constants.law.coefficients.index(f"{LIQUID_BRIDGE.name}.most")
     return np.ascontiguousarray(constants.table[:, column])
 
 
 class _Formed(NamedTuple):
-    """Bridges that have just formed: overlap and effective radius [m], row of the pair table, volume [m^3]."""
+    """New bridges: overlap and effective radius [m], row of the pair table, volume [m^3]."""
 
     overlap: Floats
     radius: Floats
@@ -136,13 +137,13 @@ class _Formed(NamedTuple):
 
     @classmethod
     def of(cls, history: Floats, place: int, radius: Floats, pair: Int32s, counts: Any) -> _Formed:
-        """Return those of some contacts that have a bridge, by histories (columns, n), and that count here."""
+        """Return the bridges among some contacts, by histories (columns, n), that this rank counts."""
         some = (history[place] > 0.0) & counts
         return cls(history[OVERLAP][some], radius[some], pair[some], history[place][some])
 
 
 def _formed_in_pairs(system: System, new: FlowingPairs) -> _Formed:
-    """Return the bridges of new contacts whose first particle is of this rank."""
+    """Return the bridges of new contacts with a first particle of this rank."""
     k = new.candidate[new.indices]
     i, j = new.lower[k], new.higher[k]
     a, b = new.radius[i], new.radius[j]
@@ -159,11 +160,11 @@ def _formed_at_walls(system: System, new: FlowingWalls) -> _Formed:
 
 
 def _lose(system: System, formed: _Formed) -> None:
-    """Account for what new bridges have less energy than their contacts had: they pull from now on."""
+    """Count the loss of energy when bridges form: their contacts pull from now on, and have less energy."""
     contact_law, table = system.constants.law, system.constants.table
     if not contact_law.has_ledger or not len(formed.volume):
         return
-    # a pair with bridges has no plastic normal force: what others remember of theirs does not matter
+    # a pair with bridges has no plastic normal force, so that the history of normal forces does not matter
     history = np.zeros((len(contact_law.normal_history), len(formed.volume)))
     remembered: Floats = np.zeros((len(contact_law.remembered), len(formed.volume)))
     state = ElasticState(formed.overlap, remembered, history)

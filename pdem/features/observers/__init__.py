@@ -1,1 +1,1 @@
-"""Observers of scripts: when they are called, and the columns they give."""
+"""Observers of scripts: when they are called, and the columns that they return."""

@@ -1,4 +1,4 @@
-"""What observers of scripts have said so far, as a feature of the engine; `pdem.run.observation` calls them."""
+"""State of the observers of scripts, as a feature of the engine; `pdem.run.observation` calls them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Observers(Feature):
-    """Calls of observers, and the columns that they give.
+    """Calls of observers, and the columns that they return.
 
     Attributes
     ----------
     state : ObservedState
-        What they have said so far.
+        Last calls and last values of columns.
     """
 
     name, turn = "observers", Turn.MEASURE
@@ -36,15 +36,15 @@ class Observers(Feature):
         return cls()
 
     def groups(self, system: System) -> Groups:
-        """Return the groups of a checkpoint, none without observers."""
+        """Return the groups of a checkpoint, empty without observers."""
         return self.state.groups()
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Go on from the groups of a checkpoint."""
+        """Continue from the groups of a checkpoint."""
         self.state = ObservedState.of(groups)
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
-        """Return names and units of the columns that observers have given."""
+        """Return names and units of the columns that observers have returned."""
         return [(name, one.unit) for name, one in self.state.columns.items()]
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
@@ -53,5 +53,5 @@ class Observers(Feature):
 
 
 def observed(system: System) -> ObservedState:
-    """Return what the observers of a system have said so far."""
+    """Return the state of the observers of a system."""
     return system.features.get(Observers).state

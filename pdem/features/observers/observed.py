@@ -1,4 +1,4 @@
-"""What observers have said so far: when each was called, and the values of their columns; part of every checkpoint."""
+"""State of observers in checkpoints: the last call of each, and the last values of their columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Observed(NamedTuple):
     Attributes
     ----------
     observer, unit : str
-        Whose it is, and its unit.
+        Name of the observer, and unit of the column.
     value : float
         The value.
     """
@@ -38,14 +38,14 @@ class Observed(NamedTuple):
 
 @dataclass
 class ObservedState:
-    """What observers have said so far, the same on all ranks.
+    """State of all observers, the same on all ranks.
 
     Attributes
     ----------
     last : dict of str to int
-        By observer: step of its last call.
+        Step of the last call by observer.
     columns : dict of str to Observed
-        By name.
+        Last values by name of the column.
     """
 
     last: dict[str, int] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class ObservedState:
         return ObservedState(dict(self.last), dict(self.columns))
 
     def groups(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the groups of a checkpoint, none without observers."""
+        """Return the groups of a checkpoint, empty without observers."""
         if not self.last:
             return {}
         columns = list(self.columns.values())
@@ -71,7 +71,7 @@ class ObservedState:
 
     @classmethod
     def of(cls, groups: Groups) -> ObservedState:
-        """Return what the groups of a checkpoint hold."""
+        """Return the state from the groups of a checkpoint."""
         if OBSERVERS not in groups:
             return cls()
         calls, columns = groups[OBSERVERS], groups[OBSERVED]

@@ -1,4 +1,4 @@
-"""Observers: functions that a script has called between steps, and when."""
+"""Observers: functions of a script that are called between steps, and their intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_NAME = 128
 
 @dataclass(frozen=True)
 class Observer:
-    """A function of a simulation, and when it is called.
+    """A function of a simulation, and the interval of its calls.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Observer:
     time : float or None
         Interval of simulated time [s].
     steps : int or None
-        In place of it: of steps.
+        Interval in steps, instead of `time`.
     """
 
     function: Function
@@ -44,7 +44,7 @@ class Observer:
 
     @property
     def name(self) -> str:
-        """Name of the function, or of the class of what can be called."""
+        """Name of the function, or of the class of a callable object."""
         function: Any = self.function
         while isinstance(function, partial):
             function = function.func
@@ -69,14 +69,14 @@ class Observer:
 
 
 def every(time: float | None = None, *, steps: int | None = None) -> Callable[[Function], Observer]:
-    """Say how often an observer is called: ``@pdem.every(0.01)`` or ``@pdem.every(steps=100)``.
+    """Set how often an observer is called: ``@pdem.every(0.01)`` or ``@pdem.every(steps=100)``.
 
     Parameters
     ----------
     time : float, optional
         Interval of simulated time [s]; calls are at whole numbers of steps, as output is.
     steps : int, optional
-        In place of it: number of steps.
+        Number of steps, instead of `time`.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def every(time: float | None = None, *, steps: int | None = None) -> Callable[[F
     Raises
     ------
     InputError
-        Unless exactly one of both is given, a positive number.
+        Unless exactly one of both is a positive number.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def every(time: float | None = None, *, steps: int | None = None) -> Callable[[F
 
 
 def observer_of(function: Any, time: float | None = None, steps: int | None = None) -> Observer:
-    """Return an observer for what a user has given as one.
+    """Return an observer for a callable of a user.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def observer_of(function: Any, time: float | None = None, steps: int | None = No
 
 
 def named(observers: Sequence[Observer]) -> dict[str, Observer]:
-    """Return observers by name, in their order; the second of one name has ``#2`` behind it."""
+    """Return observers by name, in their order; the second observer with a name gets the suffix ``#2``."""
     found: dict[str, Observer] = {}
     for one in observers:
         number, name = 1, one.name
@@ -141,7 +141,7 @@ def column_of(name: object, value: object) -> tuple[str, float]:
     Raises
     ------
     InputError
-        If the name cannot be that of a column, or the value is no number; NaN and infinite ones are welcome.
+        If the name is invalid for a column, or the value is no number; NaN and infinity are allowed.
     """
     if not isinstance(name, str) or not name or set(name) & set(',"\n[]') or len(name.encode()) > LONGEST_NAME:
         raise InputError(

@@ -1,1 +1,1 @@
-"""Sensors: particles that pass planes, are in regions, or are taken out, counted while a case runs."""
+"""Sensors: counts of particles that pass planes, are in regions, or are removed, while a case runs."""

@@ -1,4 +1,4 @@
-"""Names of the columns that sensors have in the series, and of the classes that they tell apart."""
+"""Names of the columns of sensors in the series, and of their classes of particles."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def classes_of(sensor: Sensor, materials: Iterable[str]) -> list[str]:
 
 
 def counts_passage(sensor: Sensor) -> bool:
-    """Return whether a sensor counts what passes or is taken out."""
+    """Return whether a sensor counts particles that pass or are removed."""
     return sensor.region is None or sensor.remove
 
 
 def columns_of_sensor(sensor: Sensor, materials: Iterable[str], dimension: int = 3) -> list[Column]:
     """Return names, units and types of the columns of a sensor in the series of a case of some materials.
 
-    `dimension` is that of the case.
+    `dimension` is the dimension of the case.
     """
     kinds = ["", *(f"_{name}" for name in classes_of(sensor, materials))]
     found: list[Column] = []

@@ -1,7 +1,7 @@
-"""Events of sensors: who has passed a plane, come in, left, or is taken out.
+"""Events of sensors: particles that have passed a plane, entered or left a region, or are removed.
 
-Sums over particles are exact, and what is remembered of single particles is with a rank that follows from their ids:
-counts do not depend on who owns a particle, and no rank remembers all.
+Sums over particles are exact, and the memory of single particles is on a rank that follows from their ids: counts do
+not depend on the owner of a particle, and no rank stores all of them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def add_by_class(sums: ExactSums, kind: Integers, mass: Floats, classes: int) ->
 
 
 def _count_removed(system: System, place: SensorPlace, bodies: Bodies, inside: Booleans) -> None:
-    """Count the particles that an outlet takes out. Collective."""
+    """Count the particles that an outlet removes. Collective."""
     state = place.state
     found = ExactSums(state.mass.names)
     kind = place.class_of({"material": bodies.material[inside], "radius": bodies.radius[inside]})
@@ -83,7 +83,7 @@ def _add_counted(state: SensorState, total: Integers) -> None:
 
 
 def _stay(system: System, place: SensorPlace, ids: Integers) -> None:
-    """Note who has come into a region, and how long those stayed that have left it. Collective."""
+    """Record particles that have entered a region, and the stays of particles that have left it. Collective."""
     exchange, state = system.exchange, place.state
     now = np.sort(exchange.route({"id": ids}, remembering(ids, exchange.size))["id"])
     at, is_known = _look_up(state.known, now)
@@ -97,7 +97,7 @@ def _stay(system: System, place: SensorPlace, ids: Integers) -> None:
 
 
 def _look_up(known: Integers, ids: Integers) -> tuple[Integers, Booleans]:
-    """Return the rows of ids among rising known ones, and which are known."""
+    """Return the rows of ids among rising `known` ids, and which ids are among them."""
     if not len(known):
         return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
     at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
@@ -105,7 +105,7 @@ def _look_up(known: Integers, ids: Integers) -> tuple[Integers, Booleans]:
 
 
 def _pass(system: System, place: SensorPlace, own: Bodies, present: Booleans) -> Booleans:
-    """Count the particles that have passed a plane since the last event; return which are taken out. Collective."""
+    """Count the particles that have passed a plane since the last event; return which are removed. Collective."""
     exchange = system.exchange
     distance, within = place.distance(own.position, system.constants.shape)
     near = np.flatnonzero((np.abs(distance) <= place.layer) & present)
@@ -126,10 +126,10 @@ def _pass(system: System, place: SensorPlace, own: Bodies, present: Booleans) ->
 
 
 def _count_passed(place: SensorPlace, came: Columns) -> tuple[Integers, Columns]:
-    """Compare sides with those at the last event.
+    """Compare the sides of particles with their sides at the last event.
 
-    Returns the numbers and the limbs of the masses of those that have passed, a row for each class, and the columns of
-    those that have passed along the normal.
+    Returns numbers and limbs of the masses of particles that have passed, a row for each class, and the columns of
+    particles that have passed along the normal.
     """
     state, order = place.state, np.argsort(came["id"])
     ids, side, within, kind, mass = (came[name][order] for name in ("id", "side", "within", "kind", "mass"))
@@ -137,7 +137,7 @@ def _count_passed(place: SensorPlace, came: Columns) -> tuple[Integers, Columns]
     before = np.where(is_known, state.value[at] if len(state.value) else 0, side)
     sign = np.where(within == 1, side - before, 0)
     if place.section.remove:
-        sign = np.maximum(sign, 0)  # an outlet counts those that it takes out
+        sign = np.maximum(sign, 0)  # an outlet counts removed particles
     found, count = ExactSums(state.mass.names), np.zeros(len(state.count), np.int64)
     for number in range(len(count)):
         mine = sign if number == 0 else np.where(kind == number, sign, 0)
@@ -150,7 +150,7 @@ def _count_passed(place: SensorPlace, came: Columns) -> tuple[Integers, Columns]
 
 
 def _warn_of_speed(system: System, place: SensorPlace) -> None:
-    """Note for the log, once, that particles are so fast that they may pass unseen. Collective."""
+    """Warn in the log, once, that particles are fast enough to pass unnoticed. Collective."""
     largest = largest_present_speed(system)
     kind = f"sensor {place.name} speed"
     if largest * place.interval * place.step <= place.layer:

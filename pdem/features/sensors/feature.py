@@ -1,4 +1,4 @@
-"""The sensors of a run: which there are, and what they do as a feature of the engine."""
+"""The sensors of a run as a feature of the engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Sensors(Feature):
     Attributes
     ----------
     places : list of SensorPlace
-        In the order of the case.
+        Sensors in the order of the case.
     """
 
     name, turn, tables = "sensors", Turn.COUNT, TABLES
@@ -58,11 +58,11 @@ class Sensors(Feature):
         return first_event(self.places)
 
     def act(self, system: System, phases: Phases) -> None:
-        """Let all sensors look that are due at the present step. Collective."""
+        """Evaluate all sensors that are due at the present step. Collective."""
         act_sensors(system, self.places, phases)
 
     def enter_stage(self, system: System) -> None:
-        """Be in the present stage of a state that has been loaded."""
+        """Enter the present stage of a loaded state."""
         for one in self.places:
             one.enter(system.stages.present)
 
@@ -76,7 +76,7 @@ class Sensors(Feature):
         return sensor_groups(self.places)
 
     def load(self, system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-        """Go on from the groups of a checkpoint; sensors that it lacks begin at the present step. Collective."""
+        """Continue from the groups of a checkpoint; new sensors begin at the present step. Collective."""
         load_sensors(system, self.places, groups)
 
     def reported(self, system: System) -> dict[str, dict[str, float]]:
@@ -93,7 +93,7 @@ class Sensors(Feature):
         return [column for one in self.places for column in one.columns]
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
-        """Return the values of these columns; the next flows are means since this line. Collective."""
+        """Return the values of these columns; flows of the next line are means since this line. Collective."""
         return report.line_values(system, self.places, line)
 
     def finish(self, system: System, folder: Path) -> list[str]:

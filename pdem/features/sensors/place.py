@@ -1,4 +1,4 @@
-"""One sensor of a case: which particles it is for, their classes, and what it has counted so far."""
+"""One sensor of a case: its particles, their classes, and its counts so far."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Columns = Mapping[str, NDArray[Any]]
 
 MARGIN = 2.0
-"""Half width of the layer at a plane in which particles are remembered, over the expected way between two events."""
+"""Half width of the layer at a plane in which particles are stored, over the expected displacement between events."""
 
 
 def _none() -> Integers:
@@ -39,29 +39,29 @@ def _none() -> Integers:
 
 
 def remembering(ids: Integers, ranks: int) -> Integers:
-    """Return the rank (n,) that remembers what sensors know of the particle of each id."""
+    """Return the rank (n,) that stores the data of sensors on the particle of each id."""
     return ids % ranks
 
 
 @dataclass(eq=False)
 class SensorState:
-    """What a sensor has counted; class 0 is all particles, others follow.
+    """Counts of a sensor; class 0 is all particles, further classes follow.
 
     Attributes
     ----------
     count : (C,) int64 array
-        Particles taken out, or that have passed along the normal less those that came back, by class.
+        Removed particles, or particles that have passed along the normal less particles that came back, by class.
     mass : ExactSums
-        Their mass by class [kg], under names ``"0"``, ``"1"``, ...
+        Mass of these particles by class [kg], under names ``"0"``, ``"1"``, ...
     last : int
         Step of the last event, -1 before the first.
     line_time, line_mass, flow : float
         Time [s] of the last event before the last line of the series, mass [kg] then, and the flow of that line [kg/s].
     known, value : (n,) int64 arrays
-        Of those that this rank remembers: ids of particles in the region or near the plane, rising; the step at which
-        each came in, or its side of the plane, 0 or 1.
+        Particles that this rank stores: ids of particles in the region or near the plane, rising; the step at which
+        each entered, or its side of the plane, 0 or 1.
     stays : (m,) int64 array
-        How many particles have stayed for each number of events.
+        Number of particles that have stayed for each number of events.
     """
 
     count: Integers
@@ -90,7 +90,7 @@ class SensorPlace:
     Attributes
     ----------
     acts : bool
-        Whether it determines in the present stage who passes, enters, leaves or is removed.
+        Whether it checks in the present stage which particles pass, enter, leave or are removed.
     columns : list of (str, str, str)
         Names, units and types of its columns in the series.
     classes : list of str
@@ -130,7 +130,7 @@ class SensorPlace:
 
     @property
     def counts_passage(self) -> bool:
-        """Whether it counts what passes or is taken out."""
+        """Whether it counts particles that pass or are removed."""
         return counts_passage(self.section)
 
     @property
@@ -141,11 +141,11 @@ class SensorPlace:
         return self.first_step if self.state.last < 0 else self.state.last + self.interval
 
     def enter(self, stage: int) -> None:
-        """Be in a stage, by its number."""
+        """Enter a stage of a loaded state, by its number."""
         self.acts = self._acts_in[min(stage, len(self._acts_in) - 1)]
 
     def begin(self, stage: int, step: int) -> None:
-        """Begin a stage at a step: if it acts again, what it has known of single particles does not count."""
+        """Begin a stage at a step: if it acts again, its data on single particles is dropped."""
         acted = self.acts
         self.enter(stage)
         if self.acts and not acted:
@@ -154,7 +154,7 @@ class SensorPlace:
             state.line_time = max(state.line_time, step * self.step)
 
     def class_of(self, columns: Columns) -> Integers:
-        """Return the class (n,) of particles, from 1 on; 0 where there are no classes."""
+        """Return the class (n,) of particles, from 1 on; 0 without classes."""
         if self._materials:
             return columns["material"].astype(np.int64) + 1
         if not len(self._edges):
@@ -173,7 +173,7 @@ class SensorPlace:
         return regions.size(self.section.region, self._domain.dimension)
 
     def distance(self, position: Floats, box: BoxShape) -> tuple[Floats, Booleans]:
-        """Return how far (n,) centres are past the plane along its normal [m], and which are within the outline."""
+        """Return the distances (n,) of centres from the plane along its normal [m], and which are in the outline."""
         offset = box.nearest(position - self._point)
         distance = along(offset, self._normal)
         if self._face is None:

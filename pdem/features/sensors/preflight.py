@@ -1,4 +1,4 @@
-"""How often sensors look at particles, and checks of sensors before a run."""
+"""Intervals of sensors, and checks of sensors before a run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pdem.features.sensors.section import Sensor
 
 SAMPLED = 1000
-"""Events of a run whose particles have no expected speed."""
+"""Number of events of a run if particles have no expected speed."""
 
 
 def sensor_interval(case: Case, sensor: Sensor) -> tuple[float, float]:
-    """Return the interval of events [s], and the speed of particles for which it is made [m/s].
+    """Return the interval of events [s], and the speed of particles for which it is chosen [m/s].
 
     Raises
     ------
@@ -35,7 +35,7 @@ def sensor_interval(case: Case, sensor: Sensor) -> tuple[float, float]:
 
 
 def sensor_findings(case: Case, step: float) -> Iterator[Finding]:
-    """Yield how often sensors look at particles, with a time step [s].
+    """Yield findings on the intervals of sensors, with a time step [s].
 
     Raises
     ------

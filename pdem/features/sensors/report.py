@@ -1,4 +1,4 @@
-"""What sensors report: columns of the series, and values for scripts. Sums are exact, over all ranks."""
+"""Reports of sensors: columns of the series, and values for scripts. Sums are exact, over all ranks."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def sensor_values(
 ) -> dict[str, float]:
     """Return the values of the columns of a sensor at the present time, the same on every rank. Collective.
 
-    With `line` a line of the series is written with them: the next flow is the mean since then. `contacts` are those of
-    this rank, if they are known already.
+    With `line` the values go into a line of the series, and the next flow is the mean since then. `contacts` are the
+    contacts of this rank, if they have been computed before.
     """
     sensor = place.section
     values: list[float] = [] if sensor.region is None else _of_region(system, place)
@@ -78,7 +78,7 @@ def _contacts_if_asked(place: SensorPlace, line: SeriesLine) -> ActingContacts |
 
 
 def stays_of(place: SensorPlace) -> tuple[Floats, Integers]:
-    """Return the times [s] that particles have stayed in a region, and how many each."""
+    """Return the durations [s] of stays in a region, and the number of particles for each."""
     stays = place.state.stays
     times = np.arange(len(stays)) * (place.interval * place.step)
     return times.astype(np.float64), stays
@@ -106,12 +106,12 @@ def _write_stays(path: Path, times: Floats, stays: Integers) -> None:
 
 
 def _passage(system: System, place: SensorPlace, line: bool) -> list[float]:
-    """Return counts and masses by class that have passed or were taken out, and the flow since the last line."""
+    """Return counts and masses by class of passed or removed particles, and the flow since the last line."""
     state, values = place.state, list[float]()
     masses = list(state.mass.values().values())
     for count, mass in zip(state.count.tolist(), masses, strict=True):
         values += [count, mass]
-    until = max(state.last, 0) * place.step  # when it last looked, which may be longer ago than the last line
+    until = max(state.last, 0) * place.step  # time of its last event, which may be before the last line
     since = until - state.line_time
     flow = (masses[0] - state.line_mass) / since if since > 0.0 else state.flow if place.acts else 0.0
     if line:
@@ -160,11 +160,11 @@ def _lacey(system: System, place: SensorPlace) -> float:
 
 
 def lacey_index(counts: Integers, least: int) -> float:
-    """Return Lacey's index of mixing: 0 where two materials are apart, 1 where they are mixed at random.
+    """Return Lacey's index of mixing: 0 if two materials are separated, 1 if they are mixed at random.
 
     (s0^2 - s^2) / (s0^2 - sr^2) with the variance s^2 of the share of the first material, by number, over cells,
     s0^2 = p (1 - p) and sr^2 = s0^2 / n of the mean number n in a cell (Lacey, J. Appl. Chem. 4 (1954) 257).
-    Cells count by their numbers of particles: else those with a few large ones would make sizes more than apart.
+    Cells are weighted by their numbers of particles: otherwise cells with a few large ones would give a negative index.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def lacey_index(counts: Integers, least: int) -> float:
     Returns
     -------
     float
-        Not a number if fewer than two cells count, or one of the materials is not there.
+        NaN if fewer than two cells count, or one of the materials is missing.
     """
     counts = counts[:, counts.sum(axis=0) >= least]
     total = counts.sum(axis=0)
@@ -190,10 +190,10 @@ def lacey_index(counts: Integers, least: int) -> float:
 
 
 def _unlike_contacts(system: System, place: SensorPlace) -> float:
-    """Return the contacts between two materials over those that random mixing would give. Collective.
+    """Return the contacts between two materials over their number for random mixing. Collective.
 
-    Of a and b ends of contacts that random mixing joins, a b / (a + b) contacts are between both. Contacts count whose
-    particle with the lower id is in the region.
+    If random mixing joins a and b ends of contacts, a b / (a + b) contacts are between both materials. A contact counts
+    if its particle with the lower id is in the region.
     """
     mixing = place.section.mixing
     assert mixing is not None

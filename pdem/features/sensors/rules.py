@@ -85,7 +85,7 @@ def _face(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
 
 
 def _wall(case: CaseData, name: str, where: Location) -> Iterator[Problem]:
-    """Yield the problems of a wall through whose place particles are counted."""
+    """Yield the problems of a sensor at a wall."""
     walls = {wall.name: wall for wall in case.walls}
     if name not in walls:
         yield Problem(where, f"is not the name of a wall; {nearest_key_hint(name, list(walls))}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SENSORS, SUMS, KNOWN, STAYS = "sensors", "sensor_sums", "sensor_particles", "sensor_stays"
 """Names of the groups of a checkpoint: a row for each sensor, for each of its classes, for each particle that it
-remembers, and for each duration of a stay."""
+stores, and for each duration of a stay."""
 
 TABLES = (
     StateTable(SENSORS, observes=True),
@@ -29,11 +29,11 @@ TABLES = (
     StateTable(KNOWN, ("key", "id"), observes=True),
     StateTable(STAYS, observes=True),
 )
-"""These groups: of the particles each rank has some."""
+"""These groups; each rank has rows of the group of particles."""
 
 
 def sensor_groups(places: Sequence[SensorPlace]) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the groups of a checkpoint for sensors that look at particles between lines of the series."""
+    """Return the groups of a checkpoint for sensors that have events between lines of the series."""
     places = [one for one in places if one.section.has_events]
     if not places:
         return {}
@@ -67,12 +67,12 @@ def sensor_groups(places: Sequence[SensorPlace]) -> dict[str, dict[str, NDArray[
 def load_sensors(
     system: System, places: Sequence[SensorPlace], groups: Mapping[str, Mapping[str, NDArray[Any]]]
 ) -> None:
-    """Set the state of sensors from the groups of a checkpoint; those that it lacks begin at the present step."""
+    """Set the state of sensors from the groups of a checkpoint; new sensors begin at the present step."""
     stored = groups.get(SENSORS, {"key": np.zeros(0)})
     for place in places:
         rows = np.flatnonzero(stored["key"] == place.key)
         of_class = groups[SUMS]["key"] == place.key if len(rows) else np.zeros(0, np.bool_)
-        if np.count_nonzero(of_class) != len(place.state.count):  # new, or with other classes
+        if np.count_nonzero(of_class) != len(place.state.count):  # new, or with different classes
             place.first_step, place.state.line_time = system.progress.step, system.progress.time
             continue
         row, names = int(rows[0]), place.state.mass.names
@@ -85,7 +85,7 @@ def load_sensors(
 
 
 def _load_known(system: System, place: SensorPlace, known: Mapping[str, NDArray[Any]]) -> None:
-    """Hand what is known of single particles to the ranks that remember them. Collective."""
+    """Send the data on single particles to the ranks that store them. Collective."""
     mine = known["key"] == place.key
     columns = {name: known[name][mine] for name in ("id", "value")}
     came = system.exchange.route(columns, remembering(columns["id"], system.exchange.size))

@@ -1,1 +1,1 @@
-"""When stages end: their conditions, columns of the series, lines of the report."""
+"""Ends of stages: conditions, columns of the series, lines of the report."""

@@ -1,4 +1,4 @@
-"""When stages end, as a feature of the engine: `pdem.engine.stages` lets the next one begin."""
+"""Ends of stages as a feature of the engine; `pdem.engine.stages` begins the next stage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StageEnds(Feature):
     Parameters
     ----------
     stages : Stages, optional
-        Of the system.
+        Stages of the system.
     """
 
     name, turn = "stages", Turn.END_STAGE
@@ -42,11 +42,11 @@ class StageEnds(Feature):
 
     @property
     def next_step(self) -> int:
-        """Step of the next look at the present stage, `NEVER` if there is none."""
+        """Step of the next check of the present stage, `NEVER` if there is none."""
         return super().next_step if self._stages is None else self._stages.next_step
 
     def act(self, system: System, phases: Phases) -> None:
-        """Look at the present stage, which ends if its time or its condition says so. Collective."""
+        """Check the present stage, and end it if its time is over or its condition holds. Collective."""
         stages, step = system.stages, system.progress.step
         if stages.section.until is None:
             stages.end(step, BY_TIME)
@@ -57,7 +57,7 @@ class StageEnds(Feature):
             system.progress.note(stage_line(stages, stages.present))
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
-        """Return name, unit and type of the column with the number of the stage, none without stages."""
+        """Return name, unit and type of the column with the number of the stage, empty without stages."""
         return [("stage", "1", "i8")] if system.stages.sections else []
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
@@ -70,7 +70,7 @@ class StageEnds(Feature):
 
 
 def _look(system: System) -> None:
-    """End the present stage if its condition has held for long enough, or at its latest. Collective."""
+    """End the present stage if its condition has held for long enough, or at its latest time. Collective."""
     stages, step = system.stages, system.progress.step
     until, state = stages.section.until, stages.state
     assert until is not None

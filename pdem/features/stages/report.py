@@ -1,4 +1,4 @@
-"""What a run says of its stages: lines of the log and the report."""
+"""Lines on stages in the log and in the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantities that conditions of stages are on: exact sums over all ranks, the same everywhere."""
+"""Quantities for the conditions of stages: exact sums over all ranks, the same everywhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _of_load(system: System, wall: str, column: str) -> float:
 
 
 def _of_particles(system: System, name: str) -> float:
-    """Return a mean over all particles, or their number; not a number where there are none."""
+    """Return a mean over all particles, or their number; the mean is NaN without particles."""
     number = int(system.exchange.add(np.array([count_of_bodies(system)]))[0])
     if name == "particles":
         return float(number)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StressOfAll(Feature):
-    """Columns of the stress of all particles, if the case asks for them, and the quantities of conditions."""
+    """Columns of the stress of all particles, if the case has them, and the quantities of conditions."""
 
     name, turn = "stress", Turn.MEASURE
 
@@ -30,7 +30,7 @@ class StressOfAll(Feature):
         return float(stress_of(system).columns[names.index(name)])
 
     def columns(self, system: System) -> list[tuple[str, ...]]:
-        """Return names, units and types of the columns, none if the case does not ask for them."""
+        """Return names, units and types of the columns, empty if the case does not have them."""
         return list(stress_columns(system.constants.dimension)) if writes_stress(system.case) else []
 
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:

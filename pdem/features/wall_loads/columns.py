@@ -1,4 +1,4 @@
-"""``output.mean_wall_loads``: of which walls the series has mean and largest loads, and the names of its columns."""
+"""``output.mean_wall_loads``: walls with mean and largest loads in the series, and the names of the columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MEANS = (*(("force", "N", axis) for axis in "xyz"), *(("torque", "N m", axis) f
 
 
 def walls_with_means(case: CaseData) -> list[int]:
-    """Return the numbers of the walls whose mean loads are asked for, in the order of the case."""
+    """Return the numbers of the walls with mean loads, in the order of the case."""
     wanted = case.output.mean_wall_loads
     return [
         number for number, wall in enumerate(case.walls) if any(fnmatchcase(wall.name, pattern) for pattern in wanted)
@@ -31,14 +31,14 @@ def mean_load_columns(case: CaseData) -> list[Column]:
 
 
 def columns_of_wall(name: str) -> list[Column]:
-    """Return those of one wall."""
+    """Return the columns of one wall."""
     found = [(f"{name}_{quantity}_mean_{axis}", unit, "f8") for quantity, unit, axis in _MEANS]
     found.append((f"{name}_power_mean", "W", "f8"))
     return [*found, (f"{name}_force_max", "N", "f8"), (f"{name}_torque_max", "N m", "f8")]
 
 
 def mean_load_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the names that are those of no wall."""
+    """Yield the names without a wall."""
     names = [wall.name for wall in case.walls]
     for number, pattern in enumerate(case.output.mean_wall_loads):
         if not any(fnmatchcase(name, pattern) for name in names):

@@ -1,7 +1,7 @@
 """Mean and largest loads of walls over the steps since the last line of the series that was due.
 
-Intervals are those of the case, whatever lines are written besides: so a run that is continued, or of which a part is
-computed again, has the same numbers in the lines that are due.
+Intervals follow from the case and do not depend on further lines of the series: a run that is continued, or repeated in
+part, has the same numbers in the lines that are due.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 LOAD_MEANS = "wall_load_means"
-"""Name of the group of a checkpoint: a row for each wall whose mean loads are asked for."""
+"""Name of the group of a checkpoint: a row for each wall with mean loads."""
 
 
 class WallLoads(Feature):
@@ -39,7 +39,7 @@ class WallLoads(Feature):
     Attributes
     ----------
     steps : StepLoads or None
-        Loads step by step, None if the case does not ask for them.
+        Loads step by step, None if the case has no mean loads.
     """
 
     name, turn, needs_forces = "wall_loads", Turn.COLLECT, False
@@ -83,8 +83,7 @@ class WallLoads(Feature):
     def values(self, system: System, line: SeriesLine) -> dict[str, float]:
         """Return the values of these columns, the same on all ranks. Collective.
 
-        Where there are no steps to take means of, at the beginning of a run, loads of the present step stand in place
-        of these.
+        At the beginning of a run, without steps for a mean, the values are the loads of the present step.
         """
         if self.steps is None:
             return {}
@@ -102,7 +101,7 @@ class WallLoads(Feature):
         return found
 
     def groups(self, system: System) -> Groups:
-        """Return this rank's part of the group of a checkpoint, with loads that ranks have yet to add up."""
+        """Return this rank's part of the group of a checkpoint, including loads that ranks have not added up yet."""
         if self.steps is None:
             return {}
         so_far, walls = self.steps.so_far, system.case.walls
@@ -128,7 +127,7 @@ class WallLoads(Feature):
         return {LOAD_MEANS: {**columns, **found._asdict(), "total": total}}
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Go on with the loads of a checkpoint, by wall; those that it lacks begin now."""
+        """Continue with the loads of a checkpoint, by wall; missing ones begin now."""
         if self.steps is None:
             return
         measured = walls_with_means(system.case)

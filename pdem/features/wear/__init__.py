@@ -1,1 +1,1 @@
-"""Wear: what particles take off walls, step by step, and the depth that this leaves on each facet."""
+"""Wear: volume that particles remove from walls, step by step, and its depth on each facet."""

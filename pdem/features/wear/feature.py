@@ -39,7 +39,7 @@ class WearFeature(Feature):
     Attributes
     ----------
     counts : WallWear or None
-        What this rank has seen, None if no wall wears.
+        Wear counted by this rank, None if no wall wears.
     """
 
     name, turn, tables = "wear", Turn.COLLECT, (StateTable(WEAR, observes=True),)
@@ -64,7 +64,7 @@ class WearFeature(Feature):
         return self.counts is not None
 
     def after_walls(self, system: System, evaluated: Evaluated, parameters: ContactParameters) -> None:
-        """Add what contacts have taken off walls in a step."""
+        """Add the worn volumes of a step."""
         if self.counts is not None:
             self.counts.add(evaluated, parameters)
 
@@ -86,7 +86,7 @@ class WearFeature(Feature):
         return {WEAR: {"wall": _keys(system)[worn], "facet": walls.facet_origin[worn], "volume": limbs[worn]}}
 
     def load(self, system: System, groups: Mapping[str, Columns]) -> None:
-        """Go on with the wear of a checkpoint, by walls and facets, on the first rank."""
+        """Continue with the wear of a checkpoint, by walls and facets, on the first rank."""
         stored, walls = groups.get(WEAR), system.walls
         if self.counts is None or stored is None or walls is None or system.exchange.rank:
             return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def wear_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Problem]:
-    """Yield what is wrong with the wear of a wall."""
+    """Yield the problems of the wear of a wall."""
     if wall.wear is None or wall.wear.model != "archard":
         return
     if not case.output.energies:
