@@ -1,1 +1,1 @@
-"""Speed on this machine: fixed cases, the limits of the machine, results of earlier versions."""
+"""Benchmarks of this machine: fixed cases, limits of the machine, comparison with results of earlier versions."""

@@ -1,4 +1,4 @@
-"""Benchmark case of fast machinery: a drum with helical blades that turns so fast that it throws its grains."""
+"""Benchmark case with a fast-moving wall: a drum with helical blades that throw its grains."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 RADIUS = 5e-4
-"""Of the spheres [m]."""
+"""Radius of the spheres [m]."""
 COUNT = 30000
 
 DRUM_RADIUS, LENGTH = 0.025, 0.04
 RATE = 6.0 * math.pi
-"""Of the drum [rad/s], 180 turns per minute: at its wall 0.9 of gravity."""
+"""Angular velocity of the drum [rad/s], 180 turns per minute: centripetal acceleration of 0.9 g at its wall."""
 
 BLADES, TWIST = 4, 0.5 * math.pi
-"""Number of blades, and the angle by which each goes round from one end of the drum to the other."""
+"""Number of blades, and the twist angle of each blade from one end of the drum to the other."""
 _TIP, _HUB = 0.8, 0.4
-"""Radii over that of the drum: of the tips of the blades, and of a ring within the ends."""
+"""Radii relative to the radius of the drum: of the tips of the blades, and of a ring in the end plates."""
 _SIDES, _ROWS = 60, 12
 
 
 def bladed_drum() -> tuple[Case, Mesh]:
-    """Return a closed drum about the axis x, a third full, with blades along its wall: 2,472 triangles."""
+    """Return a closed drum about the x axis, a third full, with blades along its wall: 2,472 triangles."""
     side = 1.01 * DRUM_RADIUS
     document: dict[str, Any] = {
         "time": {"step": 7.5e-6, "end": 1.0},
@@ -55,7 +55,7 @@ def bladed_drum() -> tuple[Case, Mesh]:
 
 
 def _mesh() -> Mesh:
-    """Return the drum, its two ends and its blades, all of which share the corners where they meet."""
+    """Return the mesh of the drum, its two ends and its blades, with shared vertices where parts meet."""
     radii = DRUM_RADIUS * np.array([1.0, 0.5 * (1.0 + _TIP), _TIP])
     shells = np.array([_helices(radius) for radius in radii])
     blades = shells[:, :: _SIDES // BLADES]
@@ -66,13 +66,13 @@ def _mesh() -> Mesh:
         parts.append(_triangles(_closed(np.stack(rings, axis=1))))
     corners = np.concatenate(parts)
     sides = corners[:, 1:] - corners[:, :1]
-    corners = corners[np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1) > 0.0]  # no cells at a centre
+    corners = corners[np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1) > 0.0]  # drop degenerate triangles
     vertices, facets = np.unique(np.round(corners.reshape(-1, 3), 12), axis=0, return_inverse=True)
     return Mesh(vertices, facets.reshape(-1, 3))
 
 
 def _helices(radius: float) -> Floats:
-    """Return points (sides, rows + 1, 3) at a radius [m], along lines that go round with the blades."""
+    """Return points (sides, rows + 1, 3) at a radius [m], along helices parallel to the blades."""
     along = np.arange(_ROWS + 1) / _ROWS
     angle = 2.0 * math.pi * np.arange(_SIDES)[:, None] / _SIDES + TWIST * along
     place = np.broadcast_to(LENGTH * along, angle.shape)
@@ -80,7 +80,7 @@ def _helices(radius: float) -> Floats:
 
 
 def _ring(share: float, outer: Floats) -> Floats:
-    """Return a ring (sides, 3) in the plane of an outer one, of a share of its radius."""
+    """Return a ring (sides, 3) in the plane of an outer ring, with a share of its radius."""
     return outer * np.array((1.0, share, share))
 
 
@@ -89,7 +89,7 @@ def _closed(points: Floats) -> Floats:
 
 
 def _triangles(grid: Floats) -> Floats:
-    """Return the corners (k, 3, 3) of two triangles for each cell of a grid of points (m, n, 3)."""
+    """Return the vertices (k, 3, 3) of two triangles for each cell of a grid of points (m, n, 3)."""
     a, b, c, d = grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]
     halves = [np.stack(corners, axis=2).reshape(-1, 3, 3) for corners in ((a, b, c), (a, c, d))]
     return np.concatenate(halves)

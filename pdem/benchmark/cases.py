@@ -1,4 +1,4 @@
-"""The fixed cases whose speed `pdem bench` measures; their preparation is reproducible."""
+"""The fixed cases that `pdem bench` measures, with reproducible preparation."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 SETTLING_STEPS = 4000
 FLOWING_STEPS = 6400
-"""Steps until grains flow out of the hopper and come in again at the top."""
+"""Number of steps after which grains leave the hopper and enter again at the top."""
 PLATE_STEPS, DRUM_STEPS = 1600, 2400
 THROWING_STEPS = 12000
-"""Steps until the blades of the drum throw grains: a quarter of a turn."""
+"""Number of steps until the blades of the drum throw grains: a quarter of a turn."""
 COARSE_PLATE = 177
-"""Squares along a side of the coarse plate on which the bed of ``mesh-million`` settles."""
+"""Squares per side of the coarse plate on which the bed of ``mesh-million`` settles."""
 TILES = (4, 3)
-"""Copies of the settled bed along x and y that make the large one."""
+"""Copies of the settled bed along x and y in ``dense-bed-100k``."""
 MANY_TILES = (12, 10)
-"""Copies of it that make the bed of a million."""
+"""Copies of the settled bed along x and y in ``dense-bed-1m``."""
 
 _RADIUS = 1e-3
 _WIDTH = 32.0 * _RADIUS
@@ -81,13 +81,13 @@ material = "floor"
 """  # noqa: E501
 
 BED_RATIO, BED_COUNT, BED_STEPS = 10.0, 20000, 18000
-"""Of ``polydisperse-bed-10``: ratio of radii, number of particles, and steps until they rest."""
+"""For ``polydisperse-bed-10``: ratio of radii, number of particles, and number of steps until they are at rest."""
 
 _GASES = {"polydisperse-10": (10.0, 20000), "polydisperse-50": (50.0, 50000)}
 """Polydisperse cases: ratio of radii and number of particles."""
 
 ENLARGEABLE = ("dense-bed", *_GASES)
-"""Cases that can be enlarged by any factor."""
+"""Cases that can be enlarged by any integer factor."""
 
 
 class SkipCase(Exception):
@@ -96,14 +96,14 @@ class SkipCase(Exception):
 
 @dataclass
 class Start:
-    """A case with its initial state: either particles, or a whole state with contacts.
+    """A case with its initial state: either particles, or a complete state with contacts.
 
     Attributes
     ----------
     case : Case
         The case.
     meshes : list of Mesh
-        Its walls.
+        Meshes of its walls.
     particles : dict of ndarray or None
         Initial particles, on rank 0.
     state : dict or None
@@ -116,7 +116,7 @@ class Start:
     state: Groups | None = None
 
     def __post_init__(self) -> None:
-        if self.particles is not None:  # they are valid: checks would count as part of the measurement
+        if self.particles is not None:  # the particles are valid; checks would count as part of the measurement
             self.particles = CheckedParticles(self.particles)
 
 
@@ -129,13 +129,13 @@ class BenchCase:
     name : str
         Name on the command line.
     prepare : callable
-        Returns its start, from the communicator and the threads of this rank. Collective.
+        Returns the start of the case for a communicator and the number of threads of this rank. Collective.
     particle_steps : float
         Default number of measured particle-steps.
     only_named : bool
-        Whether it is measured only if it is named, because it is large.
+        Whether the case is measured only on request by name, because it is large.
     warm_up_steps : int or None
-        Steps before the measurement; None for `pdem.benchmark.measure.WARM_UP_STEPS`.
+        Number of steps before the measurement; None for `pdem.benchmark.measure.WARM_UP_STEPS`.
     """
 
     name: str
@@ -146,7 +146,7 @@ class BenchCase:
 
 
 def without_energies(case: BenchCase) -> BenchCase:
-    """Return a case in which contacts keep no account of energies, under a name of its own."""
+    """Return a copy of a case, with a different name, in which contacts do not record energies."""
 
     def prepare(communicator: Any, threads: int) -> Start:
         start = case.prepare(communicator, threads)
@@ -160,7 +160,7 @@ DETECTION = "detection"
 """Name of the measurement of neighbour list builds, see `pdem.benchmark.detection`."""
 
 MODELS = "models"
-"""Name of the measurement of contact models, see `pdem.benchmark.contact_models`; only if it is named."""
+"""Name of the measurement of contact models, see `pdem.benchmark.contact_models`; run only on request by name."""
 
 
 def names_of_cases() -> list[str]:
@@ -169,12 +169,12 @@ def names_of_cases() -> list[str]:
 
 
 def default_names() -> list[str]:
-    """Return the names of the cases that are measured when none is named."""
+    """Return the names of the cases that are measured by default."""
     return [*(case.name for case in CASES if not case.only_named), DETECTION]
 
 
 def check_names(names: Sequence[str]) -> list[str]:
-    """Return the names after a check that all are known.
+    """Return the names as a list after a check that all of them exist.
 
     Raises
     ------
@@ -188,18 +188,18 @@ def check_names(names: Sequence[str]) -> list[str]:
 
 
 def chosen_case(name: str, *, energies: bool) -> BenchCase:
-    """Return the case of this name, with or without energies; see `find_case`."""
+    """Return the case with this name, with or without energies; see `find_case`."""
     case = find_case(name)
     return case if energies else without_energies(case)
 
 
 def find_case(name: str) -> BenchCase:
-    """Return the case of this name.
+    """Return the case with this name.
 
     Raises
     ------
     InputError
-        If there is none.
+        If there is no such case.
     """
     for case in CASES:
         if case.name == name:
@@ -224,8 +224,8 @@ def _large_bed(communicator: Any, threads: int) -> Start:
 
 
 def _largest_bed(communicator: Any, threads: int) -> Start:
-    """Return the bed of a million with the tuned skin of the small one: tuning would take too many steps here."""
-    # the small bed settles as long as the other beds until the middle of their measurement
+    """Return the bed of a million with the tuned skin of the small bed: tuning would take too many steps here."""
+    # the small bed settles for as many steps as the other beds until the middle of their measurement
     steps = SETTLING_STEPS + SETTLING_STEPS // 2
     small, simulation = _state_after_steps(_small_bed(), steps, communicator, threads)
     large = tiled_bed(small, *MANY_TILES)
@@ -234,7 +234,7 @@ def _largest_bed(communicator: Any, threads: int) -> Start:
 
 
 def _state_after_steps(start: Start, steps: int, communicator: Any, threads: int) -> tuple[Start, Simulation]:
-    """Return a start as it is after some steps, and its simulation. Collective."""
+    """Return a start after a number of steps, and its simulation. Collective."""
     simulation = Simulation(start.case, communicator, threads=threads, meshes=start.meshes, particles=start.particles)
     simulation.advance(steps)
     system = simulation.system
@@ -251,7 +251,7 @@ def _bladed_drum(communicator: Any, threads: int) -> Start:
 
 
 def _mesh_million(communicator: Any, threads: int) -> Start:
-    """Return a bed on a fine plate, without its contacts with the coarse one."""
+    """Return the particles of a bed settled on a coarse plate, without contacts, above a fine plate."""
     coarse = _with_mesh(*mesh_of_a_million(COARSE_PLATE))
     start, _ = _state_after_steps(coarse, PLATE_STEPS, communicator, threads)
     case, mesh = mesh_of_a_million()
@@ -267,22 +267,22 @@ def _drum(members: int) -> Callable[[Any, int], Start]:
 
 
 def tiled_bed(small: Start, across: int, along: int) -> Start:
-    """Return `across` times `along` copies of ``dense-bed`` along x and y as one bed."""
+    """Return `across` times `along` copies of ``dense-bed`` along x and y as a single bed."""
     state = None if small.state is None else _tiled_state(small.state, across, along)
     return Start(_bed_case(across, along), [_floor(max(across, along))], state=state)
 
 
 def scaled_case(name: str, times: int, small: Start) -> Start:
-    """Return a case that is `times` as large as that of this name and has the same density.
+    """Return an enlarged version of a case with the same density.
 
     Parameters
     ----------
     name : str
-        One of `ENLARGEABLE`: beds are laid side by side, gases made with more spheres.
+        One of `ENLARGEABLE`: beds are copied side by side, gases get more spheres.
     times : int
-        At least 1.
+        Factor, at least 1.
     small : Start
-        The case itself, prepared by one rank.
+        The original case, prepared on one rank.
     """
     if times == 1:
         return small
@@ -306,8 +306,8 @@ def _floor(tiles: int = max(TILES)) -> Mesh:
 def _tiled_state(state: Groups, across: int, along: int) -> Groups:
     """Return copies of a periodic bed side by side, with their contacts.
 
-    New ids keep the order of the ids of two particles in contact, in whatever tiles they are, because histories are
-    oriented from the lower to the higher id.
+    For any two particles in contact, in the same tile or not, the new ids have the same order as the old ids, because
+    histories are oriented from the lower to the higher id.
     """
     count = across * along
     tiles = [(i, j) for i in range(across) for j in range(along)]
@@ -343,7 +343,7 @@ def _polydisperse(ratio: float, count: int) -> Callable[[Any, int], Start]:
 
 
 def _polydisperse_bed(communicator: Any, threads: int) -> Start:
-    """Return spheres of very different sizes that have come to rest on a floor."""
+    """Return a polydisperse bed at rest on a floor."""
     start = Start(*polydisperse.bed(BED_RATIO, BED_COUNT, is_first=_is_first(communicator)))
     return _state_after_steps(start, BED_STEPS, communicator, threads)[0]
 
@@ -353,7 +353,7 @@ def _is_first(communicator: Any) -> bool:
 
 
 def _mixing(case: Case) -> Case:
-    """Return the case of the mixer from where its bed has settled, with the rotor turning at once."""
+    """Return the case of the mixer with its settled bed, and with the rotor turning from the first step."""
     settled = (case.directory.parent / case.output.folder).resolve() / "stage-settling.h5"
     document = case.model_dump(mode="python", exclude_none=True, exclude={"stages"})
     document["particles"] = [{"material": "grain", "file": str(settled)}]
@@ -391,4 +391,4 @@ CASES = (
     ),
     BenchCase("mesh-million", _mesh_million, 3e6, only_named=True, warm_up_steps=200),
 )
-"""All cases, in the order in which they are measured."""
+"""All cases, in the order of measurement."""

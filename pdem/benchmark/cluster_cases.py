@@ -1,4 +1,4 @@
-"""Benchmark cases of rigid clusters: rotating drums of compact clusters of a few overlapping spheres."""
+"""Benchmark cases of rigid clusters: rotating drums with compact clusters of a few overlapping spheres."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pdem.case.model import Case
 from pdem.containers.meshes.mesh import Mesh
 
 RADIUS = 1e-3
-"""Of the spheres [m]."""
+"""Radius of the spheres [m]."""
 
 CLUSTERS = 20000
 SPACING = 1.2 * RADIUS
-"""Distance of spheres of a cluster that are next to each other [m]."""
+"""Distance between adjacent spheres of a cluster [m]."""
 
 DRUM_RADIUS = 0.06
 RATE = 10.0
-"""Of the drum [rad/s]: grains roll down its bed."""
+"""Angular velocity of the drum [rad/s]: grains roll down the surface of the bed."""
 
 _SIDES = 64
 _SHARE = 0.4
-"""Of the drum's volume that balls about clusters take on a lattice, at first."""
+"""Initial share of the drum's volume occupied by circumscribed balls of the clusters on a lattice."""
 
 _LATTICE = math.pi / math.sqrt(18.0)
 _GAP = 0.01
@@ -35,14 +35,14 @@ _CORNERS = {
     4: [[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     8: [[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)],
 }
-"""Where the spheres of a cluster are, in some unit: pair, tetrahedron, cube."""
+"""Positions of the spheres of a cluster in arbitrary units: single, pair, tetrahedron, cube."""
 
 SIZES = tuple(count for count in _CORNERS if count > 1)
-"""Numbers of spheres for which there are cases."""
+"""Numbers of spheres per cluster of the benchmark cases."""
 
 
 def spheres_of(members: int) -> list[list[float]]:
-    """Return x, y, z, radius [m] of the spheres of a cluster of 1, 2, 4 or 8."""
+    """Return x, y, z and radius [m] of the spheres of a cluster with 1, 2, 4 or 8 members."""
     corners = np.array(_CORNERS[members], np.float64)
     corners -= corners.mean(axis=0)
     unit = 1.0 if members < 2 else SPACING / float(np.linalg.norm(corners[0] - corners[1]))
@@ -50,14 +50,14 @@ def spheres_of(members: int) -> list[list[float]]:
 
 
 def drum_of_clusters(members: int, clusters: int = CLUSTERS) -> tuple[Case, Mesh]:
-    """Return clusters of so many spheres in the lower part of a drum that turns, periodic along its axis x.
+    """Return clusters in the lower part of a rotating drum that is periodic along its axis x.
 
     Parameters
     ----------
     members : int
-        Spheres of each cluster: 1, 2, 4 or 8.
+        Number of spheres per cluster: 1, 2, 4 or 8.
     clusters : int
-        Number of clusters; the drum is as long as they need.
+        Number of clusters; the length of the drum follows from it.
     """
     spheres = np.array(spheres_of(members))
     reach = float((np.linalg.norm(spheres[:, :3], axis=1) + spheres[:, 3]).max())
@@ -90,7 +90,7 @@ def drum_of_clusters(members: int, clusters: int = CLUSTERS) -> tuple[Case, Mesh
 
 
 def _tube(length: float) -> Mesh:
-    """Return the drum, which is longer than the box by a tenth of its radius on either side: walls are not periodic."""
+    """Return the drum, longer than the box by a tenth of its radius at each end, because walls are not periodic."""
     angle = 2.0 * math.pi * np.arange(_SIDES) / _SIDES
     ring = DRUM_RADIUS * np.column_stack((np.zeros(_SIDES), np.cos(angle), np.sin(angle)))
     beyond = 0.1 * DRUM_RADIUS

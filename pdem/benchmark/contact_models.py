@@ -1,6 +1,6 @@
-"""What models of contacts cost: time per contact beside that of elastic spheres with friction, in one and the same bed.
+"""Cost of contact models: time per contact compared with elastic spheres with friction, in the same bed.
 
-Both are timed in turn, some steps each: on a machine whose speed changes only quotients mean something.
+Both are timed alternately, in rounds of some steps: on a machine with varying speed, only ratios are meaningful.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ MODEL_KEYS: dict[str, dict[str, Any]] = {
     "walton-braun": {"law": "walton-braun", **_SOFT, "restitution": 0.5},
     "eepa": {"law": "eepa", "plasticity": 0.5, "work_of_adhesion": 1e-3},
 }  # fmt: skip
-"""What is added to the interactions of the bed, by the name that is shown."""
+"""Additional keys of the interactions of the bed, by displayed name."""
 
 PEER_MODELS = ("rolling sds", "rolling sds, twisting marshall", "jkr")
-"""Models that LAMMPS has as well; contacts with JKR end at the largest pull there."""
+"""Models that LAMMPS has as well; its contacts with JKR end at the largest pull."""
 
 ROUNDS, STEPS, SETTLING = 7, 150, 1200
 
 
 @dataclass(frozen=True)
 class ModelResult:
-    """What a model costs.
+    """Cost of a contact model.
 
     Attributes
     ----------
     model : str
         One of `MODEL_KEYS`.
     contacts : float
-        Contacts of a particle with others.
+        Mean number of contacts per particle.
     nanoseconds, plain : float
-        Time per contact in the loops over pairs, in a step [ns], with it, and with elastic spheres and friction.
+        Time per contact and step in the loops over pairs [ns], with the model, and with elastic spheres and friction.
     share : float
-        By how much it takes longer, median over the rounds.
+        Relative increase of the time, as the median over the rounds.
     """
 
     model: str
@@ -74,11 +74,11 @@ class ModelResult:
     share: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything, for a file."""
+        """Return all values as a dictionary for a file."""
         return {"name": "models", **asdict(self)}
 
     def __str__(self) -> str:
-        """Return the line that users see."""
+        """Return the result as a line for users."""
         return (
             f"{self.model}: {self.nanoseconds:.1f} ns per contact, {self.plain:.1f} without, "
             f"{100.0 * self.share:+.0f} %; {self.contacts:.2f} contacts per particle"
@@ -91,9 +91,9 @@ def measure_models(communicator: Any, threads: int, steps: int | None) -> Iterat
     Parameters
     ----------
     communicator, threads
-        Ranks and threads of each.
+        Communicator, and number of threads per rank.
     steps : int or None
-        Of each round; None for `STEPS`.
+        Number of steps per round; None for `STEPS`.
     """
     bed = find_case("dense-bed").prepare(communicator, threads)
     plain = _settled(bed, {}, communicator, threads)
@@ -110,7 +110,7 @@ def measure_models(communicator: Any, threads: int, steps: int | None) -> Iterat
 
 
 def _settled(bed: Start, keys: Mapping[str, Any], communicator: Any, threads: int) -> Simulation:
-    """Return the bed with further keys of its interactions, come to rest with them."""
+    """Return the bed with additional keys of its interactions, at rest under the new law."""
     particles = None if bed.state is None else bed.state["particles"]
     start = Start(with_keys(bed.case, keys), bed.meshes, particles)
     simulation = Simulation(start.case, communicator, threads=threads, particles=start.particles, meshes=start.meshes)
@@ -119,7 +119,7 @@ def _settled(bed: Start, keys: Mapping[str, Any], communicator: Any, threads: in
 
 
 def peer_models() -> list[BenchCase]:
-    """Return the dense bed with each model that other codes have as well, as cases, the plain law first."""
+    """Return the dense bed with the plain law, then with each model that LAMMPS has as well, as cases."""
 
     def prepared(keys: Mapping[str, Any]) -> Callable[[Any, int], Start]:
         def prepare(communicator: Any, threads: int) -> Start:
@@ -134,7 +134,7 @@ def peer_models() -> list[BenchCase]:
 
 
 def with_keys(case: Case, keys: Mapping[str, Any]) -> Case:
-    """Return a case whose interactions have further keys; those that their law has no use for are left out."""
+    """Return a case with additional keys in all interactions, without a restitution that their law does not use."""
     document = case.model_dump(mode="python", exclude_none=True)
     for table in document["interactions"].values():
         table.update(keys)
@@ -144,7 +144,7 @@ def with_keys(case: Case, keys: Mapping[str, Any]) -> Case:
 
 
 def _per_contact(simulation: Simulation, steps: int) -> float:
-    """Run some steps; return the time of the loops over pairs per contact and step on this rank [ns]."""
+    """Run some steps; return the time of the loops over pairs, per contact and step, on this rank [ns]."""
     before = simulation.phases.seconds["pairs"]
     simulation.advance(steps)
     contacts = max(simulation.system.contacts.pairs.count, 1)

@@ -1,7 +1,7 @@
-"""Measurement of neighbour list builds, by method, number of particles, size ratio and number of threads.
+"""Benchmark of neighbour list builds over methods, numbers of particles, size ratios and numbers of threads.
 
-One detection is the work of a run when its lists are stale: particles are sorted into cells, pairs are found,
-candidates of each particle are sorted by id, and the histories of contacts are carried over.
+One detection is the work of a run when its lists are stale: sort particles into cells, search pairs, sort the
+candidates of each particle by id, and transfer the histories of contacts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FRACTION = 0.4
 """Volume fraction of the spheres."""
 
 SKIN = 0.1
-"""Skin over the radius."""
+"""Skin relative to the radius."""
 
 _REPETITIONS = 5
 _SYSTEMS = (
@@ -50,12 +50,12 @@ _SYSTEMS = (
 
 
 LAW = ContactLaw([Recipe(PartUse(HERTZ), tangential=PartUse(MINDLIN), keys={"friction": 0.5})])
-"""Law of the contacts whose histories are carried over."""
+"""Contact law, which determines the size of the transferred histories."""
 
 
 @dataclass(frozen=True)
 class DetectionResult:
-    """Result of one system.
+    """Result for one system and number of threads.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class DetectionResult:
     levels : int
         Levels of the grid.
     pairs, checks, accesses : float
-        Near pairs, distance tests and visits of cells per particle.
+        Near pairs, distance tests and cell visits per particle.
     nanoseconds : float
         Time of a detection per particle [ns].
     search, lists : float
-        Its parts per particle [ns]: search of pairs; lists of candidates and their histories.
+        Parts of this time per particle [ns]: search of pairs; lists of candidates with their histories.
     memory : float
         Memory of search and lists per particle [bytes].
     """
@@ -91,11 +91,11 @@ class DetectionResult:
     memory: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything, for a file."""
+        """Return all values as a dictionary for a file."""
         return {"name": "detection", **asdict(self)}
 
     def __str__(self) -> str:
-        """Return the line that users see."""
+        """Return the result as a line for users."""
         return (
             f"detection by {self.method}, {self.particles} particles, ratio {self.ratio:g}, {self.levels} levels, "
             f"{self.threads} threads: {self.nanoseconds:.0f} ns per particle (search {self.search:.0f}, lists "
@@ -105,7 +105,7 @@ class DetectionResult:
 
 
 def measure_detection(threads: int) -> Iterator[DetectionResult]:
-    """Time full detections of uncorrelated spheres at equal volume fraction, on one thread and on `threads`."""
+    """Time full detections of randomly placed spheres at equal volume fraction, on one thread and on `threads`."""
     for method, count, ratio in _SYSTEMS:
         system = _spheres(count, ratio)
         for number in sorted({1, threads}):
@@ -132,7 +132,7 @@ def _measure(
 
 
 def _spheres(count: int, ratio: float) -> tuple[Particles, float, Floats]:
-    """Return spheres at random in a periodic box, the edge of the box [m], and the sizes of the levels [m]."""
+    """Return randomly placed spheres in a periodic box, the edge of the box [m], and the sizes of the levels [m]."""
     position, radii, edge = uncorrelated_spheres(count, ratio, FRACTION)
     sizes = automatic_cell_sizes(
         (1.0 + SKIN) * radii, density=count / edge**3, dimension=3, overhead=search_times().overhead
@@ -141,7 +141,7 @@ def _spheres(count: int, ratio: float) -> tuple[Particles, float, Floats]:
 
 
 def _detect(search: PairFinder, contacts: PairContacts, particles: Particles, reach: Any) -> tuple[float, float]:
-    """Build the lists; return the times of search and of lists [s]."""
+    """Build the lists; return the times of the search and of the lists [s]."""
     start = time.perf_counter()
     near = search.search(particles.position, reach, particles.count)
     found = time.perf_counter()
@@ -151,7 +151,7 @@ def _detect(search: PairFinder, contacts: PairContacts, particles: Particles, re
 
 
 def _contacts(search: PairFinder, particles: Particles, reach: Any) -> PairContacts:
-    """Return lists in which every second candidate has a history, like a touching pair."""
+    """Return lists in which every second candidate has a history, as if it were in contact."""
     contacts, ended = PairContacts(LAW), ExactSums(ENDED)
     contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
     ids, half = particles.id, slice(0, contacts.candidates, 2)

@@ -1,4 +1,4 @@
-"""Files of benchmark results from several versions, and the comparison with the newest one of the same machine."""
+"""Files of benchmark results, and the comparison with the newest earlier result of the same machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 MACHINE_KEYS = ("cpu", "processor", "processor_features")
-"""Keys of the environment that must be equal for a comparison, beside ranks and threads."""
+"""Keys of the environment that must agree for a comparison, in addition to ranks and threads."""
 
 _SPEEDS = ("bandwidth", "multiply_adds", "divisions", "square_roots")
 
@@ -41,11 +41,11 @@ class ResultFile:
 
     @property
     def date(self) -> str:
-        """Time of the measurement (ISO 8601, with the zone)."""
+        """Time of the measurement (ISO 8601 with time zone)."""
         return str(self.document["date"])
 
     def is_comparable(self, document: dict[str, Any]) -> bool:
-        """Return whether both are from machines of one type, with equal ranks and threads."""
+        """Return whether both results are from the same type of machine, with equal ranks and threads."""
         there, here = self.document["environment"], document["environment"]
         return all(there.get(name) == here.get(name) for name in MACHINE_KEYS) and all(
             self.document[name] == document[name] for name in ("ranks", "threads")
@@ -55,7 +55,7 @@ class ResultFile:
 def document_of(
     environment: dict[str, str], command: str, ranks: int, threads: int, results: Sequence[Entry]
 ) -> dict[str, Any]:
-    """Return the document of a measurement, for a file.
+    """Return the document of a measurement for a result file.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def document_of(
     command : str
         Command line of the measurement.
     ranks, threads : int
-        Ranks, and threads of each.
+        Number of ranks, and number of threads per rank.
     results : sequence of dict
         Results of the cases.
     """
@@ -75,12 +75,12 @@ def document_of(
 
 
 def read_result_files(folder: str | Path) -> list[ResultFile]:
-    """Return the result files of a folder, the oldest first; none if there is no such folder.
+    """Return the result files of a folder, the oldest first; empty if there is no such folder.
 
     Raises
     ------
     InputError
-        If one of its JSON files is something else.
+        If a JSON file in the folder is no result file.
     """
     found = [_read(path) for path in sorted(Path(folder).glob("*.json"))]
     return sorted(found, key=lambda file: datetime.fromisoformat(file.date))
@@ -102,12 +102,12 @@ def _read(path: Path) -> ResultFile:
 
 
 def keep(folder: str | Path, document: dict[str, Any]) -> Path:
-    """Write results into a folder, under a name that begins with the version and the date; return the path.
+    """Write results into a folder, in a file named by version and date; return the path.
 
     Raises
     ------
     InputError
-        If it cannot be written.
+        If the file cannot be written.
     """
     moment = datetime.fromisoformat(document["date"])
     how = f"{document['ranks']}x{document['threads']}"
@@ -118,7 +118,7 @@ def keep(folder: str | Path, document: dict[str, Any]) -> Path:
 
 
 def comparison_lines(document: dict[str, Any], earlier_files: Iterable[ResultFile]) -> Iterator[str]:
-    """Yield a line for each case with a comparable earlier result: its speed relative to the newest of them.
+    """Yield a line per case with a comparable earlier result: the speed relative to the newest earlier result.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def comparison_lines(document: dict[str, Any], earlier_files: Iterable[ResultFil
 
 
 def _title(result: Entry) -> str:
-    """Return the name by which a result is compared; empty if it is not."""
+    """Return the name of a result for comparisons; empty for results that are not compared."""
     if "method" in result:
         what = (f"{result[key]:g} {key}" for key in ("particles", "ratio", "threads"))
         return f"{result['name']} by {result['method']}, {', '.join(what)}"
@@ -162,7 +162,7 @@ def _comparison_line(title: str, now: Entry, then: Entry, earlier: ResultFile) -
 
 
 def _machine_change(result: Entry, document: dict[str, Any], earlier: ResultFile) -> str:
-    """Return the speed of the machine itself relative to then, if both results have it."""
+    """Return text on the change in speed of the machine itself, if both results contain it."""
     both = [
         next((entry["speed"] for entry in results if _is_limit_of(entry, result)), None)
         for results in (document["results"], earlier.document["results"])

@@ -1,4 +1,4 @@
-"""Launch of measured runs, one for every combination of ranks and threads, repeated in turn."""
+"""Launch of measured runs: repeats of all combinations of ranks and threads."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _OUTPUT_LINES = 15
 
 
 def default_launcher() -> str:
-    """Return ``mpirun -n {ranks}`` with the mpirun beside this python, else the first on the path.
+    """Return ``mpirun -n {ranks}`` with the mpirun of this Python environment, otherwise the first on the path.
 
     Raises
     ------
     LaunchError
-        If there is none.
+        If there is no mpirun.
     """
     beside = Path(sys.executable).with_name("mpirun")
     found = str(beside) if beside.exists() else shutil.which("mpirun")
@@ -42,14 +42,14 @@ def default_launcher() -> str:
 
 
 def check_launcher(launcher: str) -> list[str]:
-    """Return the words of a launcher.
+    """Return the command words of a launcher.
 
     Raises
     ------
     InputError
-        If it has no placeholder for the number of ranks, or quotes do not match.
+        If the launcher has no placeholder for the number of ranks, or its quotes do not match.
     LaunchError
-        If there is no such program.
+        If the program does not exist.
     """
     try:
         words = shlex.split(launcher)
@@ -66,12 +66,12 @@ def check_launcher(launcher: str) -> list[str]:
 
 
 def require_no_launcher() -> None:
-    """Require that this process was not started by a launcher, because it starts ranks itself.
+    """Check that no launcher started this process, because it starts the ranks itself.
 
     Raises
     ------
     InputError
-        If there are several ranks.
+        If this process is part of several ranks.
     """
     ranks = launch_layout()[1]
     if ranks > 1:
@@ -79,7 +79,7 @@ def require_no_launcher() -> None:
 
 
 def combinations(ranks: Sequence[int], threads: Sequence[int], repeats: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (ranks, threads, repeat) of all runs: all combinations in turn, then all of them again."""
+    """Yield (ranks, threads, repeat) of all runs: all combinations once, then all combinations again."""
     for repeat in range(repeats):
         for count in ranks:
             for thread_count in threads:
@@ -87,7 +87,7 @@ def combinations(ranks: Sequence[int], threads: Sequence[int], repeats: int) -> 
 
 
 def oversubscription_warning(ranks: Sequence[int], threads: Sequence[int]) -> str | None:
-    """Return a warning if the largest combination has more threads than this node has cores, else None."""
+    """Return a warning if the largest combination has more threads than this node has cores, otherwise None."""
     most, cores = max(ranks) * max(threads), available_cores()
     if most <= cores:
         return None
@@ -101,14 +101,14 @@ def run_on_ranks(
     words: Sequence[str], ranks: int, threads: int, arguments: Sequence[str],
     start: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run,
 ) -> None:  # fmt: skip
-    """Start ranks with a command of pdem and wait for their end.
+    """Start ranks with a command of pdem, and wait for their end.
 
     Parameters
     ----------
     words : sequence of str
         Words of the launcher.
     ranks, threads : int
-        Ranks, and threads of each.
+        Number of ranks, and number of threads per rank.
     arguments : sequence of str
         Arguments of ``pdem``.
     start : callable
@@ -117,7 +117,7 @@ def run_on_ranks(
     Raises
     ------
     LaunchError
-        If the run failed.
+        If the run fails.
     """
     command = [word.replace(RANKS_PLACEHOLDER, str(ranks)) for word in words]
     command += [sys.executable, "-m", "pdem", *arguments, "--threads", str(threads)]

@@ -1,7 +1,7 @@
 """Peak speed of this machine, measured by simple loops: bandwidth, multiply-adds, divisions, square roots.
 
-The loops are compiled with the same options as kernels, for the same processor features. They are not cached on disk:
-they take a second to compile, and the name of the kernel cache would depend on them.
+The loops are compiled with the same options and processor features as kernels. They are not cached on disk, because
+they compile in a second, and because the key of the kernel cache would depend on them.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     Loop = Callable[[Floats, Floats, Floats, int], None]
 
 CHAIN = 6
-"""Dependent multiply-adds per number: few enough that chains of many numbers overlap, many enough that loads and stores
+"""Dependent multiply-adds per number: few enough that chains of several numbers overlap, enough that loads and stores
 do not matter."""
 
 TRIAD_BYTES = 24
-"""Bytes of the triad per entry: two numbers read and one written."""
+"""Bytes of the triad per entry: two numbers read, one number written."""
 
 LARGEST_TRIAD = 1 << 28
 """Largest size of the arrays of the triad [bytes]: larger than any cache."""
 
-_SMALL = 512  # numbers of an array that stays in the nearest cache
+_SMALL = 512  # numbers in an array that fits into the first-level cache
 _ROUNDS = 25
 _ROUND_SECONDS = 0.008
 
@@ -79,19 +79,19 @@ def _square_roots(a: Floats, b: Floats, c: Floats, passes: int) -> None:
 
 @dataclass(frozen=True)
 class MachineSpeed:
-    """Speed of all workers together, and of one core.
+    """Speed of all workers together, and memory bandwidth of a single worker.
 
     Attributes
     ----------
     workers : int
-        Threads of all ranks.
+        Total number of threads of all ranks.
     array_bytes : int
-        Size of the arrays of the triad, all workers' together.
+        Size of the arrays of the triad, for all workers together.
     bandwidth, bandwidth_of_one : float
-        Bytes read and written by the triad per second. Cache lines that are fetched only to be overwritten are not
-        counted, neither here nor in the work of a step (`pdem.benchmark.roofline`).
+        Bytes read and written by the triad per second, for all workers and for one alone. Cache lines fetched only to
+        be overwritten are not counted, neither here nor in the work of a step (`pdem.benchmark.roofline`).
     multiply_adds, divisions, square_roots : float
-        Numbers per second.
+        Operations per second of all workers together.
     """
 
     workers: int
@@ -104,15 +104,15 @@ class MachineSpeed:
 
 
 def machine_speed(exchange: Exchange, array_bytes: int) -> MachineSpeed:
-    """Measure this machine on all ranks and threads at once. Collective.
+    """Measure this machine on all ranks and threads at the same time. Collective.
 
     Parameters
     ----------
     exchange : Exchange
         The ranks.
     array_bytes : int
-        Size of the arrays of the triad on all ranks, at most `LARGEST_TRIAD`. It should be that of the measured case,
-        because caches are faster than memory.
+        Size of the arrays of the triad on all ranks, at most `LARGEST_TRIAD`. It should equal the size of the measured
+        case, because caches are faster than memory.
     """
     workers = exchange.workers
     size_per_worker = min(array_bytes, LARGEST_TRIAD) // (TRIAD_BYTES * workers) + 1
@@ -132,7 +132,7 @@ def machine_speed(exchange: Exchange, array_bytes: int) -> MachineSpeed:
 
 
 def _sum_over_ranks(exchange: Exchange, measure: Callable[[int], float], per_number: int) -> float:
-    """Return the sum over ranks, which measure at the same time."""
+    """Return the sum of a rate over ranks, which measure at the same time."""
     wait_for_all(exchange)
     rate = per_number * measure(exchange.threads)
     return float(exchange.add(np.array([[round(rate)]], np.int64))[0, 0])
@@ -150,7 +150,7 @@ def _rate(loop: Loop, size: int, workers: int) -> float:
 
 
 def _passes(loop: Loop, size: int) -> int:
-    """Return the number of passes for which a loop lasts long enough to be timed."""
+    """Return a number of passes for which a loop takes long enough for timing."""
     arrays, passes, seconds = _arrays(size), 1, 0.0
     while seconds < 0.2 * _ROUND_SECONDS:
         passes *= 2 if seconds else 1
@@ -172,6 +172,6 @@ def _round_times(loop: Loop, arrays: Arrays, passes: int, together: Barrier) -> 
 
 
 def _arrays(size: int) -> Arrays:
-    """Return numbers near 1 that multiply-adds keep near 1."""
+    """Return arrays of numbers near 1 that stay near 1 under the multiply-adds."""
     places = np.linspace(0.0, 1.0, size)
     return 1.0 + places, 0.875 + 0.0625 * places, 0.125 + 0.0625 * places

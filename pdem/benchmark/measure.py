@@ -1,4 +1,4 @@
-"""Measurement of the speed of simulations: particle-steps per second, time of phases, memory."""
+"""Benchmark of simulations: particle-steps per second, time of phases, memory."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pdem.benchmark.cases import BenchCase, Start
 
 WARM_UP_STEPS = 800
-"""Default steps before a measurement: lists have grown and the skin has been tuned by then."""
+"""Default number of steps before a measurement: lists have reached their size, and the skin is tuned."""
 ROOFLINE_CASES = ("dense-bed", "dense-bed-100k", "dense-bed-1m")
-"""Cases that are compared with the limits of the machine."""
+"""Cases with a comparison with the limits of the machine."""
 PARTS = 3
-"""Number of parts in which the measured steps are timed; the rate is that of the median part."""
+"""Number of separately timed parts of a measurement; the rate is the rate of the median part."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Result:
     name : str
         Name of the case.
     particles, steps, cores : int
-        Number of particles, steps measured, threads of all ranks.
+        Number of particles, number of measured steps, total number of threads of all ranks.
     facets : int
-        Facets of its walls.
+        Number of facets of its walls.
     contacts_per_particle : float
         Contacts per particle at the end.
     rate : float
@@ -53,16 +53,16 @@ class Result:
     nanoseconds : dict of float
         Time of each phase on rank 0 per particle-step [ns].
     bytes_per_particle : float
-        Memory of arrays of particles, contacts and lists, without meshes.
+        Memory of the arrays of particles, contacts and lists, without meshes.
     resident_bytes_per_particle : float
         Growth of the processes of all ranks, from before the preparation of the case to their peak during the
         measurement, meshes included. With few particles, memory that does not depend on their number dominates.
     resident_bytes : int
-        Sum of the peaks of all processes; memory that ranks share counts for each of them.
+        Sum of the peaks of all processes; memory shared between ranks counts for each rank.
     detections_per_1000_steps : float
         Detections per 1000 steps.
     on_one_thread : dict of float
-        Share of a step on rank 0, by phase, that is not within threaded loops; empty where there is no clock for it.
+        Share of a step on rank 0, by phase, outside threaded loops; empty on processors without a readable clock.
     """
 
     name: str
@@ -81,11 +81,11 @@ class Result:
     on_one_thread: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything, for a file."""
+        """Return all values as a dictionary for a file."""
         return {**asdict(self), "rate_per_core": self.rate / self.cores}
 
     def __str__(self) -> str:
-        """Return the lines that users see."""
+        """Return the result as lines for users."""
         spread = 100.0 * (max(self.rates) - min(self.rates)) / self.rate
         walls = f"{self.facets} facets, " if self.facets > 1 else ""
         head = (
@@ -105,14 +105,14 @@ class Outcome(Protocol):
     """Result of a measurement: text for users, and a dictionary for a file."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything, for a file."""
+        """Return all values as a dictionary for a file."""
         ...
 
 
 def outcomes(
     name: str, communicator: Any, threads: int, steps: int | None, *, energies: bool = True
 ) -> Iterator[Outcome]:
-    """Measure the case of this name; yield its results. Collective.
+    """Measure a case by name; yield its results. Collective.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def outcomes(
     communicator, threads, steps
         As for `measure`.
     energies : bool
-        Whether contacts keep account of energies, but for ``models``, whose do.
+        Whether contacts record energies; ignored for ``models``, which always record energies.
 
     Raises
     ------
@@ -150,12 +150,12 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     threads : int
         Threads of each rank.
     steps : int or None
-        Timed steps; by default those that make the case's number of particle-steps.
+        Number of timed steps; by default the number that gives the particle-steps of the case.
 
     Raises
     ------
     SkipCase
-        If it cannot be measured here.
+        If the case cannot be measured here.
     """
     watch = MemoryWatch()
     simulation = after_warm_up(case.prepare(communicator, threads), communicator, threads, warm_up_of(case))
@@ -177,7 +177,7 @@ def warm_up_of(case: BenchCase) -> int:
 
 
 def after_warm_up(start: Start, communicator: Any, threads: int, steps: int) -> Simulation:
-    """Return a simulation after `steps` steps from a start, with phases reset. Collective."""
+    """Return a simulation after `steps` steps from a start, with the times of its phases reset. Collective."""
     simulation = Simulation(
         start.case, communicator, threads=threads, state=start.state, particles=start.particles, meshes=start.meshes
     )
@@ -187,12 +187,12 @@ def after_warm_up(start: Start, communicator: Any, threads: int, steps: int) -> 
 
 
 def steps_of(case: BenchCase, simulation: Simulation, parts: int) -> int:
-    """Return the number of steps that make the case's number of particle-steps, at least one per part."""
+    """Return the number of steps that gives the particle-steps of a case, at least one per part."""
     return max(parts, round(case.particle_steps / max(simulation.measures().particles, 1)))
 
 
 def parts_of(steps: int, count: int) -> list[int]:
-    """Return the steps of `count` parts of nearly the same length, without empty ones."""
+    """Divide steps into at most `count` non-empty parts of nearly equal length."""
     ends = [round(steps * part / count) for part in range(count + 1)]
     return [end - begin for begin, end in pairwise(ends) if end > begin]
 
@@ -214,8 +214,8 @@ def result_of(
     watch: MemoryWatch,
     on_one_thread: dict[str, float] | None = None,
 ) -> Result:
-    """Return the result of `steps` steps, timed in parts, since phases were reset."""
-    own = simulation.system.memory(), watch.grown(), watch.peak()  # measures need memory of their own
+    """Return the result of `steps` steps since the reset of the phases, timed in parts."""
+    own = simulation.system.memory(), watch.grown(), watch.peak()  # before `measures`, which allocates memory
     measured, exchange = simulation.measures(), simulation.system.exchange
     array_bytes, grown, resident = exchange.add(np.array(own, np.int64)[:, None])[:, 0].tolist()
     work = max(measured.particles, 1) * steps

@@ -1,4 +1,4 @@
-"""What of a step runs on one thread only: all that is not within threaded loops."""
+"""Share of a step outside threaded loops, which runs on a single thread."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class ThreadedPhases(Phases):
-    """A stopwatch that also adds up, by phase, what of it was within threaded loops.
+    """A stopwatch that also records, by phase, the time within threaded loops.
 
-    Loops that are entered by the calling thread count until all threads have left them, so that threads that wait for
-    others count as well. Where the processor has no clock that can be read nothing is added up.
+    A loop counts from its entry by the calling thread until all threads have left it, which includes threads waiting
+    for other threads. On processors without a readable clock, nothing is recorded.
 
     Parameters
     ----------
     earlier : Phases
-        Stopwatch whose times are continued.
+        Stopwatch with the times to continue.
     """
 
     def __init__(self, earlier: Phases) -> None:
@@ -56,13 +56,13 @@ class ThreadedPhases(Phases):
         self._at = now
 
     def on_one_thread(self) -> dict[str, float]:
-        """Return by phase the share of all time (0 to 1) that was within it and outside of threaded loops."""
+        """Return by phase the share of the total time (0 to 1) spent in the phase outside threaded loops."""
         whole = sum(self._ticks.values())
         return {phase: (ticks - self._in_loops[phase]) / whole for phase, ticks in self._ticks.items()}
 
 
 def share_line(shares: Mapping[str, float]) -> str:
-    """Return the line that users see: the share of a step on one thread, and of which phases."""
+    """Return a line for users: the share of a step on one thread, in total and by phase."""
     parts = sorted(shares.items(), key=lambda item: -item[1])
     named = ", ".join(f"{phase} {100.0 * share:.2g}" for phase, share in parts if share >= 5e-5)
     return f"  on one thread: {100.0 * sum(shares.values()):.2g} % of a step ({named})"

@@ -1,4 +1,4 @@
-"""Benchmark cases of spheres of very different sizes: a dense gas, and a bed at rest under gravity."""
+"""Benchmark cases with strongly polydisperse spheres: a dense gas, and a bed at rest under gravity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 RADIUS = 1e-3
-"""The smallest [m]."""
+"""Smallest radius [m]."""
 
 _DOMAIN = """
 [time]
@@ -54,27 +54,27 @@ material = "floor"
 """
 
 _GAS, _BED = -3.0, -4.0
-"""Powers of the radius with which numbers of spheres go."""
+"""Exponents of the power laws for the number of spheres over the radius."""
 
 COMPRESSION = 5.0
-"""Of the bed at first [1/s]."""
+"""Initial rate of vertical compression of the bed [1/s]."""
 
 FRACTION = 0.55
-"""Of the volume that spheres take at first."""
+"""Initial volume fraction of the spheres."""
 
 _PLACED = 0.4
-"""The same up to which spheres are placed at random; then they grow and are pushed apart."""
+"""Volume fraction up to which spheres are placed at random; then they grow, and overlaps are relaxed."""
 
 
 def gas(ratio: float, count: int, *, is_first: bool) -> tuple[Case, list[Mesh], Columns | None]:
-    """Return a gas of spheres: case, no meshes, and on the first rank particles.
+    """Return a gas of spheres: case, an empty list of meshes, and on the first rank the particles.
 
     Parameters
     ----------
     ratio : float
         Largest over smallest radius.
     count : int
-        About the number of spheres.
+        Approximate number of spheres.
     is_first : bool
         Whether this is the first rank.
     """
@@ -82,10 +82,11 @@ def gas(ratio: float, count: int, *, is_first: bool) -> tuple[Case, list[Mesh], 
 
 
 def bed(ratio: float, count: int, *, is_first: bool) -> tuple[Case, list[Mesh], Columns | None]:
-    """Return spheres above a floor that move towards it, the more the higher they are, as if they were compressed.
+    """Return spheres above a floor with downward velocities proportional to height, as in a uniform compression.
 
-    Parameters and result see `gas`; the floor is as far below as any sphere reaches. All sizes have the same volume in
-    equal intervals of the logarithm of the radius: small ones fill the voids between large ones and bear load.
+    Parameters and result are the same as for `gas`; the floor is below the reach of any sphere. All sizes have the same
+    volume in equal intervals of the logarithm of the radius: small spheres fill the voids between large ones and carry
+    load.
     """
     low, width = -1.01 * ratio * RADIUS, width_of(ratio, count, _BED)
     text = _domain(
@@ -106,7 +107,7 @@ def _compressed(ratio: float, count: int) -> Columns:
 
 
 def width_of(ratio: float, count: int, exponent: float = _GAS) -> float:
-    """Return the width [m] of the cube that spheres fill at first whose number goes with a power of the radius."""
+    """Return the initial width [m] of the cube of spheres with a power-law distribution of radii."""
 
     def moment(power: float) -> float:
         return math.log(ratio) if power == -1.0 else (ratio ** (power + 1.0) - 1.0) / (power + 1.0)
@@ -122,7 +123,7 @@ def _domain(ratio: float, scale: float, width: float, **more: Any) -> str:
 
 
 def _gas_case(ratio: float, count: int, exponent: float = _GAS, scale: float = 1.0) -> Case:
-    """Return a gas of spheres whose radii are scaled, in the box made for full radii."""
+    """Return a gas of spheres with radii scaled by a factor, in the box for full radii."""
     width = width_of(ratio, count, exponent)
     text = _domain(
         ratio, scale, width, exponent=exponent, low=0.0, high=width, periodic="true", gravity=0.0, restitution=0.8,
@@ -132,7 +133,7 @@ def _gas_case(ratio: float, count: int, exponent: float = _GAS, scale: float = 1
 
 
 def _placed(ratio: float, count: int, exponent: float = _GAS) -> Columns:
-    """Return the spheres of a gas: placed with smaller radii, then moved until no two overlap."""
+    """Return the spheres of a gas: placed with smaller radii, then moved apart until no two spheres overlap."""
     scale = (_PLACED / FRACTION) ** (1.0 / 3.0)
     small = _gas_case(ratio, count, exponent, scale)
     particles = initial_particles(small, [])

@@ -1,4 +1,4 @@
-"""Resident memory of this process, as the operating system counts it."""
+"""Resident memory of this process, as reported by the operating system."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NOW, _PEAK = "VmRSS:", "VmHWM:"
 
 
 class MemoryWatch:
-    """Growth of the memory of this process since the watch was made.
+    """Growth of the memory of this process since the creation of this object.
 
-    Freed memory is returned to the system first, as far as the C library can: otherwise later allocations would reuse
-    it and the growth would be too small. The growth is not accurate for small arrays. Where the peak cannot be reset
-    (not Linux, or forbidden in a container), the present size is used instead of the peak since `begin`.
+    Freed memory is first returned to the system, as far as the C library can: otherwise later allocations would reuse
+    this memory, and the growth would be too small. The growth is inaccurate for small arrays. If the peak cannot be
+    reset (not Linux, or forbidden in a container), the present size replaces the peak since `begin`.
 
     Attributes
     ----------
     before : int
-        Resident bytes when the watch was made.
+        Resident bytes at the creation of this object.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class MemoryWatch:
         self._peak_was_reset = False
 
     def begin(self) -> None:
-        """Reset the peak."""
+        """Reset the peak of the resident size."""
         _release_freed_memory()
         self._peak_was_reset = _reset_peak()
 
@@ -51,7 +51,7 @@ class MemoryWatch:
 
 
 def resident_bytes() -> int:
-    """Return the resident size of this process [bytes], 0 where the system has no such number."""
+    """Return the resident size of this process [bytes], 0 if the system does not report it."""
     return _bytes_in_status(_NOW) or _peak_of_process()
 
 

@@ -1,4 +1,4 @@
-"""Roofline of a step of a dense bed: its least time on this machine by bytes moved and by operations."""
+"""Roofline of a step of a dense bed: lower bounds of its time on this machine, by bytes moved and by operations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pdem.run.simulation import Simulation
 
 NUMBER_BYTES, ROW_BYTES, INDEX_BYTES = 8, 4, 8
-"""Bytes of a number, of the row of a particle or contact, and of an index into a list."""
+"""Bytes of a number, of the row index of a particle or contact, and of an index into a list."""
 
 
 class Arithmetic(NamedTuple):
-    """Operations on numbers: additions (and subtractions), multiplications, divisions, square roots."""
+    """Counts of arithmetic operations: additions (and subtractions), multiplications, divisions, square roots."""
 
     additions: float = 0.0
     multiplications: float = 0.0
@@ -27,53 +27,54 @@ class Arithmetic(NamedTuple):
     roots: float = 0.0
 
     def times(self, factor: float) -> Arithmetic:
-        """Return the product with a factor."""
+        """Return the counts multiplied by a factor."""
         return Arithmetic(*(factor * one for one in self))
 
     def plus(self, other: Arithmetic) -> Arithmetic:
-        """Return the sum of both."""
+        """Return the sum of two counts."""
         return Arithmetic(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 OF_LAW = Arithmetic(49, 98, 5, 5)
-"""The functions of `pdem.contact.law` for elastic spheres with friction and the energy ledger, counted in the
-sources without selects, comparisons and signs; a test counts them. A few are of laws that stretch, relax, or have two
-frictions, and are not compiled for others."""
+"""Operations in the functions of `pdem.contact.law` for elastic spheres with friction and energies, counted in the
+sources without selects, comparisons and signs; a test counts these. A few belong to laws that stretch, relax, or have
+two friction coefficients; other laws are compiled without these."""
 
 OF_CONTACT = OF_LAW.plus(Arithmetic(75 + 12, 88, 2, 2))
-"""A contact: the law; before it distance and normal at the end and in the middle of the step, whether it lasts, arms,
-velocities at the contact, effective mass; after it forces and torques, and their sums at both particles (12
-additions)."""
+"""Operations for a contact: the law; before it, distance and normal at the end and in the middle of the step, the test
+of its end, lever arms, velocities at the contact, effective mass; after it, forces and torques, and their sums on both
+particles (12 additions)."""
 
 OF_CANDIDATE = Arithmetic(13, 12)
-"""A candidate that is apart: its distance by the nearest image, compared with reach and with the largest overlap."""
+"""Operations for a candidate pair that is apart: minimum-image distance, compared with reach and largest overlap."""
 
 OF_PARTICLE = Arithmetic(39, 61, 2)
-"""A particle: two half kicks, the drift, periodic sides, displacement since lists were made."""
+"""Operations for a particle: two half kicks, the drift, periodic sides, displacement since the last list build."""
 
 BYTES_OF_PARTICLE = 2 * NUMBER_BYTES * PACKED + 4 * NUMBER_BYTES + INDEX_BYTES + 2 * ROW_BYTES
-"""Bytes of a particle: its packed row, read and written; its position when lists were made and its skin; the begin of
-its candidates, the number that touch, and the chunk after which it is complete. Columns are written for output only."""
+"""Bytes for a particle: its packed row, read and written; its position at the last list build and its skin; the begin
+of its candidates, its number of contacts, and the chunk after which its forces are complete. Columns are written only
+for output."""
 
 BYTES_OF_CANDIDATE = 2 * ROW_BYTES + ROW_BYTES
-"""Bytes of a candidate: its particles; its force index or, if it is apart, its number in the list of these."""
+"""Bytes for a candidate pair: its particles; its force index or, if apart, its index in the list of pairs apart."""
 
 BYTES_OF_CONTACT = ROW_BYTES + 2 * ROW_BYTES
-"""Bytes of a contact besides its history, read and written: its candidate; its entries in the rows of both particles.
-Its forces are summed before they leave the caches."""
+"""Bytes for a contact without its history, read and written: its candidate; its entries in the rows of both particles.
+Its forces are summed while they are still in the caches."""
 
 
 @dataclass(frozen=True)
 class StepWork:
-    """Least work of a particle-step, averaged over particles, in a step without detection.
+    """Minimum work of a particle-step, averaged over particles, in a step without detection.
 
     Attributes
     ----------
     bytes : float
-        Bytes moved between caches and memory: every array of a step is read and written once. It is a lower bound:
-        reused data are assumed to stay in caches. Floor, ghosts, detections and marks are not counted.
+        Bytes moved between caches and memory: every array of a step is read and written once. This is a lower bound:
+        data used again are assumed to stay in caches. Floor, ghosts, detections and marks are not counted.
     arithmetic : Arithmetic
-        Operations, counted in the sources. Contacts count once, also where two ranks evaluate them.
+        Operations, counted in the sources. A contact counts once, even if two ranks evaluate it.
     """
 
     bytes: float
@@ -81,9 +82,9 @@ class StepWork:
 
 
 def work_of(candidates: float, contacts: float, history: int) -> StepWork:
-    """Return the work of a particle-step, from candidate pairs and contacts between particles per particle.
+    """Return the work of a particle-step, from the numbers of candidate pairs and contacts per particle.
 
-    `history` is the number of columns of the history of a contact.
+    `history` is the number of columns of the contact history.
     """
     arithmetic = OF_PARTICLE.plus(OF_CANDIDATE.times(candidates - contacts)).plus(OF_CONTACT.times(contacts))
     moved = BYTES_OF_PARTICLE + BYTES_OF_CANDIDATE * candidates
@@ -100,11 +101,11 @@ class MachineLimits:
     name : str
         Name of the case.
     nanoseconds : float
-        Measured time of a particle-step, all workers together [ns].
+        Measured time of a particle-step, for all workers together [ns].
     work : StepWork
         Work of a particle-step.
     speed : MachineSpeed
-        Speed of all workers.
+        Speed of all workers together.
     """
 
     name: str
@@ -114,10 +115,10 @@ class MachineLimits:
 
     @property
     def bounds(self) -> dict[str, float]:
-        """Least times of a particle-step [ns].
+        """Lower bounds of the time of a particle-step [ns].
 
         ``memory``; ``multiply-adds``, if every multiplication is fused with an addition; ``divisions and roots``, which
-        one unit of a core computes, one after the other. The three may overlap.
+        one unit of a core computes sequentially. The three may overlap in time.
         """
         done, speed = self.work.arithmetic, self.speed
         return {
@@ -127,7 +128,7 @@ class MachineLimits:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything, for a file."""
+        """Return all values as a dictionary for a file."""
         work = {"bytes": self.work.bytes, **self.work.arithmetic._asdict()}
         return {
             "name": self.name, "kind": "limits", "nanoseconds": self.nanoseconds, "bounds": self.bounds,
@@ -136,7 +137,7 @@ class MachineLimits:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        """Return the lines that users see."""
+        """Return the result as lines for users."""
         done, speed = self.work.arithmetic, self.speed
         needs = {
             "memory": f"{self.work.bytes:.0f} bytes at {speed.bandwidth / 1e9:.3g} GB/s (one alone "
@@ -156,7 +157,7 @@ class MachineLimits:
 
 
 def limits_of(name: str, simulation: Simulation, rate: float) -> MachineLimits:
-    """Measure the machine and compare it with the rate of a case. Collective.
+    """Measure the machine, and compare it with the rate of a case. Collective.
 
     Parameters
     ----------

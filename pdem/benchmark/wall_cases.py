@@ -1,4 +1,4 @@
-"""Benchmark cases with meshed walls: a hopper with periodic flow, a bed on a million facets."""
+"""Benchmark cases with meshed walls: a hopper with periodic flow, and a bed on a million facets."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ _SQUARES = 708
 
 
 def hopper() -> tuple[Case, Mesh]:
-    """Return a tube with a neck, filled above it; grains that fall out below come in again at the top.
+    """Return a tube with a neck, filled above the neck; grains that leave at the bottom enter again at the top.
 
-    The tube extends beyond the periodic sides above and below, so that no grain gets outside it.
+    The tube extends beyond both periodic boundaries, so that no grain can leave the tube.
     """
     inside = _TUBE * np.cos(np.pi / _SIDES) - RADIUS
     case = _HOPPER.format(
@@ -91,7 +91,7 @@ def hopper() -> tuple[Case, Mesh]:
 
 
 def mesh_of_a_million(squares: int = _SQUARES) -> tuple[Case, Mesh]:
-    """Return spheres over a wavy plate of ``2 squares^2`` triangles, which are much smaller than the spheres."""
+    """Return spheres above a wavy plate of ``2 squares^2`` triangles, which are much smaller than the spheres."""
     case = Case.from_text(_PLATE.format(radius=RADIUS, crest=_CREST, width=_WIDTH))
     places = np.linspace(-_BEYOND, _WIDTH + _BEYOND, squares + 1)
     x, y = (one.ravel() for one in np.meshgrid(places, places, indexing="ij"))

@@ -1,6 +1,6 @@
 """The command line: ``pdem COMMAND``.
 
-Importing it, and asking for help, loads nothing but click: each command imports what it needs when it runs.
+Import and help load nothing but click: each command imports the modules that it needs when it runs.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _STOPPED_BY_KEYBOARD, _WRONG_INPUT = 130, 2
 
 
 class Commands(click.Group):
-    """Commands in the order in which they were added; their return value is the exit code."""
+    """Group of commands that keeps their order of addition; the return value of a command is the exit code."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        """Return the names in the order they were added."""
+        """Return the names of the commands in the order of addition."""
         return list(self.commands)
 
     def main(
@@ -60,7 +60,7 @@ class Commands(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command and end the process; of several ranks only the first prints the error."""
+        """Run a command and end the process; with several ranks only the first rank prints the error."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, False, **extra)
         search_rarely()
@@ -75,7 +75,7 @@ class Commands(click.Group):
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(_STOPPED_BY_KEYBOARD)
-        except OSError as error:  # of a text of help
+        except OSError as error:  # while click writes a help text
             if error.errno not in NO_ROOM:
                 raise
             ERRORS.line(f"pdem: error: standard output cannot be written ({error.strerror}); make room")
@@ -84,7 +84,7 @@ class Commands(click.Group):
 
 
 def _say_in_a_line() -> None:
-    """Show warnings of pdem as those of commands, above a line of progress; about kernels once for all ranks."""
+    """Show warnings of pdem in one line above a progress line; warnings about kernels only on the first rank."""
     show = warnings.showwarning
 
     def in_a_line(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:

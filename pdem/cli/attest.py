@@ -1,4 +1,4 @@
-"""``pdem attest``: sign a run off, and check what others have signed off."""
+"""``pdem attest``: write the attestation of a run, or verify an attestation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FAILED = 1
 )
 @threads_option
 def attest(target: str, threads: int | None, **given: Any) -> int:
-    """Compute a random interval of a finished run again; if it is the same, bit for bit, write a file that says so.
+    """Compute a random interval of a finished run again; if it agrees bit for bit, write an attestation file.
 
     The file contains the case, digests of inputs, states and results, versions and processor type. Publish it
     together with the data of a paper. --verify checks such a file: the files beside it, and an interval that is

@@ -1,4 +1,4 @@
-"""``pdem bench``: the throughput of this machine."""
+"""``pdem bench``: benchmarks of this machine."""
 
 from __future__ import annotations
 
@@ -56,27 +56,27 @@ def bench(
     against: str | None,
     threads: int | None,
 ) -> int:
-    """Measure particle-steps per second, phase by phase, in fixed cases; without NAME in the first group of them.
+    """Measure particle-steps per second, phase by phase, in fixed cases; without NAME in all cases of the first group.
 
     These cases run under mpirun on all ranks: dense-bed (8,192 particles of one size under gravity), dense-bed-100k,
     polydisperse-10 and -50 (ratio of the largest to the smallest radius), mixer (if its settled bed is on disk), hopper
-    (8,000 particles that run out of a neck and come back from above). The case detection measures the making of
-    neighbour lists alone, for several methods, numbers of particles and size ratios, on one rank.
+    (8,000 particles that run out through a neck and enter again at the top). The case detection measures only the
+    building of neighbour lists, for several methods, numbers of particles and size ratios, on one rank.
 
     These cases run only if they are named: dense-bed-1m (983,040 particles, 2 GB) and mesh-million (10,000 particles on
     a plate of 1,002,528 triangles, 2 GB), which take some minutes each; models (the cost per contact of each model of
     rolling, twisting, adhesion and plastic contacts beyond elastic spheres with friction; compiles each law first);
     clusters-2, -4 and -8 (a rotating drum with 20,000 rigid clusters of 2, 4 or 8 spheres); polydisperse-bed-10 (19,849
-    spheres of size ratio 10 at rest under gravity, which first have to settle for a minute); bladed-drum (30,000
-    spheres that four helical blades of a fast drum throw about, 2,472 triangles; its start takes a minute or two).
+    spheres of size ratio 10 at rest under gravity, after a minute of settling); bladed-drum (30,000 spheres thrown by
+    the four helical blades of a fast drum, 2,472 triangles; its start takes a minute or two).
 
     For dense beds the command also shows the limits of the machine, measured by loops that only move or only compute
     numbers.
 
-    --peer lammps runs LAMMPS from the same state, with the same contact law and with its fastest one, and with the
+    --peer lammps runs LAMMPS from the same state, with the same contact law and with its fastest law, and with the
     fastest of several settings of its neighbour lists, if LAMMPS can run the case. --peer liggghts does the same with
-    LIGGGHTS, also for meshed walls; it inserts clusters at random places and lets them fall. Both use one rank and one
-    thread, and need the sources of pdem.
+    LIGGGHTS, also for meshed walls; it inserts clusters at random positions and lets them fall. Both use one rank and
+    one thread, and need the sources of pdem.
     """
     own_threads = 1 if peer is not None and threads is None else threads
     options = _BenchOptions(names, steps, peer, energies, file, keep, against)
@@ -84,7 +84,7 @@ def bench(
 
 
 class _BenchOptions(NamedTuple):
-    """Options of `bench`: cases, steps, what is measured, files of results."""
+    """Options of `bench`: cases, steps, kind of measurement, result files."""
 
     names: tuple[str, ...]
     steps: int | None
@@ -95,7 +95,7 @@ class _BenchOptions(NamedTuple):
     against: str | None
 
     def command(self, ranks: int, threads: int) -> str:
-        """Return the command line of a measurement, without names of files."""
+        """Return the command line of a measurement, without file names."""
         words = [*([f"mpirun -n {ranks}"] if ranks > 1 else []), "pdem bench", *self.names]
         words += [] if self.steps is None else [f"--steps {self.steps}"]
         words += [] if self.peer is None else [f"--peer {self.peer}"]
@@ -129,7 +129,7 @@ def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
 
 
 def _measure_case(communicator: Any, threads: int, options: _BenchOptions, name: str) -> Iterator[dict[str, Any]]:
-    """Measure a case, print its results and yield them as dictionaries for files."""
+    """Measure a case, print its results, and yield the results as dictionaries for files."""
     from pdem.benchmark.cases import SkipCase
 
     try:
@@ -143,7 +143,7 @@ def _measure_case(communicator: Any, threads: int, options: _BenchOptions, name:
 
 
 def _outcomes(communicator: Any, threads: int, options: _BenchOptions, name: str) -> Iterator[Outcome]:
-    """Measure a case, beside the other code if there is one."""
+    """Measure a case, together with a peer code if one is selected."""
     if options.peer is None:
         from pdem.benchmark.measure import outcomes
 
@@ -155,7 +155,7 @@ def _outcomes(communicator: Any, threads: int, options: _BenchOptions, name: str
 
 
 def _require_peer(name: str, communicator: Any, threads: int) -> None:
-    """Require that the other code is there, and its comparison."""
+    """Check that the peer code and the sources for its comparison are available."""
     require_sources("benchmarks", f" --peer {name}")
     from benchmarks.lammps.comparison import require_peer
 
@@ -163,7 +163,7 @@ def _require_peer(name: str, communicator: Any, threads: int) -> None:
 
 
 def _write_results(document: dict[str, Any], before: list[ResultFile], options: _BenchOptions) -> None:
-    """Print the comparison with earlier results; write the new ones."""
+    """Print the comparison with earlier results, and write the new results."""
     from pdem.benchmark.earlier_results import comparison_lines, keep
     from pdem.output.saving import write_json
 

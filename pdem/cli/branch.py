@@ -1,4 +1,4 @@
-"""``pdem branch``: the rest of a run from a stage on, with other values."""
+"""``pdem branch``: a finished run from a stage on, with other values."""
 
 from __future__ import annotations
 

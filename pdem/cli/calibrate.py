@@ -1,4 +1,4 @@
-"""``pdem calibrate``: values of a case with which it meets measurements."""
+"""``pdem calibrate``: values of a case that reproduce measurements."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def calibrate(target: str, jobs: int, threads: int | None, quiet: bool) -> int:
     """Find the values of a case for which measures meet given targets, with their errors.
 
     FILE names the case, ranges of values, measures and targets (pdem new repose_calibration, pdem explain calibrate).
-    FOLDER is that of an earlier calibration, which is continued. A scan of the whole ranges is followed by runs where
-    they tell most. Runs that exist are not repeated. The exit code is 1 if the targets are not reached, or if they
-    leave a value unknown.
+    FOLDER is the folder of an earlier calibration, which is continued. A scan of the whole ranges is followed by runs
+    at the most informative values. Runs that exist are not repeated. The exit code is 1 if the targets are not reached,
+    or if they leave a value unknown.
     """
     return collective(partial(_calibrate, target, jobs, threads, quiet), threads)
 

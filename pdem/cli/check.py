@@ -87,7 +87,7 @@ def _check(path: str, settings: Sequence[str], of_laws: tuple[bool | None, Path 
 
 
 def _shape_tables(case: Case) -> Iterator[str]:
-    """Yield the mass properties of the shapes that particles have, by all rules."""
+    """Yield the mass properties of all shapes of particles, as tables with a row per rule."""
     from pdem.case.groups.shapes import shape_masses, shapes_of
     from pdem.cli.shape import mass_table
 

@@ -1,4 +1,4 @@
-"""Functions that commands share: options, start of the ranks, output to the terminal, exit codes."""
+"""Functions shared by commands: options, start of the ranks, output to the terminal, exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Command = TypeVar("Command", bound=Callable[..., Any])
 
 SOURCES = Path(__file__).resolve().parents[2]
-"""The folder that holds the package; of the sources, if `pyproject.toml` is there."""
+"""The parent folder of the package; it contains `pyproject.toml` only in the sources."""
 
 
 def settings_option(command: Command) -> Command:
@@ -81,7 +81,7 @@ def trace_options(command: Command) -> Command:
 
 
 def serial(work: Callable[[], int | None]) -> int:
-    """Call `work` on the first rank alone, without starting MPI; return the exit code of the process."""
+    """Call `work` on the first rank only, without starting MPI; return the exit code of the process."""
     from pdem.engine.ranks import launch_layout, run_or_abort
 
     return run_or_abort(work) if launch_layout()[0] == 0 else 0
@@ -93,9 +93,9 @@ def collective(work: Callable[[Any, int], int | None], threads: int | None) -> i
     Parameters
     ----------
     work : callable
-        Called with the communicator (None for one rank) and the threads of this rank.
+        Called with the communicator (None for one rank) and the number of threads of this rank.
     threads : int or None
-        Threads per rank as the user has given them; None for the default.
+        Threads per rank from the user's option; None for the default.
     """
     from pdem.engine import ranks
 
@@ -120,7 +120,7 @@ def read_case(path: str, settings: Sequence[str]) -> Case:
     Raises
     ------
     CaseError
-        If it is not valid before or after the changes.
+        If the case is not valid before or after the changes.
     """
     from pdem.case.model import Case
 
@@ -131,12 +131,12 @@ def read_case(path: str, settings: Sequence[str]) -> Case:
 
 
 def require_free(target: Path, *, overwrite: bool) -> None:
-    """Refuse to write over a file unless the user says so.
+    """Raise an error if a file exists and must not be overwritten.
 
     Raises
     ------
     InputError
-        If it is there.
+        If the file exists and `overwrite` is false.
     """
     from pdem.foundation.errors import InputError
 
@@ -145,7 +145,7 @@ def require_free(target: Path, *, overwrite: bool) -> None:
 
 
 def is_root(communicator: Any) -> bool:
-    """Return whether this is rank 0, which alone prints."""
+    """Return whether this is rank 0, the only rank that prints."""
     return communicator is None or communicator.rank == 0
 
 
@@ -169,9 +169,9 @@ def load_kernels(
     flag: SignalFlag | None = None,
     status: CompilingStatus | None = None,
 ) -> bool:
-    """Load all kernels that are needed, or compile them; return whether any was compiled. Collective.
+    """Load all kernels for a case, or compile them; return whether any was compiled. Collective.
 
-    A stop signal in `flag` ends it early. `status` is that of a run, which says there how far it is.
+    A stop signal in `flag` ends the compilation early. `status` receives its progress.
     """
     from pdem.run.kernels.prepare_kernels import prepare_kernels
     from pdem.run.simulation import Simulation
@@ -180,7 +180,7 @@ def load_kernels(
 
 
 def observer_of(text: str) -> Any:
-    """Return the observer that ``FILE.py:NAME`` names.
+    """Load the observer function given as ``FILE.py:NAME``.
 
     Raises
     ------
@@ -200,14 +200,14 @@ def observer_of(text: str) -> Any:
 
 
 def require_sources(package: str, part: str = "") -> None:
-    """Let a package that stands beside pdem in its sources be imported, also in processes that this one spawns.
+    """Make a package from the sources of pdem importable, also in processes that this process spawns.
 
     Parameters
     ----------
     package : str
-        Name of its folder.
+        Name of the folder of the package.
     part : str
-        For which part of the present command, for the message; by default for all of it.
+        Part of the present command that needs it, for the error message; by default the whole command.
 
     Raises
     ------

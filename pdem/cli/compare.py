@@ -1,4 +1,4 @@
-"""``pdem compare``: two files, bit for bit, and where two runs begin to differ."""
+"""``pdem compare``: comparison of two files bit for bit, and the first difference between two runs."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def compare(a: str, b: str | None, threads: int | None, **given: Any) -> int:
     """Compare two checkpoints or snapshot files, or the newest checkpoints of two folders, bit by bit.
 
     --first finds where two runs begin to differ. Digests show between which recorded states this is. From the last
-    state that is the same both runs are computed again, on any number of ranks, until the step is found, and the inputs
-    of the first contact that differs are shown side by side.
+    common state both runs are computed again, on any number of ranks, until the step is determined, and the inputs of
+    the first contact that differs are shown side by side.
 
     --perturb runs one case twice, the second time with slightly smaller radii, and measures how fast the two separate.
 
@@ -60,7 +60,7 @@ def compare(a: str, b: str | None, threads: int | None, **given: Any) -> int:
 
 
 def _check_options(b: str | None, given: dict[str, Any]) -> None:
-    """Refuse options that do not go together."""
+    """Raise an error for contradictory options."""
     perturbs = given["perturb"] is not None
     if perturbs and (b is not None or given["first"]):
         raise click.UsageError("--perturb takes one folder or case, and no --first")

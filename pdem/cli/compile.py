@@ -1,4 +1,4 @@
-"""``pdem compile``: build the kernels ahead of a run."""
+"""``pdem compile``: compile the kernels before a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pdem explain``: what a key of the case file means."""
+"""``pdem explain``: the meaning of a key of the case file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdem.cli.common import serial
 def explain(key: tuple[str, ...]) -> int:
     """Explain a key of the case file: meaning, values, default and an example, as in pdem explain insertions.face.
 
-    A word that is no key is looked for in all keys, models, measures, examples and their texts: pdem explain friction,
+    For any other word the command searches all keys, models, measures, examples and their texts: pdem explain friction,
     pdem explain rolling friction. Without KEY the command lists all sections. Keys of other files begin with their
     command: pdem explain sweep.vary.
     """

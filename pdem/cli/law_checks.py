@@ -1,4 +1,4 @@
-"""Proofs of contact laws for commands: before a run, and for ``pdem check``."""
+"""Proofs of contact laws for the commands, before a run and in ``pdem check``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def laws_option(command: Command) -> Command:
 
 
 def law_reports(case: Case, wanted: bool | None) -> list[LawReport]:
-    """Return the reports on the contact laws of a case: on all if wanted, on none, or on those of users (None)."""
+    """Return the reports on the contact laws of a case: all laws (True), no laws (False), or laws of users (None)."""
     from pdem.case.laws import recipes_of
 
     own = any(use.part.digest for recipe in recipes_of(case).values() for use in recipe.uses)
@@ -44,21 +44,21 @@ def law_reports(case: Case, wanted: bool | None) -> list[LawReport]:
 
 
 def findings_on_laws(reports: Sequence[LawReport]) -> list[Finding]:
-    """Return all findings of some reports."""
+    """Return all findings of several reports."""
     return [finding for report in reports for finding in report.findings()]
 
 
 def prove_before_run(
     communicator: Any, case: Case, wanted: bool | None, *, quiet: bool
 ) -> tuple[list[Finding], Mapping[str, bytes]]:
-    """Prove the laws of a case on the first rank, before its run; return findings and files for its output. Collective.
+    """Prove the laws of a case on the first rank before its run; return findings, and files for its output. Collective.
 
     Warnings are written to standard error.
 
     Raises
     ------
     CaseError
-        If a proof has failed.
+        If a proof fails.
     """
     from pdem.engine.ranks import on_first
 

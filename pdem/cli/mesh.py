@@ -1,4 +1,4 @@
-"""``pdem mesh``: the walls of a case as a file to look at."""
+"""``pdem mesh``: export of the walls of a case to a mesh file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _write(path: str, settings: tuple[str, ...], file: str | None, overwrite: bo
 
 
 def _require_free(case: Case, target: Path, overwrite: bool) -> None:
-    """Refuse to write over a file that the case reads, or over any other unless the user says so."""
+    """Raise an error if the target is an input file of the case, or exists and must not be overwritten."""
     from pdem.case.input_files import input_files
     from pdem.foundation.errors import InputError
 
@@ -66,7 +66,7 @@ def _require_free(case: Case, target: Path, overwrite: bool) -> None:
 
 
 def _table(case: Case, reports: list[MeshReport]) -> list[str]:
-    """Return a line for each wall: facets, area, volume if it is closed, and extent."""
+    """Return a line for each wall: facets, area, volume of a closed wall, and extent."""
     width = max((len(wall.name) for wall in case.walls), default=0)
     lines = []
     for wall, report in zip(case.walls, reports, strict=True):

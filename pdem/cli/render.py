@@ -66,7 +66,7 @@ def _default_output(source: Path) -> Path:
 
 
 def _direction(view: str | None) -> str | tuple[float, ...] | None:
-    """Return a direction written as x,y,z as numbers, anything else as it is."""
+    """Return a direction written as x,y,z as a tuple of numbers, and any other text unchanged."""
     if view is None or view.count(",") != 2:
         return view
     try:

@@ -1,4 +1,4 @@
-"""``pdem replay``: an interval of a finished run again."""
+"""``pdem replay``: an interval of a finished run, computed again."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def replay(
 ) -> int:
     """Compute an interval of a finished run again, from the checkpoint before it, on any number of ranks.
 
-    The replay continues to the next state of which the run has a digest, and says whether the motion is the same, bit
-    for bit. --set may change outputs and sensors, but nothing that changes the motion. The exit code is 1 if the motion
+    The replay continues to the next state with a digest of the run, and reports whether the motion is the same, bit for
+    bit. --set may change outputs and sensors, but nothing that changes the motion. The exit code is 1 if the motion
     differs. --blow-up 20 shows the end of a run that blew up: snapshots and contacts of each step, and the contact that
     caused it.
     """

@@ -1,4 +1,4 @@
-"""Paths of results: errors that name similar folders if a path leads to no results."""
+"""Checks of paths to results; errors name similar folders that contain results."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _MOST_FOLDERS = 5
 
 
 def require_results(path: str | Path, command: str) -> None:
-    """Refuse a path that holds no results of a run; the error names similar folders.
+    """Check that a path contains results of a run; the error names similar folders.
 
     Parameters
     ----------
     path : path
-        An output folder, a snapshot file or a checkpoint, as the user gave it.
+        An output folder, a snapshot file or a checkpoint, as entered by the user.
     command : str
-        Name of the command, for the remedy in the error.
+        Name of the command, for the remedy in the error message.
 
     Raises
     ------
     InputError
-        If there is no such file or folder, or it is a case.
+        If there is no such file or folder, or the path is a case file.
     """
     from pdem.foundation.errors import InputError
 
@@ -34,12 +34,12 @@ def require_results(path: str | Path, command: str) -> None:
 
 
 def require_folder_of_run(path: str | Path, command: str) -> None:
-    """Refuse a path that is a file; a folder need not be there yet.
+    """Check that a path is a folder, or does not exist yet.
 
     Raises
     ------
     InputError
-        If it is a file: a case, whose output folder is named, or one in a folder.
+        If the path is a file; for a case file the message names its output folder.
     """
     from pdem.foundation.errors import InputError
 
@@ -60,7 +60,7 @@ def _case_hint(path: Path, command: str) -> str:
 
 
 def similar_folders(path: str | Path) -> str:
-    """Return which folders with results there are near a path, those of similar names first."""
+    """Return text with the names of folders with results near a path, the most similar names first."""
     path = Path(path)
     parent = path.parent
     while not parent.is_dir():

@@ -1,4 +1,4 @@
-"""``pdem plot`` and ``pdem export``: what to do with the results of a run."""
+"""``pdem plot`` and ``pdem export``: plots of the series, and snapshots for other programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _plot(outputs: tuple[str, ...], names: tuple[str, ...], file: str | None) ->
     for one in outputs:
         require_results(one, "plot")
     series = {one: Results(one).series for one in outputs}
-    for table in series.values():  # each run has to have them
+    for table in series.values():  # each run must have all columns
         columns = chosen_columns(table.names, names)
     runs = {run: {name: one[name] for name in ("time", *columns)} for run, one in series.items()}
     path = Path(outputs[0]) / "plot.png" if file is None else Path(file)

@@ -63,7 +63,7 @@ def run(
 ) -> int:
     """Run a case from its beginning; under mpirun on all ranks, with the same results.
 
-    If the output folder holds a run already, --continue or --overwrite has to be given.
+    If the output folder already contains a run, --continue or --overwrite is required.
     """
     if continue_run and overwrite:
         raise click.UsageError("--continue keeps the run in the folder and --overwrite removes it: give one")
@@ -95,7 +95,7 @@ def restart(
     trace: str | None,
     trace_steps: int,
 ) -> int:
-    """Continue a run, bit for bit, from a checkpoint or from the newest one in an output folder.
+    """Continue a run, bit for bit, from a checkpoint or from the newest checkpoint in an output folder.
 
     The number of ranks may differ. --set time.end=... continues beyond the former end. Results are written to the
     folder of the checkpoint.
@@ -109,7 +109,7 @@ def restart(
 
 @contextmanager
 def _stop_flag() -> Iterator[SignalFlag]:
-    """Yield a flag for stop signals, also for those that the batch script has blocked until now."""
+    """Yield a flag for stop signals, and unblock signals that the batch script has blocked so far."""
     with SignalFlag() as flag:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
         yield flag
@@ -130,7 +130,7 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], op
 
 
 def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions) -> int:
-    """Run a case from its beginning; its output folder must be free, or may be overwritten."""
+    """Run a case from its beginning; its output folder is free, or may be overwritten."""
     from pdem.engine.ranks import crowded_nodes, stop_if_signalled
     from pdem.run.checked_case import CheckedCase
     from pdem.run.kernels.prepare_kernels import prepare_start_kernels
@@ -154,7 +154,7 @@ def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions)
 
 
 def _check_nodes(communicator: Any, case: Case, threads: int) -> None:
-    """Refuse ranks that would run something else, or nodes that do not share the files of a run, before any work."""
+    """Check before any work that all ranks run the same program and case, and that nodes share the files of a run."""
     from pdem.engine.ranks import exchange_of
     from pdem.output.shared_folder import require_shared
     from pdem.run.same_on_ranks import check_same
@@ -175,7 +175,7 @@ def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
 
 
 class _RestartPoint(NamedTuple):
-    """The checkpoint from which a run continues, as all ranks know it: path, text and folder of its case, step."""
+    """The checkpoint from which a run continues, identical on all ranks: path, text and folder of its case, step."""
 
     path: Path
     text: str
@@ -184,7 +184,7 @@ class _RestartPoint(NamedTuple):
     warnings: list[str]
 
     def case(self) -> Case:
-        """Return its case."""
+        """Return the case of the checkpoint."""
         from pdem.case.model import Case
 
         return Case.from_text(self.text, self.directory)
@@ -193,7 +193,7 @@ class _RestartPoint(NamedTuple):
 def _restart(
     communicator: Any, threads: int, given: tuple[str, str | None], settings: Sequence[str], options: RunOptions
 ) -> int:
-    """Continue from a checkpoint or folder; if a stage is given with it, from where that begins."""
+    """Continue from a checkpoint or folder, or from the begin of a stage."""
     from pdem.engine.ranks import on_first
     from pdem.preflight.restart_checks import set_folder
     from pdem.run.stage_start import stage_start
@@ -211,7 +211,7 @@ def _restart(
 
 
 def _continue_or_start(communicator: Any, threads: int, path: str, settings: Sequence[str], options: RunOptions) -> int:
-    """Continue the run of a case in its output folder, or start it."""
+    """Continue the run of a case in its output folder, or start a new run."""
     from pdem.engine.ranks import on_first
     from pdem.run.same_on_ranks import on_all
 
@@ -231,7 +231,7 @@ def _continue_or_start(communicator: Any, threads: int, path: str, settings: Seq
 
 
 def _find_run(case: Case) -> tuple[bool, bool]:
-    """Return whether the output folder holds a checkpoint to continue from; if not, whether it may be overwritten."""
+    """Return whether the output folder has a checkpoint to continue from, and otherwise whether to overwrite it."""
     from pdem.output.run_folder import find_run, require_folder
     from pdem.run.files.output_folder import holds_same_case
 
@@ -284,7 +284,7 @@ def _read_restart_point(communicator: Any, path: str, groups: list[StatePart]) -
 def _check_restart(
     beginning: RestartPoint, then: Case, case: Case, groups: list[StatePart], overwrite: bool
 ) -> list[str]:
-    """Refuse a restart that is impossible or would lose results; return notes for the user."""
+    """Check that a restart is possible and loses no results; return notes for the user."""
     from pdem.engine.box.state import BOX
     from pdem.engine.stages.state import clocks_of
     from pdem.engine.stages.timeline import Stages
@@ -305,13 +305,13 @@ def _check_restart(
 
 
 def _no_echo(text: str) -> None:
-    """Write nothing, on ranks other than 0."""
+    """Ignore a text, on ranks other than 0."""
 
 
 def _continue_run(
     communicator: Any, threads: int, point: _RestartPoint, case: Case, groups: list[StatePart], options: RunOptions
 ) -> int:
-    """Run a case from a checkpoint, unless it has ended; `groups` has this rank's part of its state and is emptied."""
+    """Run a case from a checkpoint unless the run has ended; remove this rank's part of the state from `groups`."""
     from pdem.case.differences import physical_differences
     from pdem.engine.ranks import on_first
     from pdem.engine.stages.state import finished_stage
@@ -336,7 +336,7 @@ def _continue_run(
 def _go_on(
     communicator: Any, threads: int, point: _RestartPoint, case: Case, groups: list[StatePart], options: RunOptions
 ) -> int:
-    """Run a case from a checkpoint, in a folder whose lock `options` have."""
+    """Run a case from a checkpoint, in a folder with the lock in `options`."""
     from pdem.case.differences import physical_differences
     from pdem.engine.protocol import RestartPoint
     from pdem.engine.ranks import on_first, stop_if_signalled
@@ -351,7 +351,7 @@ def _go_on(
     options.check(communicator)
     load_kernels(communicator, case, threads, options.flag, options.kernels)
     stop_if_signalled(communicator, options.flag)
-    wanted = options.laws if changes or options.laws else False  # what has not changed was proved at the begin
+    wanted = options.laws if changes or options.laws else False  # unchanged laws were proved at the begin of the run
     of_laws, files = prove_before_run(communicator, case, wanted, quiet=options.quiet)
     simulation = Simulation(case, communicator, threads=threads, state=groups.pop())
     simulation.restart_point = beginning

@@ -1,4 +1,4 @@
-"""Options of runs apart from their case, and what they mean."""
+"""Options of runs apart from their case."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class RunOptions(NamedTuple):
-    """Options of a run apart from the case: terminal, trace, stop signals, overwriting, which laws are proved.
+    """Options of a run apart from the case: terminal, trace, stop signals, overwriting, proofs of laws.
 
-    `is_locked` once the command has taken the lock on the output folder; rank 0 has it as `lock`, and says in
-    `kernels` how far the compilation is.
+    `is_locked` is true once the command holds the lock on the output folder. On rank 0, `lock` is this lock, and
+    `kernels` receives the progress of the compilation.
     """
 
     quiet: bool
@@ -34,9 +34,9 @@ class RunOptions(NamedTuple):
 
     @contextmanager
     def writing_into(self, communicator: Any, folder: str) -> Iterator[RunOptions]:
-        """Hold the lock on the output folder in this context, and yield options that have it. Collective.
+        """Hold the lock on the output folder in this context, and yield options with the lock. Collective.
 
-        A run that is refused leaves the folder as it was, also after its kernels were compiled.
+        A run that is refused leaves the folder unchanged, even after the compilation of its kernels.
         """
         from pdem.output.run_status import CompilingStatus
         from pdem.run.files.folder_use import COMMAND_LINE
@@ -52,7 +52,7 @@ class RunOptions(NamedTuple):
             yield self._replace(is_locked=True, lock=lock, kernels=kernels)
 
     def check(self, communicator: Any) -> None:
-        """Refuse a trace that cannot be written, before any long work. Collective."""
+        """Check that the trace file can be written, before any long work. Collective."""
         from pdem.engine.ranks import on_first
 
         trace = self._trace()
@@ -62,7 +62,7 @@ class RunOptions(NamedTuple):
     def run_to_end(
         self, simulation: Simulation, findings: Sequence[object], files: Mapping[str, bytes] | None = None
     ) -> int:
-        """Run all steps, with some files beside the results; return the exit code."""
+        """Run all steps, and write additional files beside the results; return the exit code."""
         from pdem.run.files.folder_use import COMMAND_LINE, FolderUse
         from pdem.run.run import run as run_to_end
 

@@ -1,4 +1,4 @@
-"""``pdem scaling``: runs over ranks and threads, their report, and plans for larger machines."""
+"""``pdem scaling``: runs over ranks and threads, reports, and predictions for larger machines."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def scaling() -> None:
 @output_option("results/scaling", "Folder for results.")
 @settings_option
 def run(case: str, settings: tuple[str, ...], output: Path, **options: Any) -> int:
-    """Run a case on every combination of ranks and threads, several times in turn, and keep the measurements.
+    """Run a case on every combination of ranks and threads, several times in turn, and store the measurements.
 
     CASE is a case file, a checkpoint or output folder, or a case of pdem bench. All runs begin from the same
-    checkpoint, which is kept in the folder. Existing results are kept, so that the same command continues an
+    checkpoint, which is stored in the folder. Existing results are not repeated, so that the same command continues an
     interrupted series.
     """
     return serial(lambda: _run(case, settings, output, **options))
@@ -112,7 +112,7 @@ def _run(
 @click.option("--weak", is_flag=True)
 @threads_option
 def measure(start: Path, steps: int, warm_up: int, file: Path, name: str, weak: bool, threads: int | None) -> int:
-    """Measure one run from a checkpoint, on the ranks there are; started by ``pdem scaling run``."""
+    """Measure one run from a checkpoint on the present ranks; started by ``pdem scaling run``."""
 
     def work(communicator: Any, own: int) -> int:
         from pdem.output.saving import write_json
@@ -134,9 +134,9 @@ def measure(start: Path, steps: int, warm_up: int, file: Path, name: str, weak: 
 @click.argument("folder", type=click.Path(path_type=Path))
 @plots_option
 def report(folder: Path, plots: bool) -> int:
-    """Print what pdem scaling run has measured; write report.html (one file) and report.md into the folder.
+    """Print the results of pdem scaling run; write report.html (one file) and report.md into the folder.
 
-    If the folder also contains a plan, it is shown beside the measurements; a plan alone is shown as well.
+    If the folder also contains a plan, the report compares both; a plan alone is shown as well.
     """
     return serial(lambda: _report(folder, plots))
 
@@ -180,10 +180,10 @@ def plan(
 ) -> int:  # fmt: skip
     """Divide the particles of a case among many ranks, within one process, and predict the time of a step.
 
-    Owned particles, copies (ghosts), neighbours and bytes are those with which a run on so many ranks begins. Computing
+    Owned particles, ghosts, neighbours and bytes are the numbers at the begin of a run on this many ranks. Computing
     times are measured on one rank here, and combined with the given properties of the network. --weak enlarges the case
-    with the number of ranks. If the folder --output holds measured runs of the case, their numbers of ranks are planned
-    as well, so that pdem scaling report shows predicted beside measured times. Needs the sources of pdem.
+    with the number of ranks. If the folder --output contains measured runs of the case, their numbers of ranks are
+    planned as well, so that pdem scaling report compares predicted with measured times. Needs the sources of pdem.
     """
 
     def work() -> int:
@@ -223,9 +223,9 @@ def rehearse(
 ) -> int:  # fmt: skip
     """Make and time a few ranks of a very large run, which consists of many copies of a periodic case side by side.
 
-    Only these ranks are made, not the whole run: their own particles and those around them, with neighbours, ghosts and
-    lists as in the whole run. Their steps are timed here, and the time of messages is added from the given properties
-    of the network. Needs the sources of pdem.
+    Only these ranks are made, not the whole run: their own particles and the particles around them, with neighbours,
+    ghosts and lists as in the whole run. Their steps are timed here, and the time of messages is added from the given
+    properties of the network. Needs the sources of pdem.
     """
     if particles is not None and particles_per_rank is not None:
         raise click.UsageError("--particles is strong scaling and --particles-per-rank weak scaling: give one")
@@ -266,8 +266,8 @@ def proposal(
 ) -> int:
     """Write proposal.html and proposal.md into a folder with measured runs, a plan or a rehearsal.
 
-    The page contains the core hours, memory and storage that the case needs on so many ranks, and the scaling from
-    which they follow. Needs the sources of pdem.
+    The page contains the core hours, memory and storage that the case needs on this number of ranks, and the scaling
+    data that support these numbers. Needs the sources of pdem.
     """
 
     def work() -> int:
@@ -291,7 +291,7 @@ def _plan(
     case: str, settings: Sequence[str], folder: Path | None, network: Network, ranks: Sequence[int], weak: bool,
     steps: int, warm_up: int, threads: int,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the plan of a case, and write it into the folder if there is one."""
+    """Return the plan of a case, and write it into the folder, if one is given."""
     require_sources("benchmarks")
     from benchmarks.planning.plan import plan as make_plan
     from pdem.output.saving import write_json

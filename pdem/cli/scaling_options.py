@@ -1,4 +1,4 @@
-"""Options that the commands of ``pdem scaling`` share."""
+"""Options shared by the commands of ``pdem scaling``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Counts(click.ParamType):
-    """Whole numbers of at least 1, separated by commas; each once, in increasing order."""
+    """Whole numbers of at least 1, separated by commas; converted to increasing order without duplicates."""
 
     name = "N,N,..."
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, ...]:
-        """Return the numbers."""
+        """Return the numbers as a tuple."""
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in str(value).split(",")]
@@ -34,24 +34,24 @@ class Counts(click.ParamType):
 
 
 def output_option(default: str | None, meaning: str) -> Any:
-    """Return the option ``--output``, a folder."""
+    """Return the option ``--output`` for a folder."""
     return click.option("--output", default=default, show_default=True, type=click.Path(path_type=Path), help=meaning)
 
 
 def counts_option(name: str, default: str, meaning: str) -> Any:
-    """Return an option that takes several numbers, separated by commas."""
+    """Return an option for several numbers, separated by commas."""
     return click.option(
         name, type=Counts(), default=default, show_default=True, help=f"{meaning}, separated by commas."
     )
 
 
 def number_option(name: str, least: int, default: int, meaning: str) -> Any:
-    """Return an option that takes a whole number."""
+    """Return an option for a whole number."""
     return click.option(name, type=click.IntRange(min=least), default=default, show_default=True, help=meaning)
 
 
 def warm_up_option(default: int) -> Any:
-    """Return the option ``--warm-up``, a number of steps."""
+    """Return the option ``--warm-up`` for a number of steps."""
     return number_option("--warm-up", 0, default, "Number of steps before, which are not timed.")
 
 
@@ -74,7 +74,7 @@ def network_options(command: Command) -> Command:
 
 
 def network_of(options: dict[str, Any]) -> Network:
-    """Take what `network_options` has added out of the options, and return the network."""
+    """Remove the options of `network_options` from `options`, and return the network."""
     require_sources("benchmarks")
     from benchmarks.planning.network import Network
 

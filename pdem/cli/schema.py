@@ -1,4 +1,4 @@
-"""``pdem schema``: what editors need to complete and check case files."""
+"""``pdem schema``: the JSON schema with which editors complete and check case files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pdem.cli.common import overwrite_option, require_free, serial
 def schema(kind: str, output: str | None, overwrite: bool) -> int:
     """Print the JSON schema (draft 2020-12) of the case file, with texts, units and defaults of all keys.
 
-    Editors with a TOML language server complete keys and values by it, explain them and mark mistakes: write it beside
-    the case, pdem schema -o pdem-case.schema.json, and let the case begin with the line
+    With the schema, editors with a TOML language server complete keys and values, explain them and mark mistakes. Write
+    it beside the case, pdem schema -o pdem-case.schema.json, and let the case begin with the line
 
     \b
       #:schema ./pdem-case.schema.json

@@ -1,4 +1,4 @@
-"""``pdem shape``: spheres that make up a shape, and its mass properties."""
+"""``pdem shape``: the spheres of a shape, and its mass properties."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def shape(
     """Read the spheres of a shape, or fill a closed mesh with spheres, and show the mass properties of the shape.
 
     FILE is a list of spheres (a line with x, y, z and radius for each; CSV with names; a cluster of Kratos, .clu;
-    points with radii, .vtk), or a closed mesh (STL, OBJ, PLY, VTK, Gmsh) together with --spheres. The mass
-    properties that pdem uses are those of the union of the spheres; those of their sum, of the mesh and of the
-    file are shown beside them.
+    points with radii, .vtk), or a closed mesh (STL, OBJ, PLY, VTK, Gmsh) together with --spheres. pdem uses the mass
+    properties of the union of the spheres. For comparison, the command also shows the mass properties of the sum of the
+    spheres, of the mesh and of the file.
     """
     return serial(lambda: _shape(Path(file), spheres, error, scale, output, overwrite))
 
@@ -75,7 +75,7 @@ def _shape(
 
 
 def _read(path: Path, most: int | None, error: float, scale: float) -> ShapeFile:
-    """Return what a file says of a shape, and tell what has been read."""
+    """Read the shape in a file, and print a summary of it."""
     from pdem.case.sections.shapes import MESH_ENDINGS, names_mesh
     from pdem.foundation.errors import InputError
     from pdem.particles.clusters.shape_files import read_shape
@@ -98,7 +98,7 @@ def _read(path: Path, most: int | None, error: float, scale: float) -> ShapeFile
 
 
 def mass_table(rules: Mapping[str, Solid]) -> Iterator[str]:
-    """Yield the lines of a table of mass properties by rule."""
+    """Yield the lines of a table of mass properties, a row per rule."""
     import numpy as np
 
     from pdem.containers.principal_axes import principal_axes

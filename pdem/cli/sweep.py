@@ -22,13 +22,13 @@ _DESCRIBING = {
     "vary": "vary", "measures": "measure", "replicas": "replicas", "perturbation": "perturbation", "design": "design",
     "points": "points", "seed": "seed", "at": "at", "settings": "set", "folder": "folder",
 }  # fmt: skip
-"""Options that describe a sweep, by the names of arguments."""
+"""Options that describe a sweep, by names of their arguments."""
 
 Command = Any
 
 
 def design_options(command: Command) -> Command:
-    """Add the options that describe what is varied and measured."""
+    """Add the options for varied quantities and measures."""
     for option in (
         click.option("--perturbation", type=float, help="Fraction by which replicas differ in radii; 1e-12."),
         click.option("--replicas", type=int, help="Number of runs of each point, with slightly different radii."),
@@ -127,7 +127,7 @@ def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> i
 
 
 def _one_job(base: Path, number: int, communicator: Any, threads: int) -> int:
-    """Compute one job of a sweep, when what it begins with is there."""
+    """Compute one job of a sweep, after waiting for its beginning."""
     from pdem.engine.ranks import on_first
     from pdem.foundation.errors import InputError
     from pdem.sweeps.jobs import read_jobs
@@ -148,12 +148,12 @@ def _one_job(base: Path, number: int, communicator: Any, threads: int) -> int:
 
 
 def setup_of_target(target: str, given: dict[str, Any]) -> Setup:
-    """Return the sweep of a case and options, of a file, or of a folder.
+    """Return the setup of a sweep, from a case and options, from a file, or from a folder.
 
     Raises
     ------
     CaseError, InputError
-        If something is wrong with them.
+        If the case, file, folder or options are not valid.
     """
     from pdem.foundation.errors import InputError
     from pdem.sweeps.sections import SweepPlan, read_document
@@ -171,7 +171,7 @@ def setup_of_target(target: str, given: dict[str, Any]) -> Setup:
 
 
 def document_of(target: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the file of a sweep that says what options say."""
+    """Return the document of a sweep file that is equivalent to the options."""
     from pdem.case.model import Case
     from pdem.foundation.errors import InputError
 
@@ -190,7 +190,7 @@ def document_of(target: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _vary(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the sections of what is varied, by the last part of their keys where that tells them apart."""
+    """Return the sections of the varied keys, named by the last part of the key if it is unique."""
     pairs = [_pair(text, "--vary") for text in texts]
     short = Counter(key.rpartition(".")[2] for key, _ in pairs)
     found = {}

@@ -1,4 +1,4 @@
-"""``pdem verify``: benchmarks of papers, processes and laws beside pdem, and the check of equal bits."""
+"""``pdem verify``: comparison with papers, processes and laws, and the check of equal bits."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threa
 
     The command prints computed beside published or predicted values, and one table at the end. For each study it writes
     a page with plots into the folder, and summary.md and summary.json of all studies there. The exit code is 1 if
-    anything is outside its tolerance. Start it on one rank; `bits` starts others itself. All other studies are in the
-    sources of pdem, and not in a package that is installed without them.
+    anything is outside its tolerance. Start it on one rank; `bits` starts more ranks itself. All studies except `bits`
+    are in the sources of pdem, and not in a package that is installed without them.
     """
     return collective(lambda communicator, own: _verify(communicator, own, names, listed, full, folder), threads)
 
@@ -46,7 +46,7 @@ def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threa
 @click.argument("plan", type=click.Path(path_type=Path))
 @threads_option
 def run_variants(plan: Path, threads: int | None) -> int:
-    """Run a case in several ways on these ranks: what `pdem verify bits` starts."""
+    """Run variants of a case on these ranks; started by `pdem verify bits`."""
     return collective(lambda communicator, own: _run_variants(communicator, own, plan), threads)
 
 
@@ -69,7 +69,7 @@ def _verify(communicator: Any, threads: int, names: Sequence[str], listed: bool,
         for study in chosen:
             click.echo(f"{study.group:<10}{study.name:<16}{'--full' if study.long else '':<8}{study.title}")
         return 0
-    empty_figure(1.0, 1.0)  # before hours of work
+    empty_figure(1.0, 1.0)  # raises an error before hours of work if matplotlib is missing
     if left_out := [] if full else [study.name for study in chosen if study.long]:
         echo_to_stderr(f"{', '.join(left_out)}: only with --full, since they take hours")
         chosen = [study for study in chosen if study.name not in left_out]
@@ -82,7 +82,7 @@ def _verify(communicator: Any, threads: int, names: Sequence[str], listed: bool,
 
 
 def _studies_of(names: Sequence[str]) -> list[Study]:
-    """Return the studies of these names and groups, all without names; an installed package has `bits` alone."""
+    """Return the studies with these names or groups, all without names; an installed package has only `bits`."""
     from pdem.verification.bits import STUDY
 
     if list(names) == [STUDY.name]:
@@ -94,7 +94,7 @@ def _studies_of(names: Sequence[str]) -> list[Study]:
 
 
 def _run(study: Study, threads: int, full: bool, folder: Path) -> Kept:
-    """Run a study, print its tables and write its page; one that cannot run to its end does not stop the others."""
+    """Run a study, print its tables and write its page; a study that fails does not stop the following studies."""
     from pdem.foundation.errors import Interrupted, PdemError
     from pdem.verification import summary
     from pdem.verification.study import Notebook

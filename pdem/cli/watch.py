@@ -1,4 +1,4 @@
-"""``pdem watch``: a page that shows a run while it is going on."""
+"""``pdem watch``: a page in a browser that shows a run in progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def watch(output: str, host: str, port: int) -> int:
     """Serve a page with progress, plots of the series and the newest picture of a run, until Ctrl-C.
 
     OUTPUT is the output folder. The run may be running on any number of ranks, be finished, or not have started. Only
-    browsers on this machine can open the page, unless --host names another address. On a cluster use
+    browsers on this machine can open the page, unless --host names a different address. On a cluster use
     ssh -L 8421:localhost:8421 NODE.
     """
     return serial(lambda: _watch(output, host, port))
@@ -46,7 +46,7 @@ def _watch(output: str, host: str, port: int) -> None:
 
 @contextmanager
 def _ended_as_by_the_keyboard() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end what follows as Ctrl-C does, so that no folder of pictures stays behind."""
+    """Make SIGTERM and SIGHUP act as Ctrl-C in this context, so that temporary folders of pictures are removed."""
     before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
     before = {one: handler for one, handler in before.items() if handler is signal.SIG_DFL}
     for one in before:

@@ -1,1 +1,1 @@
-"""What every other room stands on: errors, the field table, random numbers, kernels, exact sums."""
+"""Basic services for all other packages: errors, particle fields, files, texts, signals and the terminal."""

@@ -1,4 +1,4 @@
-"""Arguments of public functions: taken as what they are meant to be, or refused by name before anything is done."""
+"""Checks of arguments of public functions: convert a value, or raise an error that names the argument."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _LONGEST = 60
 
 
 def shown(value: object) -> str:
-    """Return a value as an error message shows it: on one short line."""
+    """Return the representation of a value for an error message: one line of at most 60 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def whole_number(name: str, value: object, least: int = 0) -> int:
-    """Return a whole number; those of numpy are welcome, floats and truth values are not.
+    """Return a value as int; integers of NumPy are accepted, floats and booleans are not.
 
     Raises
     ------
     InputError
-        If it is none, or below `least`.
+        If the value is not a whole number, or is below `least`.
     """
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise InputError(f"{name} is {shown(value)}; give a whole number of at least {least}")
@@ -40,12 +40,12 @@ def whole_number(name: str, value: object, least: int = 0) -> int:
 
 
 def real_number(name: str, value: object, error: type[PdemError] = InputError) -> float:
-    """Return a finite real number.
+    """Return a value as a finite float.
 
     Raises
     ------
     InputError
-        Or another `error`, if it is none.
+        Or the class `error`, if the value is not a finite number.
     """
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
         raise error(f"{name} is {shown(value)}; give a finite number")
@@ -53,12 +53,12 @@ def real_number(name: str, value: object, error: type[PdemError] = InputError) -
 
 
 def path_of(value: object, error: type[PdemError] = InputError) -> Path:
-    """Return a path.
+    """Return a value as a path.
 
     Raises
     ------
     InputError
-        Or another `error`, if it is neither a text nor a path.
+        Or the class `error`, if the value is neither a string nor a path.
     """
     try:
         return Path(value)  # type: ignore[arg-type]
@@ -67,12 +67,12 @@ def path_of(value: object, error: type[PdemError] = InputError) -> Path:
 
 
 def instance_of(name: str, value: Any, kind: type, remedy: str) -> Any:
-    """Return a value of a type.
+    """Return a value unchanged if it is an instance of `kind`.
 
     Raises
     ------
     InputError
-        If it is of another, with what to do.
+        If the value has a different type; the message ends with `remedy`.
     """
     if not isinstance(value, kind):
         raise InputError(f"{name} is {shown(value)}, not a {kind.__name__}; {remedy}")
@@ -80,12 +80,12 @@ def instance_of(name: str, value: Any, kind: type, remedy: str) -> Any:
 
 
 def ids_of(name: str, values: Any) -> Integers:
-    """Return ids of particles, each once, in rising order.
+    """Return particle ids as a sorted array without duplicates, shape (n,).
 
     Raises
     ------
     InputError
-        If they are no whole numbers.
+        If the values are not whole numbers, or an id exceeds the largest int64.
     """
     given = list(values) if isinstance(values, (set, frozenset, range)) else values
     try:

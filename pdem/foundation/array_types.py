@@ -1,4 +1,4 @@
-"""Arrays by the type of their numbers, for annotations."""
+"""Type aliases of NumPy arrays for annotations."""
 
 from __future__ import annotations
 

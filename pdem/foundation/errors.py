@@ -16,7 +16,7 @@ class PdemError(Exception):
 
 
 class CaseError(PdemError):
-    """A case file (or a file it names) asks for something that is not possible."""
+    """A case file, or a file named in it, requests something that is not possible."""
 
 
 class MeshError(PdemError):
@@ -32,39 +32,39 @@ class FolderInUseError(InputError):
 
 
 class CheckpointError(PdemError):
-    """A checkpoint or a snapshot is torn, foreign or does not fit the case."""
+    """A checkpoint or a snapshot is damaged, was not written by pdem, or does not fit the case."""
 
 
 class WriteError(CheckpointError, InputError):
-    """A file cannot be written: the disk is full, or nothing may be written there."""
+    """A file cannot be written: the disk is full, or the file or folder is write-protected."""
 
 
 class LaunchError(PdemError):
-    """MPI, ranks or threads cannot be used as they were asked for."""
+    """The requested MPI, number of ranks or number of threads cannot be used."""
 
 
 class BlowUpError(PdemError):
-    """The simulation left the range in which its results mean something."""
+    """The simulation left the range in which its results are meaningful."""
 
     exit_code = 3
 
 
 class ObserverError(PdemError):
-    """A function of a script that observes a simulation failed, or did not do the same on all ranks."""
+    """A script's observer function failed, or behaved differently on different ranks."""
 
 
 class PdemWarning(RuntimeWarning):
-    """What users should know of a run; the command line shows it in one line, without a place in the sources."""
+    """Something that users should know about a run; the command line shows it in one line, without source location."""
 
 
 class Interrupted(PdemError):
-    """The run was asked to stop (signal); its state is in a checkpoint and it can be continued."""
+    """A signal stopped the run; its state is in a checkpoint, from which the run can be continued."""
 
     exit_code = 99
 
 
 def name_hint(name: str, names: Sequence[str]) -> str:
-    """Return what to do about a name that is none of `names`: the near one, or all of them."""
+    """Return advice about a name that is not one of `names`: the most similar name, or the list of all names."""
     near = get_close_matches(name, names, 1)
     return f"did you mean {near[0]!r}?" if near else f"give one of {', '.join(names)}"
 

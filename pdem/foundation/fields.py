@@ -1,8 +1,8 @@
-"""The one table of particle fields.
+"""The table of particle fields.
 
-Columns, migration, ghosts, checkpoints and snapshots are derived from it: a new field is one new row. Cases with a
-feature (`pdem.engine.feature`) have its fields as well. What contacts read of a particle in every step
-lies in one row of numbers, see `pdem.foundation.packed_row`.
+Columns, migration, ghosts, checkpoints and snapshots are derived from this table: a new field is one new row. A case
+that uses a feature (`pdem.engine.feature`) also has the fields of that feature. The values that contacts read in every
+step are in one packed row per particle, see `pdem.foundation.packed_row`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 _WORD = 8
-"""Bytes of each number of a field that ghosts get in every step: such columns go from rank to rank as they are."""
+"""Bytes of each number of a field that ghosts receive in every step: MPI sends such columns without conversion."""
 
 
 class Ghosted(Enum):
     """When the ghost copies of a field are refreshed.
 
-    In every step with the packed row, or as a column if the field is none of its parts: the copies then have the value
-    that the particle has when the step begins. Ghosts have all of them from detection on.
+    ``EVERY_STEP`` fields travel in the packed row, or as a column if the packed row does not contain the field: ghosts
+    then have the value at the begin of the step. At detection, ghosts receive every field that is not ``NEVER``.
     """
 
     NEVER = "never"
@@ -55,16 +55,16 @@ class Field:
     ghosted : Ghosted
         When ghost copies are refreshed.
     state : bool
-        Belongs to the state: moves with its particle between ranks and is in every checkpoint.
+        Whether the field belongs to the state: it migrates with its particle, and is in every checkpoint.
     written : bool
-        Goes into snapshots.
+        Whether snapshots contain the field.
     default : float
-        Value of each component where nobody gives one: of new particles, and of a checkpoint without the field.
+        Value of each component for new particles, and for a checkpoint that lacks the field.
 
     Raises
     ------
     ValueError
-        If ghosts shall get numbers in every step that do not have 8 bytes.
+        If the field is sent in every step and its numbers do not have 8 bytes.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Field:
     default: float = 0.0
 
     def __post_init__(self) -> None:
-        """Require numbers of 8 bytes of a field that ghosts get in every step."""
+        """Check that the numbers of a field that ghosts receive in every step have 8 bytes."""
         kind = np.dtype(self.dtype)
         if self.ghosted is Ghosted.EVERY_STEP and kind.itemsize != _WORD:
             raise ValueError(
@@ -88,11 +88,11 @@ class Field:
 
     @property
     def width(self) -> int:
-        """Numbers of one particle."""
+        """Count of numbers per particle."""
         return math.prod(self.shape)
 
     def allocate(self, count: int) -> NDArray:
-        """Return the default for `count` particles, shape ``(count, *shape)``."""
+        """Return a new column filled with the default for `count` particles, shape ``(count, *shape)``."""
         column = np.zeros((count, *self.shape), dtype=self.dtype)
         if self.default:
             column[:] = self.default
@@ -122,22 +122,22 @@ FIELDS: Mapping[str, Field] = MappingProxyType(_BY_NAME)
 
 
 def state_fields(fields: Iterable[Field] = tuple(FIELDS.values())) -> tuple[Field, ...]:
-    """Return the fields that migrate with their particle and are checkpointed, of all or of some."""
+    """Return the fields that migrate with their particle and are checkpointed, from all fields or from `fields`."""
     return tuple(field for field in fields if field.state)
 
 
 def written_fields(fields: Iterable[Field] = tuple(FIELDS.values())) -> tuple[Field, ...]:
-    """Return the fields that go into snapshots, of all or of some."""
+    """Return the fields that are written into snapshots, from all fields or from `fields`."""
     return tuple(field for field in fields if field.written)
 
 
 def with_further(further: Iterable[Field]) -> Mapping[str, Field]:
-    """Return all particle fields and further ones, by name.
+    """Return a mapping from names to fields with all particle fields and the fields of features.
 
     Raises
     ------
     ValueError
-        If two of them have the same name.
+        If two fields have the same name.
     """
     fields = dict(FIELDS)
     for field in further:

@@ -1,4 +1,4 @@
-"""Whole files in one step: a full disk, or the end of the process, leaves the file that was there before."""
+"""Atomic writes of files: if the disk is full or the process ends, the previous file remains unchanged."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of the system where a disk, a quota or the largest size of a file is used up."""
+"""Error numbers of the system for a full disk, an exhausted quota or a file of the largest allowed size."""
 
 
 def write_file(path: Path | str, content: str | bytes) -> None:
-    """Write a file, or put a new one in the place of an old one; text as UTF-8.
+    """Write a file, or replace an existing file; strings are encoded as UTF-8.
 
-    A link stays one, and what is no file, such as a pipe, is written to.
+    A symbolic link is followed, not replaced. Paths other than regular files, such as pipes, are written directly.
 
     Parameters
     ----------
     path : path
         The file.
     content : str or bytes
-        All of it.
+        The whole content of the file.
 
     Raises
     ------
     OSError
-        With the name of the file; what was there before is unchanged.
+        With the name of the file; the previous file is unchanged.
     """
     data = content.encode() if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
@@ -55,7 +55,7 @@ def write_at(descriptor: int, data: bytes | bytearray | memoryview, offset: int)
     Raises
     ------
     OSError
-        If they find no room; some of them may be written.
+        If there is no room for all bytes; some bytes may have been written.
     """
     with memoryview(data) as rest:
         written = 0
@@ -65,12 +65,12 @@ def write_at(descriptor: int, data: bytes | bytearray | memoryview, offset: int)
 
 @contextmanager
 def whole_file(path: Path | str) -> Iterator[Path]:
-    """Yield a path, with the same ending, at which a library writes a file, which then gets its name.
+    """Yield a temporary path with the same suffix for a library to write to, then rename the file to `path`.
 
     Raises
     ------
-    OSError and what the library raises
-        What was there before is unchanged.
+    OSError and errors of the library
+        The previous file is unchanged.
     """
     path = Path(os.path.realpath(path))
     new = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
@@ -83,23 +83,23 @@ def whole_file(path: Path | str) -> Iterator[Path]:
 
 
 def replace_file(path: Path, write: Callable[[Path], object], *, sync: bool = False) -> None:
-    """Let a function write a file beside `path`, which then gets that name.
+    """Let a function write a temporary file beside `path`, then rename the file to `path`.
 
     Parameters
     ----------
     path : Path
         The file.
     write : callable
-        Gets the path to write to.
+        Called with the path of the temporary file.
     sync : bool
-        Return when the file is on the disk.
+        Return only when the content of the file is on the disk.
 
     Raises
     ------
-    OSError and what `write` raises
-        What was there before is unchanged.
+    OSError and errors of `write`
+        The previous file is unchanged.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # other processes may write it as well
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # other processes may write the same file
     try:
         write(temporary)
         if sync:
@@ -113,14 +113,14 @@ def replace_file(path: Path, write: Callable[[Path], object], *, sync: bool = Fa
 
 
 def publish(temporary: Path, path: Path) -> None:
-    """Give a finished file its name, in one step that no crash can tear."""
+    """Rename a finished file to its final name; the rename is atomic, also in a crash of the machine."""
     _sync(temporary)
     temporary.replace(path)
     _sync(path.parent)
 
 
 def _sync(path: Path) -> None:
-    """Return once the content of a file or folder is on the disk."""
+    """Flush the content of a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

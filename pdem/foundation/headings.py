@@ -1,4 +1,4 @@
-"""Names of columns as other programs write them, and whether they are those of the columns that are read."""
+"""Column names of tables from other programs: the quantity and unit that a name means, and checks of their order."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _SI = {
 }
 _OTHER_UNITS = {unit: si for si, units in _SI.items() for unit in units}
 _ENDINGS = ("deg", "degrees", "rpm", "ms", "mm", "cm", "um", "kn")
-"""Units that may stand at the end of a name without brackets, as in ``angle_deg``."""
+"""Units that may follow a name without brackets, as in ``angle_deg``."""
 
 
 def meaning_of(name: str) -> str:
-    """Return which quantity a column has by its name, empty if the name is not known.
+    """Return the quantity that a column name means, or an empty string for a name that pdem does not recognise.
 
-    It is ``x``, ``y``, ``z`` (``vx`` and ``wx`` if they are those of a velocity and an angular velocity), ``radius``,
-    ``diameter``, ``time``, ``angle``, ``rate`` or ``load``.
+    The quantity is ``x``, ``y``, ``z`` (with the prefix ``v`` for a velocity and ``w`` for an angular velocity),
+    ``radius``, ``diameter``, ``time``, ``angle``, ``rate`` or ``load``.
     """
     name = _UNIT.sub("", name).lower()
     before, _, ending = name.rpartition("_")
@@ -61,18 +61,18 @@ def meaning_of(name: str) -> str:
 
 
 def comment_names(line: str) -> list[str]:
-    """Return the names of columns in a line that is a comment, none if a word of it is no known name of a quantity."""
+    """Return the column names in a comment line, or an empty list if a word in it is not a recognised column name."""
     names = names_of(line.strip().lstrip("#%/ ")) if line.strip().startswith(("#", "%", "//")) else []
     return names if all(map(meaning_of, names)) else []
 
 
 def require_si(names: Sequence[str]) -> None:
-    """Require that no name of a column has a unit beside it that is none of the SI.
+    """Check that no column name carries a unit other than the SI unit.
 
     Raises
     ------
     TextError
-        Naming the column and the unit that is wanted.
+        With the name of the column and the SI unit to convert it to.
     """
     for name in names:
         unit = _unit_of(name)
@@ -84,19 +84,19 @@ def require_si(names: Sequence[str]) -> None:
 
 
 def require_order(names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Require that names of columns, as far as they are known, are not those of columns at other places.
+    """Check that the recognised column names of a file are in the order in which the columns are read.
 
     Parameters
     ----------
     names : sequence of str
-        As in a file.
+        Column names of the file.
     wanted : sequence of str
-        Quantities in the order in which they are read. Of all vectors these are ``x``, ``y`` and ``z``.
+        Quantities in the order in which they are read. Components of any vector are called ``x``, ``y`` and ``z``.
 
     Raises
     ------
     TextError
-        Naming a column at a wrong place, and the order that is wanted.
+        With the name of the misplaced column and the expected order.
     """
     for place, name in enumerate(names[: len(wanted)]):
         meaning = meaning_of(name)

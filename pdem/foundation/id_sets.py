@@ -1,4 +1,4 @@
-"""Few ids among many."""
+"""Lookup of a few ids in a long array of ids."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _SPARSE = 16
 
 
 def rows_among(ids: Integers, wanted: Integers) -> Integers:
-    """Return the rows, rising, of those of many ids that are among a few wanted ones.
+    """Return the indices, ascending, at which `ids` contains one of a few `wanted` ids.
 
-    Nothing is sorted but what shares its last bits with a wanted one: `numpy.isin` sorts all.
+    Only ids that share their last bits with a wanted id are sorted; `numpy.isin` alone would sort all of them.
 
     Parameters
     ----------
     ids : (n,) int64 array
-        Not negative.
+        Ids, not negative.
     wanted : (m,) int64 array
-        Not negative, maybe some of them more than once.
+        Ids to look up, not negative; duplicates are allowed.
     """
     if not len(wanted):
         return np.empty(0, np.int64)

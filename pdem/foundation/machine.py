@@ -1,4 +1,4 @@
-"""How many cores this process may use, and how many threads that makes per rank."""
+"""Cores that this process may use, and the number of threads per rank that follows from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pdem.foundation.errors import LaunchError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# In order: what the user says to pdem, to numba, to OpenMP programs; what the batch system granted per task.
+# In order of precedence: the settings of pdem, of numba, of OpenMP programs, and the cores per task of Slurm.
 THREAD_VARIABLES = ("PDEM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK")
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
@@ -27,9 +27,9 @@ def usable_cores() -> frozenset[int]:
 
 
 def cores_of_all_ranks(environment: Mapping[str, str] | None = None) -> int:
-    """Return how many cores the ranks on this node may use together, where Slurm has bound each to some of them.
+    """Return the number of cores that all ranks on this node may use together, if Slurm has bound each rank to cores.
 
-    Where it has not, the number of cores on which this process may run.
+    Without such a binding, return the number of cores on which this process may run.
     """
     environment = os.environ if environment is None else environment
     together = 0
@@ -41,7 +41,7 @@ def cores_of_all_ranks(environment: Mapping[str, str] | None = None) -> int:
 
 
 def core_quota(path: Path = _QUOTA) -> float:
-    """Return how many cores' worth of time a container grants, infinite where nothing is limited."""
+    """Return the CPU quota of the container in cores, infinite without a quota."""
     try:
         granted, period = path.read_text().split()
         return float("inf") if granted == "max" else int(granted) / int(period)
@@ -50,12 +50,12 @@ def core_quota(path: Path = _QUOTA) -> float:
 
 
 def available_cores() -> int:
-    """Return the number of cores this process may keep busy: its affinity, within a container's quota."""
+    """Return the number of cores that this process may keep busy: its affinity, limited by the container's quota."""
     return max(1, int(min(len(usable_cores()), core_quota())))
 
 
 def has_openmp(library: str = "libgomp.so.1") -> bool:
-    """Tell whether this system has OpenMP, whose threads stay awake from loop to loop, where pdem would use it."""
+    """Return whether OpenMP can be loaded where pdem would use it: its threads keep spinning between parallel loops."""
     try:
         ctypes.CDLL(library)
     except OSError:
@@ -66,26 +66,26 @@ def has_openmp(library: str = "libgomp.so.1") -> bool:
 def default_threads(
     cores: int | None = None, ranks_on_node: int = 1, environment: Mapping[str, str] | None = None
 ) -> int:
-    """Return the number of threads per rank: what the environment asks for, else cores shared by the ranks.
+    """Return the number of threads per rank: the number set in the environment, or the cores divided by the ranks.
 
     Parameters
     ----------
     cores : int, optional
-        Cores of this node that the ranks share; by default those this process may use.
+        Cores of this node that the ranks share; by default the cores that this process may use.
     ranks_on_node : int
         Ranks of the run on this node.
     environment : mapping, optional
-        Read in place of ``os.environ``: the first of `THREAD_VARIABLES` that is set decides.
+        Replaces ``os.environ``. The first variable of `THREAD_VARIABLES` that is set decides.
 
     Returns
     -------
     int
-        At least 1.
+        Number of threads, at least 1.
 
     Raises
     ------
     LaunchError
-        If a variable that decides is not a positive whole number.
+        If the variable that decides is not a positive whole number.
     """
     environment = os.environ if environment is None else environment
     for name in THREAD_VARIABLES:

@@ -1,4 +1,4 @@
-"""A bound on the memory that a reader of foreign files may take: a wrong number in them must not fill the machine."""
+"""Memory limit for readers of foreign files: a corrupt size in a file must not exhaust the memory of the machine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ except ImportError:  # a system without such limits
 
 @contextmanager
 def at_most(more: int) -> Iterator[None]:
-    """Let this process take at most `more` bytes in addition; beyond, allocations raise MemoryError.
+    """Allow this process to allocate at most `more` additional bytes; beyond that, allocations raise MemoryError.
 
-    Where the system cannot say how much there is or has no limits, nothing happens.
+    Without effect if the system has no such limits, or does not report the memory of this process.
     """
     taken = _taken()
     if resource is None or taken is None:

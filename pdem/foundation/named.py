@@ -1,4 +1,4 @@
-"""Things by name, of which one that is not there is an error that says why."""
+"""Dictionaries that raise a helpful error for a missing name."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ Thing = TypeVar("Thing")
 
 
 class Named(dict[str, Thing]):
-    """A dict by name; to ask for a name that it lacks is an `InputError`.
+    """A dict by name; looking up a missing name raises `InputError`.
 
     Parameters
     ----------
     things : mapping of str
-        What there is.
+        Objects by name.
     kind : str
-        What the names are of, such as ``wall``: there is no wall 'gat'; did you mean 'gate'?
+        Kind of the objects for messages, such as ``wall`` in: there is no wall 'gat'; did you mean 'gate'?
     reason : str
-        Why there are none at all: what the error says then.
+        Explanation of an empty mapping, used as the error message.
 
     Attributes
     ----------
     reason : str
-        As given if there are none, else empty.
+        The parameter `reason` if the mapping is empty, otherwise an empty string.
     """
 
     def __init__(self, things: Mapping[str, Thing], kind: str, reason: str = "") -> None:
@@ -38,5 +38,5 @@ class Named(dict[str, Thing]):
         raise InputError(self.reason or f"there is no {self._kind} {name!r}; {self.hint(name)}")
 
     def hint(self, name: str) -> str:
-        """Return what to do about a name that is not there."""
+        """Return advice for a name that is missing."""
         return name_hint(name, list(self))

@@ -1,4 +1,4 @@
-"""Numbers in text: words, and lines of them as spreadsheets and scripts write them."""
+"""Parser of numbers in text: single words, and rows of tables as spreadsheets and scripts write them."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _FIELD = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s\[(]+(?:\s*(?:\[[^\]]*\]|\([^)]*\))
 _MINUS = re.compile("[\u2010-\u2015\u2212]")
 _QUOTES = " \t\"'"
 _SIGNS = "#%/;,\"'"
-"""Signs without which columns are divided by blanks, and there are no comments."""
+"""If a text has none of these characters, blanks separate its columns and it has no comments."""
 
 
 class NumberRow(NamedTuple):
-    """A line of a table.
+    """A row of a table in a text.
 
     Attributes
     ----------
     number : int
-        Of the line, from 1 on.
+        Line number, from 1 on.
     line : str
-        Without its comment.
+        The line without its comment.
     fields : list of str
-        What stands in its columns.
+        Text of each column.
     """
 
     number: int
@@ -45,15 +45,15 @@ class NumberRow(NamedTuple):
 
 
 def number_of(word: str) -> float:
-    """Return the number that a word is; exponents may be written with D, as Fortran does.
+    """Return the value of a word that is a number; exponents may be written with D, as in Fortran.
 
     Raises
     ------
     TextError
-        If it is none, with the probable reason.
+        If the word is not a number, with the probable reason.
     """
     try:
-        if "_" not in word:  # which Python allows within numbers
+        if "_" not in word:  # Python allows underscores within numbers
             return float(word)
     except ValueError:
         pass
@@ -63,7 +63,7 @@ def number_of(word: str) -> float:
 
 
 def is_number(word: str) -> bool:
-    """Tell whether a word is a number."""
+    """Return whether a word is a number."""
     try:
         number_of(word)
     except TextError:
@@ -72,12 +72,12 @@ def is_number(word: str) -> bool:
 
 
 def numbers_of(words: Sequence[str]) -> Floats:
-    """Return the numbers that words are, shape (n,).
+    """Return the values of words that are numbers, shape (n,).
 
     Raises
     ------
     TextError
-        Naming the first word that is none.
+        With the first word that is not a number.
     """
     try:
         if "_" not in "".join(words):
@@ -88,12 +88,12 @@ def numbers_of(words: Sequence[str]) -> Floats:
 
 
 def numbers_in(text: str) -> Floats:
-    """Return the numbers in a text that are divided by blanks and ends of lines; fast for millions.
+    """Return the numbers of a text that are separated by blanks and line ends, shape (n,); fast for millions.
 
     Raises
     ------
     TextError
-        Naming the first word that is none.
+        With the first word that is not a number.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -104,32 +104,32 @@ def numbers_in(text: str) -> Floats:
 
 
 def without_comment(line: str) -> str:
-    """Return a line without the comment that ``#``, ``%`` or ``//`` begins, and without blanks around it."""
+    """Return a line without its comment, which begins with ``#``, ``%`` or ``//``, and without surrounding blanks."""
     if "#" in line or "%" in line or "//" in line:
         line = _COMMENT.sub("", line)
     return line.strip()
 
 
 def rows_of(text: str, widths: Collection[int], first: int = 1, sign: str = "") -> Iterator[NumberRow]:
-    """Yield the lines that are not empty.
+    """Yield the rows of a table, without its empty lines.
 
-    Columns are divided by commas, semicolons or blanks, fields may stand in quotes, and empty ones at the end are none.
+    Commas, semicolons or blanks separate columns. Fields may be quoted. Empty fields at the end of a line are ignored.
 
     Parameters
     ----------
     text : str
         Lines of a table.
     widths : collection of int
-        Numbers of columns that it may have.
+        Possible numbers of columns of the table.
     first : int
         Number of the first line.
     sign : str
-        What divides columns, and nothing else does, in lines that have it; see `divider_of`.
+        In lines that contain this character, it is the only separator of columns; see `divider_of`.
 
     Raises
     ------
     TextError
-        With the number of a line that has an empty field between others.
+        With the number of a line that has an empty field before its last field.
     """
     is_plain = not any(one in text for one in _SIGNS)
     for number, given in enumerate(text.split("\n"), first):
@@ -144,16 +144,16 @@ def rows_of(text: str, widths: Collection[int], first: int = 1, sign: str = "") 
 
 
 def fields_of(line: str, widths: Collection[int], sign: str = "") -> list[str]:
-    """Return what stands in the columns of a line, without empty ones at its end.
+    """Return the text of each column of a line, without empty fields at the end.
 
     Parameters
     ----------
     line : str
-        Without comment.
+        Line without its comment.
     widths : collection of int
-        Numbers of columns that it may have; they tell decimal commas from those that divide columns.
+        Possible numbers of columns of the table, to distinguish decimal commas from commas between columns.
     sign : str
-        What divides columns, and nothing else does, in lines that have it; see `divider_of`.
+        In lines that contain this character, it is the only separator of columns; see `divider_of`.
     """
     sign = sign if sign and sign in line else ";" * (";" in line)
     if sign or '"' in line or "'" in line or "," in line:
@@ -171,7 +171,7 @@ def _divided(line: str, widths: Collection[int]) -> list[str]:
 
 
 def names_of(line: str) -> list[str]:
-    """Return the names of columns in a line of them, with their units in brackets if they have some."""
+    """Return the column names in a heading line, each with its unit in brackets if it has one."""
     sign, line = divider_of(line), line.strip()
     names = [name.strip(_QUOTES) for name in (line.split(sign) if sign else _FIELD.findall(line))]
     while names and not names[-1]:
@@ -180,17 +180,17 @@ def names_of(line: str) -> list[str]:
 
 
 def divider_of(line: str) -> str:
-    """Return the sign that divides the names of columns in a line, empty if these are blanks."""
+    """Return the character that separates the column names of a line, an empty string for blanks."""
     return next((sign for sign in ";,\t" if sign in line.strip()), "")
 
 
 def is_decimal_comma(word: str) -> bool:
-    """Tell whether a word is a number with a comma in place of the decimal point."""
+    """Return whether a word is a number with a decimal comma."""
     return bool(_DECIMAL_COMMA.fullmatch(word))
 
 
 def is_heading(row: NumberRow) -> bool:
-    """Tell whether a line names columns: none of its fields is a number, or could have been one."""
+    """Return whether a row contains column names: no field is a number or a misspelt number."""
     return not any(is_number(word) or _is_nearly_number(word) for word in names_of(row.line))
 
 
@@ -200,7 +200,7 @@ def finite_numbers(row: NumberRow) -> list[float]:
     Raises
     ------
     TextError
-        With the number of the line, if a field is no finite number.
+        With the number of the line, if a field is not a finite number.
     """
     try:
         numbers = [number_of(field) for field in row.fields]
@@ -213,7 +213,7 @@ def finite_numbers(row: NumberRow) -> list[float]:
 
 
 def _has_decimal_commas(line: str, widths: Collection[int]) -> bool:
-    """Tell whether a line has as many words as columns, and commas within some, which are numbers with points."""
+    """Return whether a line has one word per column and its commas are decimal commas."""
     words = line.split()
     if len(words) not in widths or not any(map(is_decimal_comma, words)):
         return False

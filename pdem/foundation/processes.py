@@ -1,7 +1,7 @@
-"""Processes of this machine: which one a number meant when it was written down, and whether it is alive.
+"""Processes of this machine: identify a process beyond its number, and check whether it is alive.
 
-Numbers of processes are used again, so a process is known by when it has started as well; containers, and each start
-of a machine, have numbers of their own.
+The system reuses process numbers, therefore the start time identifies a process together with its number. Containers
+and each boot of a machine number their processes independently.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from pathlib import Path
 _PROC = Path("/proc")
 
 ENDED = "ZXx"
-"""States in ``/proc`` of a process that has ended."""
+"""States of a process in ``/proc`` after its end."""
 
 
 def boot() -> str:
-    """Return which start of which machine this is, empty where the system does not tell."""
+    """Return the identifier of the current boot of this machine, empty if the system does not provide it."""
     with suppress(OSError):
         return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return ""
 
 
 def namespace() -> str:
-    """Return in which namespace numbers of processes are unique, empty where the system does not tell."""
+    """Return the namespace in which process numbers are unique, empty if the system does not provide it."""
     with suppress(OSError):
         return os.readlink(_PROC / "self/ns/pid")
     return ""
 
 
 def state_of(process: int) -> tuple[str, int]:
-    """Return the state of a process and when it has started (ticks), ``X`` if there is none."""
+    """Return the state of a process and its start time (ticks); the state is ``X`` if there is no such process."""
     if not (_PROC / "self/stat").exists():
         return _state_without_proc(process), 0
     try:

@@ -17,25 +17,25 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 
 
 def signal_name(number: int) -> str:
-    """Return a signal as a user knows it: ``Ctrl-C``, ``signal SIGTERM``."""
+    """Return the name of a signal for users: ``Ctrl-C``, ``signal SIGTERM``."""
     return "Ctrl-C" if number == signal.SIGINT else f"signal {signal.Signals(number).name}"
 
 
 class _Stop(BaseException):
-    """Leaves work that is not worth waiting for; no ``Exception``, because libraries catch those."""
+    """Aborts work before the first step; not an ``Exception``, because libraries catch such exceptions."""
 
 
 class SignalFlag:
-    """Remember that a stop signal came, for the step loop to ask between two steps.
+    """Record a stop signal, for the step loop to check between two steps.
 
-    While it is entered as a context, the signals only set `requested`. Not every rank need get the signal,
-    and not at the same step: the step loop reduces `requested` over the ranks (maximum), so that all stop
-    together. A second Ctrl-C raises ``KeyboardInterrupt``: the user does not want to wait for the checkpoint.
+    While this object is active as a context manager, the signals only set `requested`. A signal may reach only some
+    ranks, or reach them at different steps: the step loop reduces `requested` over the ranks (maximum), so that all
+    ranks stop together. A second Ctrl-C raises ``KeyboardInterrupt``: the user does not want to wait for a checkpoint.
 
     Attributes
     ----------
     requested : int
-        Number of the signal that came, 0 as long as none did.
+        Number of the signal received, 0 before any signal.
     """
 
     def __init__(self) -> None:
@@ -45,13 +45,13 @@ class SignalFlag:
 
     @property
     def name(self) -> str:
-        """Name of the signal that came, such as ``SIGTERM``; empty if none did."""
+        """Name of the signal received, such as ``SIGTERM``; empty if there is none."""
         return signal.Signals(self.requested).name if self.requested else ""
 
     def unless_stopped(self, function: Callable[[], Result]) -> Result | None:
-        """Call `function` and return what it returns, or None as soon as a stop signal comes, or if one came.
+        """Call `function` and return its result; return None if a stop signal came before or comes during the call.
 
-        For work before the first step, which may be long and leaves nothing that would have to be kept.
+        For work before the first step, which may take long and leaves nothing to save.
         """
         with suppress(_Stop):
             try:
@@ -65,10 +65,10 @@ class SignalFlag:
     def __enter__(self) -> SignalFlag:
         for number in STOP_SIGNALS:
             if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
-                continue  # as under nohup: the run is to outlive its terminal
+                continue  # as under nohup: the run must outlive its terminal
             try:
                 self._previous[number] = signal.signal(number, self._remember)
-            except ValueError:  # not in the main thread, where Python allows no handlers: the caller's business
+            except ValueError:  # not in the main thread, where Python allows no handlers: the caller handles signals
                 break
         return self
 

@@ -1,4 +1,4 @@
-"""Writing to a terminal that may be gone: a closed window, pipe or stream must not end a run, whose log has it all."""
+"""Output to a terminal that may be closed: a closed window, pipe or stream must not end a run; the log has it all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STREAMS = {"stdin": 0, "stdout": 1, "stderr": 2}
 
 
 class Terminal:
-    """Standard output or error as it is when something is written; what nobody takes is dropped.
+    """The present standard output or error of Python; text that cannot be written is dropped.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class Terminal:
 
     @property
     def encoding(self) -> str:
-        """How text is written as bytes."""
+        """Encoding of the stream."""
         return getattr(self._stream, "encoding", None) or "utf-8"
 
     def write(self, text: str) -> int:
-        """Write some text, as far as it is taken; return its length."""
+        """Write a text, or drop it if the stream fails; return its length."""
         with suppress(ValueError):  # the stream was closed
             try:
                 if self._stream is not None:
@@ -49,7 +49,7 @@ class Terminal:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is buffered, as far as it is taken."""
+        """Flush the buffer of the stream, or drop it if the stream fails."""
         with suppress(ValueError):
             try:
                 if self._stream is not None:
@@ -58,23 +58,23 @@ class Terminal:
                 lead_nowhere(self._stream)
 
     def line(self, text: str) -> None:
-        """Write a line at once, in one piece: what ranks write at the same time is interleaved."""
+        """Write a line and flush it in one piece, because ranks write at the same time."""
         self.write(f"{text}\n")
         self.flush()
 
     def isatty(self) -> bool:
-        """Return whether somebody sees at once what is written."""
+        """Return whether the stream is an interactive terminal."""
         with suppress(ValueError):
             return self._stream is not None and self._stream.isatty()
         return False
 
     def fileno(self) -> int:
-        """Return the number of the stream.
+        """Return the file descriptor of the stream.
 
         Raises
         ------
         OSError
-            If there is none.
+            If the stream is closed.
         """
         if self._stream is None:
             raise OSError(f"{self._name} is closed")
@@ -85,11 +85,11 @@ OUTPUT, ERRORS = Terminal("stdout"), Terminal("stderr")
 
 
 def lead_nowhere(stream: TextIO | None) -> None:
-    """Drop what a stream still holds; lead it nowhere if nobody reads it any more: a full disk may have room later."""
+    """Flush a stream, or drop its buffer and redirect it to the null device, only for now if the disk is full."""
     if stream is None:
         return
     try:
-        os.write(stream.fileno(), b"")  # takes nothing, and fails where a terminal or pipe is closed
+        os.write(stream.fileno(), b"")  # writes nothing, and fails if a terminal or pipe is closed
         stream.flush()
     except BlockingIOError:
         return
@@ -105,10 +105,10 @@ def lead_nowhere(stream: TextIO | None) -> None:
 
 
 def open_closed_streams() -> None:
-    """Lead standard streams that this process was started without nowhere.
+    """Open standard streams that this process was started without, on the null device.
 
-    Otherwise the next file that is opened, of results maybe, would get the number of the stream, and what libraries
-    write to that.
+    Otherwise the next file that is opened, such as a file of results, would get the descriptor of the stream, and
+    receive the text that libraries write to that stream.
     """
     for name, number in _STREAMS.items():
         try:
@@ -130,7 +130,7 @@ def _open_nowhere(number: int) -> None:
 
 
 def end_quietly() -> None:
-    """Let this process end with the exit code of its command, also where its streams are closed or full by then."""
+    """Make this process end with the exit code of its command, even if its streams are closed or full at the end."""
     atexit.register(_flush_streams)
 
 

@@ -1,7 +1,7 @@
-"""Texts that users hand in, of whatever program: the one place where their bytes become characters.
+"""Decoder of text files from users and other programs: the only place where their bytes become characters.
 
-Case files, tables, lists of spheres and meshes in text go through `text_of`, so that all of them may be written by an
-editor of Windows, by a spreadsheet, or by a program of the last century.
+Case files, tables, lists of spheres and meshes in text are decoded by `text_of`, so that each of them may come from an
+editor of Windows, from a spreadsheet, or from a program of the last century.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MARK = "\ufeff"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark begins with the mark of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -28,7 +28,7 @@ _LEAST_ASCII = 0.05
 
 
 class TextError(ValueError):
-    """Content that is no text, or not what it should be; the message has neither the path nor a full stop."""
+    """Content that is not text, or not the expected file; the message has neither the path nor a full stop."""
 
 
 class NoTextError(TextError):
@@ -36,18 +36,19 @@ class NoTextError(TextError):
 
 
 def text_of(content: bytes) -> str:
-    r"""Return the text that some bytes encode, with lines that end in ``\n``.
+    r"""Return the text that bytes encode, with ``\n`` as the line end.
 
-    A byte order mark says what the encoding is: UTF-8, UTF-16 or UTF-32. Without a mark it is UTF-8, and if it is not,
-    the encoding of Western Windows (CP1252, which has all printable characters of Latin-1). Marks are removed, also
-    at the beginning of later lines, where joined files have them. Lines may end as in Unix, Windows or old Macintoshes.
+    A byte order mark decides on the encoding: UTF-8, UTF-16 or UTF-32. Without a mark the encoding is UTF-8, or, if the
+    bytes are not valid UTF-8, Western Windows (CP1252, which has all printable characters of Latin-1). Marks are
+    removed, also at the beginning of later lines, where joined files have them. Line ends may be of Unix, Windows or
+    old Macintosh.
 
     Raises
     ------
     NoTextError
         If the content is binary.
     TextError
-        If it stands in the place of the file: a web page, or a pointer of Git LFS.
+        If the content is a substitute for the file: a web page, or a pointer of Git LFS.
     """
     if problem := stand_in(content):
         raise TextError(problem)
@@ -58,7 +59,7 @@ def text_of(content: bytes) -> str:
 
 
 def plain_text(text: str) -> str:
-    r"""Return a text without byte order marks, with lines that end in ``\n``."""
+    r"""Return a text without byte order marks and with ``\n`` as the line end."""
     text = text.lstrip(_MARK)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -79,17 +80,17 @@ def read_text(path: Path) -> str:
 
 
 def has_mark(content: bytes) -> bool:
-    """Tell whether some bytes begin with a byte order mark."""
+    """Return whether bytes begin with a byte order mark."""
     return any(content.startswith(mark) for mark, _ in _MARKS)
 
 
 def is_wide(content: bytes) -> bool:
-    """Tell whether some bytes begin with the mark of an encoding whose characters have several bytes each."""
+    """Return whether bytes begin with the mark of an encoding with several bytes per character (UTF-16 or UTF-32)."""
     return has_mark(content) and not content.startswith(codecs.BOM_UTF8)
 
 
 def stand_in(content: bytes) -> str:
-    """Return which thing is in the place of a file that was not fetched; empty if nothing of the kind."""
+    """Return a description of a substitute for a file that was not downloaded, empty for other content."""
     if content.startswith(_LFS):
         return "is a pointer of Git LFS and not the file itself; fetch the file with 'git lfs pull'"
     if _PAGE.match(content):
@@ -98,7 +99,7 @@ def stand_in(content: bytes) -> str:
 
 
 def shown_text(text: str) -> str:
-    """Return words of a file as messages show them: on one line, in quotes, printable and not too long."""
+    """Return words of a file for a message: on one line, in quotes, printable and at most 60 characters long."""
     line = " ".join(text.split())
     line = "".join(letter if letter.isprintable() else "?" for letter in line[: _LONGEST + 1])
     return f'"{line}"' if len(line) <= _LONGEST else f'"{line[: _LONGEST - 3]}..."'
@@ -120,7 +121,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _wide_text(rest: bytes, encoding: str) -> str:
-    """Return text with several bytes for each character; other content may begin with such a mark by chance."""
+    """Decode UTF-16 or UTF-32, and raise an error for binary content that begins with such a mark by chance."""
     try:
         text = rest.decode(encoding)
     except UnicodeDecodeError:

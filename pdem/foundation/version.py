@@ -1,4 +1,4 @@
-"""The version of pdem, where every room can reach it."""
+"""The version of pdem, importable from every package."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Checks before a run that need its particles and meshes, and what they say: `preflight.preflight` is the door."""
+"""Checks before a run that need its particles and meshes; the entry point is `preflight.preflight`."""

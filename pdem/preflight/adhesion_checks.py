@@ -1,4 +1,4 @@
-"""Checks of adhesion before a run: how deep contacts rest, how far they reach, and whether the step resolves that."""
+"""Checks of adhesion before a run: overlap at rest, range of the contacts, and their resolution by the time step."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 RESTING_WARNING = 0.1
-"""Overlap over the smaller radius, of contacts that nothing but adhesion presses together, above which theories of
-small contacts do not hold."""
+"""Overlap in smaller radii of contacts under adhesion alone, above which theories of small contacts are not valid."""
 
 FASTEST = 2.0
-"""Speed over the sticking speed at which adhesion takes an eighth of a rebound: what is faster hardly feels it."""
+"""Speed in sticking speeds at which adhesion takes an eighth of a rebound: faster impacts hardly feel adhesion."""
 
 AXES = "xyz"
 
 
 def adhesion_findings(case: CaseData, conditions: ImpactConditions, radius: Floats, step: float) -> Iterator[Finding]:
-    """Yield the findings on adhesion, once for each interaction and kind.
+    """Yield the findings on adhesion, one per interaction and kind.
 
     Parameters
     ----------
     case : CaseData
         The case.
     conditions : ImpactConditions
-        Of its particles, or of some that come in.
+        Conditions of all particles of the case, or of particles of an insertion.
     radius : (n,) array
         All radii [m].
     step : float
@@ -63,18 +62,18 @@ def carried_in_case(case: CaseData) -> bool:
 
 
 class _Met:
-    """Two materials that stick, at both ends of their sizes.
+    """Two materials with adhesion, for the smallest and for the largest particles.
 
     Parameters
     ----------
     case : CaseData
-        In one of its stages.
+        The case in one of its stages.
     key : str
-        Of the interaction.
+        Key of the interaction.
     pair : (str, str, bool)
-        Material of a particle, of its partner, and whether that is a wall.
+        Material of a particle, material of its partner, and whether the partner is a wall.
     conditions : ImpactConditions
-        Smallest radii and speed.
+        Smallest radii, and speed of impacts.
     largest : float
         Largest radius [m].
     """
@@ -92,7 +91,7 @@ class _Met:
         self._table = case.interactions[key].adhesion or {}
 
     def findings(self, step: float) -> Iterator[Finding]:
-        """Yield all of them, for a time step [s]."""
+        """Yield all findings for a time step [s]."""
         yield from self._resting()
         yield from self._bridge()
         yield from self._reach()
@@ -102,7 +101,7 @@ class _Met:
         return effective_mass_and_radius(self._case, self._pair, *radii)
 
     def _resting(self) -> Iterator[Finding]:
-        """Compare the overlap of contacts that nothing but adhesion presses together with the limit of a run."""
+        """Compare the overlap of contacts under adhesion alone with the limit of a run."""
         most = self._case.limits.largest_overlap
         at = {
             size: self._spring.resting_overlap(self._effective(size)[1]) / size[0]
@@ -124,7 +123,7 @@ class _Met:
         yield Finding(level, "adhesion", f"{text}: make the adhesion weaker or the particles stiffer")
 
     def _bridge(self) -> Iterator[Finding]:
-        """Compare the volume of bridges with what the pendular state holds."""
+        """Compare the volume of liquid bridges with the limit of the pendular state."""
         if self._table.get("model") != LIQUID_BRIDGE.model:
             return
         key = next(name for name in VOLUMES if name in self._table)
@@ -150,7 +149,7 @@ class _Met:
                 return
 
     def _reach(self) -> Iterator[Finding]:
-        """Compare the distance at which contacts end with the domain."""
+        """Compare the gap at which contacts end with the size of the domain."""
         gap, domain = self._spring.gap(self._effective(self._largest)[1]), self._case.domain
         for axis in range(domain.dimension):
             side = domain.upper[axis] - domain.lower[axis]
@@ -165,7 +164,7 @@ class _Met:
                 return
 
     def _step(self, step: float) -> Iterator[Finding]:
-        """Compare the way of a step with the gap, at the speeds at which adhesion decides."""
+        """Compare the displacement per step with the gap, at speeds at which adhesion matters."""
         mass, radius = self._effective(self._smallest)
         gap = self._spring.gap(radius)
         if gap <= 0.0:

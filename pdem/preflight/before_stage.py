@@ -1,4 +1,4 @@
-"""What of a case acts before one of its stages begins: cases that are alike in it share what comes before."""
+"""The part of a case that acts before a stage: cases with equal parts can share the run up to this stage."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
 
 _KEPT_OUTPUT = ("energies", "contact_ages")
-"""Keys of the output on which it depends what contacts remember."""
+"""Keys of the output section that affect the history of contacts."""
 
 _WHERE = ("on", "stage")
 
 
 def before_stage(case: Case, number: int) -> dict[str, Any]:
-    """Return all of a case that has an influence on the state with which a stage begins.
+    """Return everything in a case that influences the state at the begin of a stage.
 
-    What counts from the begin of this stage or a later one is left out: motions, servos, insertions, outlets, and what
-    stages change. So are outputs, limits, and sensors that only look on. What follows from the case as a whole is there
-    by its value: the time step, and how often outlets and insertions act.
+    Settings that act only from this stage on are left out: motions, servos, insertions, outlets, and changes by stages.
+    Outputs, limits, and sensors without effect on the motion are left out as well. Settings that follow from the case
+    as a whole are included as values: the time step, and the intervals of outlets and insertions.
 
     Parameters
     ----------
     case : Case
         The case.
     number : int
-        Of the stage; the number of stages stands for all of the case.
+        Number of the stage; the total number of stages selects the complete case.
     """
     document = case.model_dump(mode="python", exclude_none=True)
     later = {stage.name for stage in case.stages[number:]}
@@ -69,7 +69,7 @@ def before_stage(case: Case, number: int) -> dict[str, Any]:
 
 
 def _until(frame: dict[str, Any], later: set[str]) -> dict[str, Any]:
-    """Return a wall or a frame as it is before some stages begin: it rests if it counts from one of them."""
+    """Return a wall or frame as it acts before the `later` stages: at rest if its motion starts in any of these."""
     if frame.get("stage") not in later:
         return frame
     still = {key: value for key, value in frame.items() if key in _WHERE or key not in MOTION_KEYS}
@@ -77,7 +77,7 @@ def _until(frame: dict[str, Any], later: set[str]) -> dict[str, Any]:
 
 
 def _matters(case: Case, index: int, number: int) -> bool:
-    """Return whether a sensor removes particles before a stage, or a stage before ends by what it measures."""
+    """Return whether a sensor removes particles before a stage, or ends an earlier stage by its values."""
     sensor = case.sensors[index]
     quantities = [stage.until.quantity for stage in case.stages[:number] if stage.until is not None]
     acts = any(sensor_acts(case, sensor, stage) for stage in range(number)) or not case.stages
@@ -85,7 +85,7 @@ def _matters(case: Case, index: int, number: int) -> bool:
 
 
 def _when(case: Case, index: int, number: int) -> dict[str, Any]:
-    """Return a sensor, with the stages before a stage in which it acts in place of those that the case names."""
+    """Return a sensor with the stages in which it acts before a stage, instead of all stages in the case."""
     sensor = case.sensors[index]
     keys = sensor.model_dump(mode="python", exclude_none=True, exclude={"stage", "stages"})
     acting = [stage.name for k, stage in enumerate(case.stages[:number]) if sensor_acts(case, sensor, k)]
@@ -93,14 +93,14 @@ def _when(case: Case, index: int, number: int) -> dict[str, Any]:
 
 
 def digest_before(case: Case, number: int, made_under: dict[str, str]) -> str:
-    """Return a digest (hexadecimal) of all on which the state depends with which a stage begins.
+    """Return a hexadecimal digest of everything that determines the state at the begin of a stage.
 
     Parameters
     ----------
     case, number
         As for `before_stage`.
     made_under : dict
-        Versions of programs and sources, processor.
+        Versions of programs and sources, and the processor.
     """
     document = before_stage(case, number)
     files = contents_of(files_in(case, document))
@@ -109,7 +109,7 @@ def digest_before(case: Case, number: int, made_under: dict[str, str]) -> str:
 
 
 def changes_before(old: Case, new: Case, number: int) -> list[tuple[str, str, str]]:
-    """Return key, old and new value of what two cases have differently before a stage begins."""
+    """Return key, old value and new value of all differences between two cases before a stage."""
     before, after = (flat_keys("", before_stage(case, number)) for case in (old, new))
     rows = []
     for key in dict.fromkeys((*before, *after)):
@@ -123,7 +123,7 @@ def changes_before(old: Case, new: Case, number: int) -> list[tuple[str, str, st
 
 
 def remedy_for(key: str, case: Case, number: int) -> str:
-    """Return how a user can let a change of a key act from a stage on only, empty if there is no way."""
+    """Return how to make a change of a key act only from a stage on, empty if this is impossible."""
     stage = case.stages[number].name
     head, _, rest = key.partition(".")
     if head == "interactions":

@@ -1,4 +1,4 @@
-"""What contacts of a case are like, by pair of materials and size: for ``pdem check``."""
+"""Table of contact properties of a case by pair of materials and size, for ``pdem check``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pdem.case.sections.schema import CaseData
 
 MOST_PAIRS = 20
-"""Pairs of materials and sizes that are shown."""
+"""Largest number of pairs of materials and sizes in the table."""
 
 SPACING = 4e-10
 """Distance of atoms in contact [m], for the Tabor number (Tabor, J. Colloid Interface Sci. 58 (1977) 2)."""
@@ -38,27 +38,27 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class ContactRow:
-    """One pair of materials at one size.
+    """Contact properties of a pair of materials at one size.
 
     Attributes
     ----------
     subject : str
-        The pair.
+        The pair in words.
     radius : float
-        Of the first body [m].
+        Radius of the first body [m].
     overlap : float
-        Largest one of an impact at the speed of the case, over the smaller radius.
+        Largest overlap of an impact at the speed of the case, in smaller radii.
     duration : float
-        Of that impact [s].
+        Duration of this impact [s].
     pull_off : float
         Largest pull of adhesion [N].
     bond_number : float
-        That over the weight of the lighter body; not a number without gravity.
+        Pull-off force divided by the weight of the lighter body; NaN without gravity.
     tabor_number : float
-        ``(R w^2 / (E^2 z^3))^(1/3)`` with the work of adhesion w, the effective modulus E, and `SPACING`: above about 1
-        `jkr` is right, below `dmt`; not a number without a work of adhesion.
+        ``(R w^2 / (E^2 z^3))^(1/3)`` with the work of adhesion w, the effective modulus E, and z = `SPACING`. Above
+        about 1 the model `jkr` is valid, below it `dmt`; NaN without a work of adhesion.
     sticking_speed : float
-        Up to which bodies stick, without damping [m/s].
+        Largest speed at which bodies stick without damping [m/s].
     """
 
     subject: str
@@ -71,7 +71,7 @@ class ContactRow:
     sticking_speed: float
 
     def cells(self) -> tuple[str, ...]:
-        """Return the cells of the row; what there is not is empty."""
+        """Return the cells of the row as text; missing values are empty."""
         times = [f"{self.duration:.3g}" if math.isfinite(self.duration) else ""]
         overlap = f"{100.0 * self.overlap:.3g} %"
         if not self.pull_off:
@@ -82,9 +82,9 @@ class ContactRow:
 
 
 def contact_rows(case: CaseData, speed: float | None = None) -> Iterator[ContactRow]:
-    """Yield the contacts of a case, of the smallest and of the largest particles of each two materials that can touch.
+    """Yield the contacts of a case, for the smallest and largest particles of each pair of materials that can touch.
 
-    Impacts are those at a speed [m/s], unless given the largest that is possible.
+    Impacts are at `speed` [m/s], by default the largest possible speed.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def contact_rows(case: CaseData, speed: float | None = None) -> Iterator[Contact
 
 
 def _row(case: CaseData, pair: tuple[str, str], sizes: tuple[float, float | None], speed: float) -> ContactRow:
-    """Return the row of two materials and radii [m]; the second radius is None for a wall."""
+    """Return the row for two materials and radii [m]; the second radius is None for a wall."""
     subject = f"{pair[0]} on {partner_text(case, pair[1], is_wall=sizes[1] is None)}"
     spring, (mass, radius) = spring_of(case, pair), effective_mass_and_radius(case, pair, *sizes)
     overlap = impact_overlap(case, pair, mass, radius, speed) if speed else 0.0
@@ -114,7 +114,7 @@ def _row(case: CaseData, pair: tuple[str, str], sizes: tuple[float, float | None
 
 
 def _least_weight(case: CaseData, pair: tuple[str, str], sizes: tuple[float, float | None]) -> float:
-    """Return the weight of the lighter one of two bodies [N]."""
+    """Return the weight of the lighter of two bodies [N]."""
     masses = [
         (case.materials[name].density or 0.0) * 4.0 / 3.0 * math.pi * size**3
         for name, size in zip(pair, sizes, strict=True)
@@ -124,7 +124,7 @@ def _least_weight(case: CaseData, pair: tuple[str, str], sizes: tuple[float, flo
 
 
 def contact_table(case: CaseData, speed: float | None = None) -> str:
-    """Return the contacts of a case as a table of text with the part of the law that limits the time step.
+    """Return the contacts of a case as a text table, with the part of the law that limits the time step.
 
     Empty without particles. Impacts as for `contact_rows`.
 
@@ -145,7 +145,7 @@ def contact_table(case: CaseData, speed: float | None = None) -> str:
 
 
 def _limiting(case: CaseData) -> list[str]:
-    """Return a line on the part of the law that sets the largest time step."""
+    """Return a line about the part of the law that limits the time step, or no line."""
     limits: Any = step_limits(case)
     if not limits:
         return []

@@ -1,4 +1,4 @@
-"""What `pdem check` says of a box that deforms: how far it gets, and whether steps resolve it."""
+"""Findings of `pdem check` on a deforming box: its total deformation, and the resolution by the time step."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from pdem.preflight.population import Population
 
 FASTEST = 0.1
-"""Displacement of the sides of the box in a step over the smallest radius above which there is a warning."""
+"""Displacement of the sides of the box per step in smallest radii, above which there is a warning."""
 
 FARTHEST = 100.0
-"""Logarithmic strain beyond which lengths are not told apart."""
+"""Logarithmic strain beyond which lengths are clipped."""
 
 DENSEST = 0.9
 """Solid fraction that hardly any grains reach without large overlaps, in two and in three dimensions."""
 
 MOST_LOADED = 12, 0.74
-"""Contacts of a grain, and solid fraction, of the densest packing of equal spheres: no other bears more."""
+"""Contacts per grain, and solid fraction, of the densest packing of equal spheres, which carries the largest load."""
 
 
 def deformation_findings(
@@ -68,7 +68,7 @@ def deformation_findings(
 
 
 def _factor(strain: float) -> float:
-    """Return by which factor a strain changes a length; far beyond all use neither 0 nor infinity."""
+    """Return the factor by which a strain changes a length, clipped to stay away from 0 and infinity."""
     return math.exp(min(max(strain, -FARTHEST), FARTHEST))
 
 
@@ -77,7 +77,7 @@ def _lengths(case: Case) -> list[float]:
 
 
 def _intervals(case: Case) -> list[tuple[int, float]]:
-    """Return the stages of a case and how long they last [s], as far as that is known before the run."""
+    """Return the stages with their durations [s], up to the first stage with a duration that depends on the run."""
     if not case.stages:
         return [(-1, case.time.end)]
     found, left = [], case.time.end
@@ -104,7 +104,7 @@ def _too_small(case: Case, particles: Population, lengths: list[float]) -> Itera
 
 
 def _outgrown_walls(case: Case, meshes: Sequence[Mesh], strain: Sequence[float]) -> Iterator[Finding]:
-    """Warn of walls from side to side of the box that do not reach its sides once it has strained by so much."""
+    """Warn of walls that span the box but do not reach its sides after the largest strain."""
     lower, upper = np.array(case.domain.lower), np.array(case.domain.upper)
     grown = 0.5 * (upper - lower) * [_factor(one) for one in strain]
     low, high = 0.5 * (lower + upper) - grown, 0.5 * (lower + upper) + grown
@@ -121,7 +121,7 @@ def _outgrown_walls(case: Case, meshes: Sequence[Mesh], strain: Sequence[float])
 
 
 def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Iterator[Finding]:
-    """Warn where strains as told bring more grains into the box than there is room for. Collective."""
+    """Warn if prescribed strains compress the box beyond the densest packing of its grains. Collective."""
     driven = any(one.stresses for _, one in deformations(case))
     if not particles.count or has_clusters(case) or case.walls or driven:
         return
@@ -139,7 +139,7 @@ def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Itera
 
 
 def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
-    """Warn of stresses that contacts do not bear at the largest overlap, of grains of the mean of both radii."""
+    """Warn of stresses that exceed the capacity of contacts at the largest overlap, for grains of the mean radius."""
     wanted = max((abs(stress) for _, one in deformations(case) for stress in one.stresses), default=0.0)
     if not particles.count or wanted <= 0.0 or has_clusters(case):
         return
@@ -163,10 +163,10 @@ def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
 
 
 def _too_much_tension(case: Case, particles: Population) -> Iterator[Finding]:
-    """Warn of tensions above what adhesion holds, if all contacts were as strong as those of the smallest grains.
+    """Warn of tensions above the strength of adhesion, if all contacts were as strong as between the smallest grains.
 
-    It is Rumpf's strength, of the densest packing; along one axis as many times as there are axes, which it would be if
-    all contacts lay along it.
+    The strength is Rumpf's for the densest packing. Along a single axis it is multiplied by the dimension, the strength
+    if all contacts were along this axis.
     """
     dimension = case.domain.dimension
     tensions = [-one.mean_stress for _, one in deformations(case) if one.mean_stress is not None]
@@ -190,10 +190,10 @@ def _too_much_tension(case: Case, particles: Population) -> Iterator[Finding]:
 
 
 def _too_much_shear(case: Case) -> Iterator[Finding]:
-    """Warn of shear stresses above the pressure across the layers, which no flow of grains bears without adhesion.
+    """Warn of shear stresses above the pressure across the layers, which no flow of grains carries without adhesion.
 
-    Where only pushes act no principal stress is a tension: the square of the shear stress is at most the product of
-    the pressures along both axes, which hardly differ in shear (da Cruz et al. 2005).
+    Without tensile contact forces no principal stress is a tension: the square of the shear stress is at most the
+    product of the pressures along both axes, which hardly differ in shear (da Cruz et al. 2005).
     """
     if contacts_may_pull(case):
         return
@@ -214,7 +214,7 @@ def _too_much_shear(case: Case) -> Iterator[Finding]:
 
 
 def _too_fast(case: Case, particles: Population, step: float) -> Iterator[Finding]:
-    """Warn where the box moves its sides farther in a step than grains can follow."""
+    """Warn if the sides of the box move farther in a step than grains can follow."""
     if not particles.count:
         return
     smallest, lengths = float(particles.radii.min()), _lengths(case)

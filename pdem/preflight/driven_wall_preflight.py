@@ -1,4 +1,4 @@
-"""Checks before a run of walls that particles drive."""
+"""Checks before a run of walls that particles drive (servos and free bodies)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pdem.motion.bodies import FreeBody
 
 LARGEST_FORCE_STEP = 0.1
-"""Largest change of one contact force in one step of a servo, over the target load."""
+"""Largest change of a contact force in one step of a servo, relative to the target load."""
 
 
 def driven_findings(
@@ -34,25 +34,25 @@ def driven_findings(
     step: float,
     conditions: ImpactConditions | None = None,
 ) -> Iterator[Finding]:
-    """Check the driven walls of a case: servos slow enough, bodies of known mass, and heavy enough for the step [s].
+    """Check the driven walls of a case: servos slow enough, bodies with a mass, and heavy enough for the step [s].
 
-    The stiffnesses of all particles that touch a body add up. Their largest number is estimated: spheres of the
-    smallest radius, side by side all over its surface.
+    The stiffnesses of all particles in contact with a body add up. The largest number of contacts is estimated by
+    spheres of the smallest radius, side by side over the whole surface.
 
     Parameters
     ----------
     case : Case
         The case.
     radii : array
-        Of particles, the largest of them included [m].
+        Radii of particles, including the largest [m].
     number : int
-        Of all particles.
+        Number of all particles.
     meshes : sequence of Mesh
-        Of the walls.
+        Meshes of the walls.
     step : float
         Time step [s].
     conditions : ImpactConditions, optional
-        Of inserted particles, in place of those of the case.
+        Conditions of inserted particles, instead of the conditions of the case.
     """
     conditions = impact_conditions(case) if conditions is None else conditions
     for index, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
@@ -71,7 +71,7 @@ def driven_findings(
 
 
 def _servo(case: Case, number: int, radius: Floats, step: float, conditions: ImpactConditions) -> Iterator[Finding]:
-    """Warn if one step at the largest rate changes a contact force by a large part of the target load."""
+    """Warn if one step at the largest rate changes a contact force by a large share of the target load."""
     wall = case.walls[number]
     servo = servo_of(case, wall)
     target = float(np.abs(servo.targets).max())

@@ -1,4 +1,4 @@
-"""Warning of cases far from the origin, where positions have few digits left for overlaps."""
+"""Warning of cases far from the origin, where rounding of positions affects overlaps."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from pdem.preflight.population import Population
 
 DULL_RADIUS = 1e-7
-"""Rounding of positions over the smallest radius from which on it is worth a warning: overlaps are often 1e-4 of it."""
+"""Rounding of positions in smallest radii above which there is a warning: overlaps are often 1e-4 of a radius."""
 
 
 def place_findings(case: Case, particles: Population) -> Iterator[Finding]:
-    """Warn if double precision rounds positions by so much that forces of contacts feel it.
+    """Warn if the rounding of positions in double precision affects contact forces.
 
     Parameters
     ----------
     case : Case
         The case.
     particles : Population
-        Those at the beginning.
+        Particles at time 0.
     """
     ends = np.array([case.domain.lower, case.domain.upper])
     if particles.count and not case.insertions:

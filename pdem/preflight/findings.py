@@ -1,4 +1,4 @@
-"""Findings of the checks before a run, and their limits of the time step."""
+"""Findings of the checks before a run, and the limits of the time step."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 Level = Literal["error", "warning", "info"]
 
 STEP_WARNING = {"Rayleigh": 0.4, "Hertz": 0.2, "linear": 0.2, "adhesion": 0.2, "rolling": 0.2, "twisting": 0.2}
-"""Time step over each limit above which there is a warning: at this value an impact lasts at least five steps."""
+"""Time step relative to each limit above which there is a warning: at this value an impact has at least five steps."""
 
 STEP_ERROR = {"Rayleigh": 1.0, "Hertz": 0.5, "linear": 0.5, "adhesion": 0.5, "rolling": 0.5, "twisting": 0.5}
-"""Time step over each limit above which a simulation is unstable or does not resolve impacts."""
+"""Time step relative to each limit above which a simulation is unstable or does not resolve impacts."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        """Return the line for the user."""
+        """Return the finding as a line for the user."""
         return f"{self.level}: {self.subject}: {self.message}"
 
 
 def end_problem(case: Case, step: float) -> str:
-    """Return the problem of a case that ends before its first step of `step` [s], empty if there is none."""
+    """Return a message if a case ends before its first step of `step` [s], otherwise an empty string."""
     if round(case.time.end / step) >= 1:
         return ""
     return (

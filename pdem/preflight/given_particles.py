@@ -1,4 +1,4 @@
-"""Checks of particles that a script passes to a simulation in place of those of the case."""
+"""Checks of particles that a script passes to a simulation instead of the particles of the case."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _LARGEST_ID = 2**40
 
 
 class CheckedParticles(ParticleTable):
-    """Columns of particles that `pdem.preflight.preflight` has checked with a case, and that are not checked again."""
+    """Columns of particles already checked by `pdem.preflight.preflight` together with a case."""
 
 
 class PartOfParticles(CheckedParticles):
-    """Columns of checked particles of which each rank has a part."""
+    """Columns of checked particles, distributed over the ranks."""
 
 
 def given_particles(
@@ -60,25 +60,25 @@ def given_particles(
         The case.
     particles : mapping of str to array_like
         As `pdem.case.groups.initial.initial_particles` returns them: ``id`` (n,) distinct whole numbers from 0 on,
-        ``material`` (n,) index in the order of the case's materials, ``radius`` (n,) [m], ``position`` (n, 3) [m]; if
-        wanted ``velocity``, ``angular_velocity`` (n, 3) [m/s, rad/s] and other fields of particles, zero unless given.
+        ``material`` (n,) index in the order of the case's materials, ``radius`` (n,) [m], ``position`` (n, 3) [m].
+        Optional, with default zero: ``velocity``, ``angular_velocity`` (n, 3) [m/s, rad/s] and other particle fields.
     meshes : sequence of Mesh
-        Of the walls, in the order of the case.
+        Meshes of the walls, in the order of the case.
     further : iterable of Field
-        Fields that particles have for features of the case; they may be given as well.
+        Additional optional fields for features of the case.
 
     Raises
     ------
     InputError
-        If a column is missing, unknown or of another type or shape, numbers are not finite, radii not positive, ids
-        negative or repeated, materials none of the case.
+        If a column is missing, unknown or of a wrong type or shape, numbers are not finite, radii not positive, ids
+        negative or repeated, or material indices not valid.
     CaseError
-        For all that would be an error for particles of the case, one line each.
+        For each finding that is an error for particles of the case, one line each.
 
     Warns
     -----
     RuntimeWarning
-        For all that would be a warning.
+        For each finding that is a warning.
     """
     columns = _columns(particles, with_further(further))
     _require_ids(columns["id"])
@@ -116,7 +116,7 @@ def given_particles(
 
 
 def _conditions_of_columns(case: Case, materials: Sequence[str], columns: Columns) -> ImpactConditions:
-    """Return the impact conditions of particles of these materials."""
+    """Return the impact conditions of particles with these materials."""
     names = list(case.materials)
     smallest = {name: float(columns["radius"][columns["material"] == names.index(name)].min()) for name in materials}
     motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
@@ -132,7 +132,7 @@ def largest_speed(velocity: Floats) -> float:
 def require_no_problems(
     case: Case, materials: Iterable[str], pairs: Iterable[tuple[str, str, bool]], largest_radius: float
 ) -> None:
-    """Require densities of materials of particles, interactions of pairs that can touch, and a wide periodic box.
+    """Check that densities and interactions are given as needed, and that a periodic box is wide enough.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def require_no_problems(
 
 
 def _raise_errors(case: Case, findings: Iterable[Finding]) -> None:
-    """Raise the errors among findings and issue the warnings.
+    """Raise the errors among findings, and issue the warnings.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def _raise_errors(case: Case, findings: Iterable[Finding]) -> None:
 
 
 def _columns(particles: Any, fields: Mapping[str, Field]) -> Columns:
-    """Return the columns as arrays of the right type and shape."""
+    """Return the columns as arrays of the correct type and shape, after checks."""
     if not isinstance(particles, Mapping):
         raise InputError(
             f"particles must be columns by name, as initial_particles returns them, not {type(particles).__name__}"
@@ -216,7 +216,7 @@ def _require_ids(ids: Integers) -> None:
 
 
 def _materials(case: Case, index: Int32s) -> list[str]:
-    """Return the names of the materials of particles, in the order of the case."""
+    """Return the names of the materials of particles, in the order of the case, after a check of the indices."""
     names = list(case.materials)
     wrong = np.flatnonzero((index < 0) | (index >= len(names)))
     if len(wrong):

@@ -1,4 +1,4 @@
-"""Check of the sides of the domain through which particles fall, because no wall is below them."""
+"""Check for sides of the domain without a wall, through which particles fall."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     FixedParticles = tuple[Floats, Floats]  # centres (n, 3) and radii (n,) [m]
 
 RAYS = np.array([(0.0, 0.0, 0.0), *((0.95 * np.cos(a), 0.95 * np.sin(a), 0.0) for a in np.pi * np.arange(8) / 4)])
-"""Where rays begin, over the radius: at the centre and near the rim, since a hole narrower than that is no way out."""
+"""Starts of rays in radii: at the centre and near the rim, because particles cannot pass a narrower hole."""
 
 _THROWN = 0.1
-"""Speed across gravity over that along it above which what comes in is thrown, and may land beside."""
+"""Ratio of speeds across and along gravity above which inserted particles may land away from the point below."""
 
 
 def falling_findings(
     case: Case, particles: Population, meshes: Sequence[Mesh], ground: FixedParticles
 ) -> Iterator[Finding]:
-    """Warn of particles that fall out of the domain, since no wall is below them, unless the case says so. Collective.
+    """Warn of particles without a wall below, which fall out of the domain, unless the case intends it. Collective.
 
-    Each is looked at along gravity from its place at time 0, past the walls that are there in each stage and the fixed
-    particles, the `ground`; those that are outside from the begin are an error of their own. A cluster is where its
-    first sphere is.
+    From the position of each particle at time 0 a ray along gravity is tested against the walls present in each stage
+    and against the fixed particles, the `ground`. Particles outside the domain from the begin are a separate error. The
+    position of a cluster is the position of its first sphere.
     """
     moving = particles.moving()
     stands_for_body = _first_of_bodies(moving)
@@ -58,7 +58,7 @@ def falling_findings(
 
 
 def _first_of_bodies(particles: Population) -> Booleans:
-    """Tell of each sphere whether it is a particle of its own or the first of its cluster."""
+    """Return a mask of spheres that are single particles or the first sphere of a cluster."""
     if "cluster" not in particles.columns:
         return np.ones(len(particles["radius"]), np.bool_)
     cluster = particles["cluster"]
@@ -66,7 +66,7 @@ def _first_of_bodies(particles: Population) -> Booleans:
 
 
 def falling_inlet_findings(case: Case, meshes: Sequence[Mesh], ground: FixedParticles) -> Iterator[Finding]:
-    """Warn of insertions with no wall below their middle, as `falling_findings` does of particles."""
+    """Warn of insertions without a wall below their middle, in the same way as `falling_findings`."""
     warned: set[str] = set()
     for number, gravity, there in _stages(case, meshes):
         below = [*_surfaces(there), _squares(*ground, gravity)]
@@ -78,9 +78,10 @@ def falling_inlet_findings(case: Case, meshes: Sequence[Mesh], ground: FixedPart
 
 
 def _stages(case: Case, meshes: Sequence[Mesh]) -> Iterator[tuple[int, Floats, list[Mesh]]]:
-    """Yield number, gravity, and the walls that are there, of each stage in which particles may fall out.
+    """Yield number, gravity and present walls of each stage in which particles may fall out.
 
-    None if the case says that these are removed. If gravity follows a table, the first stage is all that is known.
+    Yield no stage if the case explicitly removes particles outside. If gravity follows a table, only the first stage
+    can be checked.
     """
     if case.domain.outside == "remove" and "outside" in case.domain.model_fields_set:
         return
@@ -92,7 +93,7 @@ def _stages(case: Case, meshes: Sequence[Mesh]) -> Iterator[tuple[int, Floats, l
 
 
 def _gravity(case: Case, number: int) -> Floats:
-    """Return gravity in a stage along the axes that are not periodic: across these nothing gets lost."""
+    """Return gravity in a stage without components along periodic axes, since nothing leaves across periodic sides."""
     gravity = first_gravity(case)
     for stage in case.stages[1 : number + 1]:
         gravity = gravity if stage.gravity is None else np.array(stage.gravity)
@@ -112,7 +113,7 @@ def _way(case: Case, side: str) -> str:
 
 
 def _inlets(case: Case, gravity: Floats) -> Iterator[tuple[str, Floats]]:
-    """Yield name and middle (1, 3) of each insertion whose particles fall where they come in."""
+    """Yield name and middle (1, 3) of each insertion with particles that fall straight down."""
     down = gravity / np.linalg.norm(gravity)
     for index, insertion in enumerate(case.insertions):
         face = face_of(case, index)
@@ -129,7 +130,7 @@ def _surfaces(meshes: Sequence[Mesh]) -> list[Surface]:
 
 
 def fixed_particles(case: Case, particles: Population) -> FixedParticles:
-    """Return the fixed particles of all ranks, on all of them, with those of their images that reach in. Collective."""
+    """Return the fixed particles of all ranks, with periodic images that reach into the domain. Collective."""
     if not has_fixed(case) or "fixed" not in particles.columns:
         return np.zeros((0, 3)), np.zeros(0)
     mine = particles["fixed"] != 0
@@ -147,7 +148,7 @@ def fixed_particles(case: Case, particles: Population) -> FixedParticles:
 
 
 def _squares(centres: Floats, radii: Floats, gravity: Floats) -> Surface:
-    """Return squares about spheres, across gravity, as a surface that what falls on these meets."""
+    """Return squares around spheres, perpendicular to gravity, as a surface that stops falling particles."""
     across = frame_of(gravity.tolist())[:2]
     corners = [radii[:, None] * (a * across[0] + b * across[1]) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
     vertices = np.stack([centres + corner for corner in corners], axis=1).reshape(-1, 3)
@@ -156,7 +157,7 @@ def _squares(centres: Floats, radii: Floats, gravity: Floats) -> Surface:
 
 
 def _any_below(positions: Floats, radii: Floats, surfaces: Sequence[Surface], gravity: Floats) -> Booleans:
-    """Return whether a ray along gravity from the centre of a particle, or from beside it, meets a surface."""
+    """Return whether a ray along gravity, from the centre or near the rim of each particle, meets a surface."""
     frame = frame_of(gravity.tolist())
     points, found = positions @ frame.T, np.zeros(len(positions), bool)
     for offset in RAYS:
@@ -169,13 +170,13 @@ def _any_below(positions: Floats, radii: Floats, surfaces: Sequence[Surface], gr
 
 
 def _inside(case: Case, places: Floats) -> Booleans:
-    """Return which places are inside the domain, along the axes that are not periodic."""
+    """Return a mask of points inside the domain, ignoring periodic axes."""
     inside = (places >= np.array(case.domain.lower)) & (places <= np.array(case.domain.upper))
     return np.all(inside | np.array(case.domain.periodic), axis=1)
 
 
 def _side(case: Case, position: Floats, gravity: Floats) -> str:
-    """Return the side of the domain that a ray along gravity leaves through."""
+    """Return the side of the domain through which a ray along gravity leaves."""
     ends = np.where(gravity < 0.0, case.domain.lower, case.domain.upper)
     with np.errstate(divide="ignore", invalid="ignore"):
         ways = np.where(gravity == 0.0, np.inf, (ends - position) / gravity)

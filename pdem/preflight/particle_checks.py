@@ -1,7 +1,7 @@
-"""Checks of particles, the same for all sources of them.
+"""Checks of particles that apply to all their sources.
 
-These are the case (`pdem.preflight.preflight`), a script (`pdem.preflight.given_particles`), and insertion during a run
-(`pdem.features.insertions.checks`).
+The sources are the case (`pdem.preflight.preflight`), a script (`pdem.preflight.given_particles`), and insertion during
+a run (`pdem.features.insertions.checks`).
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ if TYPE_CHECKING:
     Name = Callable[[int], str]
 
 OVERLAP_WARNING = 0.05
-"""Initial overlap, over the smaller radius, above which particles fly apart noticeably."""
+"""Initial overlap, in smaller radii, above which particles fly apart noticeably."""
 
 PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR = 0.1, 1.0
-"""Displacement per step over radius above which particles may pass thin obstacles or one another, and surely do."""
+"""Displacement per step in radii above which particles may pass, or surely pass, thin obstacles or each other."""
 
 
 def particle_findings(
     case: Case, particles: Population, step: float, conditions: ImpactConditions, name: Name
 ) -> Iterator[Finding]:
-    """Yield the findings on single particles, without their neighbours and without walls. Collective.
+    """Yield the findings on single particles, without neighbours and walls. Collective.
 
     Parameters
     ----------
     case : Case
         The case.
     particles : Population
-        With ``radius``, ``position``, ``velocity`` and ``angular_velocity`` of each.
+        Particles with ``radius``, ``position``, ``velocity`` and ``angular_velocity``.
     step : float
         Time step [s].
     conditions : ImpactConditions
-        Their impact conditions.
+        Impact conditions of the particles.
     name : callable
         Returns the name of a particle by its number: ``particle 7``, ``position[7]``.
     """
     beyond_reason = list(_sizes(particles, name))
     yield from beyond_reason
-    if beyond_reason:  # then masses may overflow
+    if beyond_reason:  # masses may overflow
         return
     yield from step_findings(case, step, conditions)
     yield from _travel(particles, step, name)
@@ -75,12 +75,12 @@ def particle_findings(
 
 
 def particle_name(number: int) -> str:
-    """Return the name of a particle of an id."""
+    """Return the name of the particle with an id."""
     return f"particle {number}"
 
 
 def level_of(value: float, warning: float, error: float) -> Level:
-    """Return the level of a value by the limits above which there is a warning or an error."""
+    """Return the severity of a value, from the limits above which there is a warning or an error."""
     if value > error:
         return "error"
     return "warning" if value > warning else "info"
@@ -92,12 +92,12 @@ def share(value: float) -> str:
 
 
 def step_findings(case: Case, step: float, conditions: ImpactConditions) -> Iterator[Finding]:
-    """Compare the time step [s] with every kind of limit, and with that of heavy damping."""
+    """Compare the time step [s] with every kind of limit, including the limit for heavy damping."""
     limits = step_limits(case, conditions)
     worst = {limit.name: limit for limit in reversed(limits)}
     automatic = ' or step = "auto"' if conditions.of_case and case.time.step != "auto" else ""
     for name, limit in worst.items():
-        part = step / limit.time if limit.time > 0.0 else math.inf  # of a speed that is no number any more
+        part = step / limit.time if limit.time > 0.0 else math.inf  # the speed may be NaN
         level = level_of(part, STEP_WARNING[name], STEP_ERROR[name])
         what = "time" if name == "Rayleigh" else "contact time"
         text = f"{step:.4g} s is {share(part)} of the {name} {what} {limit.time:.4g} s of {limit.subject}"
@@ -109,7 +109,7 @@ def step_findings(case: Case, step: float, conditions: ImpactConditions) -> Iter
 
 
 def _heavy_damping(case: Case, step: float, conditions: ImpactConditions, scale: float) -> Iterator[Finding]:
-    """Report that the automatic step is finer for heavy damping, or that a step in the case should be."""
+    """Report that the automatic step is reduced for heavy damping, or that a step in the case should be reduced."""
     keys = heavily_damped(case, conditions.pairs)
     automatic = Time.model_fields["step_fraction"].default * scale
     if not keys:
@@ -163,7 +163,7 @@ def _outside(case: Case, particles: Population, name: Name) -> Iterator[Finding]
 
 
 def _plane(particles: Population, name: Name) -> Iterator[Finding]:
-    """Report particles of a two-dimensional case that move out of the plane, or whose centres have different z."""
+    """Report particles of a two-dimensional case with motion out of the plane, or with centres at different z."""
     for key, axes in (("velocity", [2]), ("angular_velocity", [0, 1])):
         _, first = particles.marked((particles[key][:, axes] != 0.0).any(axis=1))
         if first is not None:

@@ -1,4 +1,4 @@
-"""The particles of all ranks as checks see them: their number, extremes, and the first or the worst of some."""
+"""The particles of all ranks for checks: their number, extremes, and the first or worst particle of a condition."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """A particle of any rank.
+    """A particle on any rank.
 
     Attributes
     ----------
     number : int
-        Its id; without ids the number of its row.
+        Its id; without ids the index of its row.
     values : dict
-        By name of the field.
+        Values of its fields, by name.
     """
 
     number: int
@@ -33,23 +33,23 @@ class Row(NamedTuple):
 
 
 class Population:
-    """The particles of all ranks. Collective.
+    """The particles of all ranks. All methods with communication are collective.
 
     Parameters
     ----------
     columns : mapping of str to ndarray
-        Of the particles of this rank.
+        Columns of the particles of this rank.
     over : Exchange, optional
-        The ranks; this process alone unless given.
+        The ranks; by default this process alone.
 
     Attributes
     ----------
     count : int
         Number of all particles.
     radii : ndarray
-        Smallest and largest radius [m]; one number for one particle, none without any.
+        Smallest and largest radius [m]; one number for a single particle, empty without particles.
     lower, upper : (3,) arrays
-        Corners of the box around all spheres [m]; infinite without any.
+        Corners of the bounding box of all spheres [m]; infinite without particles.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]], over: Exchange | None = None) -> None:
@@ -68,24 +68,24 @@ class Population:
         return self.columns[name]
 
     def moving(self) -> Population:
-        """Return those of them that are not fixed. Collective."""
+        """Return the population without fixed particles. Collective."""
         fixed = self.columns.get("fixed")
         if fixed is None:
             return self
         return Population({name: column[fixed == 0] for name, column in self.columns.items()}, self.over)
 
     def marked(self, mask: Booleans) -> tuple[int, Row | None]:
-        """Return how many particles of all ranks a mask (n,) marks, and the one of the lowest number."""
+        """Return the number of particles in a mask (n,) over all ranks, and the particle with the lowest number."""
         number = int(self.over.add(np.array([mask.sum()]))[0])
         return number, self._row(np.flatnonzero(mask)) if number else None
 
     def worst(self, values: Floats) -> tuple[float, Row | None]:
-        """Return the largest of some values (n,) over all ranks, and the particle, the one of the lowest number."""
+        """Return the largest of values (n,) over all ranks, and its particle with the lowest number."""
         most = float(self.over.largest(np.array([values.max(initial=-np.inf)]))[0])
         return most, self._row(np.flatnonzero(values == most))
 
     def _row(self, rows: Integers) -> Row | None:
-        """Return the one of the lowest number among some rows of all ranks."""
+        """Return the particle with the lowest number among rows of all ranks."""
         numbers = self._numbers[rows]
         lowest = -int(self.over.largest(np.array([-numbers.min(initial=2**62)]))[0])
         mine = rows[numbers == lowest]

@@ -1,6 +1,6 @@
 """Checks of a run before its first step.
 
-Each finding has the number and the remedy. An error makes a run pointless, a warning makes it doubtful or slow.
+Each finding states the number and the remedy. After an error a run is pointless, after a warning doubtful or slow.
 """
 
 from __future__ import annotations
@@ -79,20 +79,21 @@ def preflight(
     case : Case
         The case.
     particles : mapping of str to ndarray
-        Of this rank, in its part of space, by name of the field (`pdem.case.groups.initial.initial_particles`).
+        Particles of this rank, inside its subdomain, by name of the field
+        (`pdem.case.groups.initial.initial_particles`).
     meshes : sequence of Mesh
-        Of the walls, in the order of the case.
+        Meshes of the walls, in the order of the case.
     ranks, threads : int
-        Processes, and threads of each.
+        Number of processes, and number of threads per process.
     over : Exchange, optional
-        The ranks; this process alone unless given.
+        The ranks; by default this process alone.
     crowded : sequence of str, optional
-        Lines on nodes with more threads than cores, if the nodes of the run are known.
+        Lines about nodes with more threads than cores, if the nodes of the run are known.
 
     Returns
     -------
     list of Finding
-        In the order of the checks, on all ranks.
+        All findings in the order of the checks, on all ranks.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def _of_contacts(case: Case, particles: Population, moving: Population, meshes: 
 
 
 def radii_of(case: Case, particles: Population) -> Floats:
-    """Return the ends of the radii of particles at time 0 and of all that comes in [m]."""
+    """Return the extreme radii of particles at time 0 and of inserted particles [m]."""
     return np.concatenate((particles.radii, *(sphere_limits(case, one) or () for one in case.insertions)))
 
 
@@ -163,7 +164,7 @@ def of_stiffness(case: Case, particles: Population, conditions: ImpactConditions
 def _findings_on_walls(
     case: Case, particles: Population, meshes: Sequence[Mesh], step: float, sides: Sequence[Sequence[str]]
 ) -> Iterator[Finding]:
-    """Yield the findings on meshes and motions of walls; `sides` are the warnings on the sides particles are on."""
+    """Yield the findings on meshes and motions of walls; `sides` has the warnings on particles on the wrong side."""
     for subject, text in wall_unit_warnings(case, meshes, particles):
         yield Finding("warning", subject, text)
     radii, largest = particles.radii, float(particles.radii.max(initial=0.0))
@@ -205,13 +206,13 @@ def _fixed(number: int) -> Iterator[Finding]:
 
 
 def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
-    """Report the largest overlap between particles. Collective; they must be in their ranks' parts of space."""
+    """Report the largest overlap between particles. Collective; particles must be in the subdomains of their ranks."""
     columns, over = particles.columns, particles.over
     given = {name: columns[name] for name in ("id", "radius", "position")}
-    # what is fixed is one body: it may overlap itself
+    # fixed particles count as one body, which may overlap itself
     none = np.zeros(len(columns["id"]), np.int64)
     given["cluster"] = np.where(columns.get("fixed", none) != 0, -1, columns.get("cluster", none))
-    # members of a cluster are where its centre is owned, which may be as far away as it reaches
+    # a cluster's members are on the owner of its centre, at a distance up to the reach of the cluster
     rows, ranks = over.near(particles["position"], 2.0 * particles["radius"] + largest_cluster_reach(case))
     away = ranks != over.rank
     copies = over.route({name: column[rows[away]] for name, column in given.items()}, ranks[away])
@@ -219,7 +220,7 @@ def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
     pairs, overlaps = overlapping_pairs(position, radius, case.domain)
     apart = (cluster[pairs[:, 0]] != cluster[pairs[:, 1]]) | (cluster[pairs[:, 0]] == 0)
     pairs, overlaps = pairs[apart], overlaps[apart]
-    # A pair is counted where its smaller particle is owned, which the copy of the larger one has reached.
+    # The rank that owns the smaller particle counts the pair, because a ghost of the larger particle reaches it.
     smaller = np.lexsort((ids[pairs], radius[pairs]), axis=1)[:, :1]
     mine = np.take_along_axis(pairs, smaller, axis=1)[:, 0] < len(particles["radius"])
     pairs, overlaps = pairs[mine], overlaps[mine]
@@ -269,7 +270,7 @@ def wall_findings(case: Case, particles: Population, meshes: Sequence[Mesh]) -> 
 def _intervals(case: Case, step: float) -> Iterator[Finding]:
     for key, parts in OUTPUT_SHARES.items():
         interval = getattr(case.output, key)
-        if interval < step and interval != case.time.end / parts:  # only what the user chose
+        if interval < step and interval != case.time.end / parts:  # only intervals chosen by the user
             text = f"output.{key} = {interval:g} s is shorter than the time step {step:.4g} s; lengthen it"
             yield Finding("warning", "output", text)
 

@@ -1,4 +1,4 @@
-"""Check of a case that continues from a state whose periodic box has deformed."""
+"""Check of a restart from a state with a deformed periodic box."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def check_box(old: Case, new: Case, box: Mapping[str, NDArray[Any]]) -> None:
-    """Require that a case knows the shape of the box of a state.
+    """Check that a case is compatible with the shape of the box in a state.
 
     Parameters
     ----------
     old, new : Case
-        Case of the state, and of the run that goes on from it.
+        Case of the state, and case of the continued run.
     box : mapping
-        Of the state: see `pdem.engine.box.state.box_group`. Empty if the box does not deform.
+        Box of the state, see `pdem.engine.box.state.box_group`. Empty if the box does not deform.
 
     Raises
     ------
     CaseError
-        If the box would no longer deform, lean along the same axes, or be about the same place.
+        If the new case has no deforming box, shears along other axes, or moves the box.
     """
     if not len(box.get("offset", ())):
         return
@@ -52,19 +52,19 @@ def check_box(old: Case, new: Case, box: Mapping[str, NDArray[Any]]) -> None:
 
 
 def check_axes(box: Mapping[str, Any], axes: tuple[int, int]) -> None:
-    """Require that a case shears along the axes of velocity and gradient along which the box of a state leans.
+    """Check that a case shears along the axes of velocity and gradient along which the box of a state is sheared.
 
     Parameters
     ----------
     box : mapping
-        The row of the box in a state; those that earlier versions wrote have no axes.
+        The row of the box in a state; states of earlier versions have no axes.
     axes : (int, int)
-        Those of the case, negative for none.
+        Axes of the case, negative for none.
 
     Raises
     ------
     CaseError
-        If these are others.
+        If the axes differ.
     """
     if "gradient_axis" not in box or not float(box["offset"]):
         return
@@ -74,14 +74,14 @@ def check_axes(box: Mapping[str, Any], axes: tuple[int, int]) -> None:
 
 
 def box_would_rest() -> CaseError:
-    """Return the error that a box has deformed, and the case has none that does."""
+    """Return the error that the box of a state has deformed, but the case has no deforming box."""
     return CaseError(
         "domain.deformation: the box has deformed, and a restart keeps its shape; give {} where it shall rest"
     )
 
 
 def _leans(velocity: int, gradient: int) -> CaseError:
-    """Return the error that a box leans along other axes than a case shears it."""
+    """Return the error that the box of a state is sheared along other axes than the shear of the case."""
     along, across = AXES[velocity], AXES[gradient]
     return CaseError(
         f"domain.deformation.shear: the box leans along {along} across {across}, and a restart keeps these "

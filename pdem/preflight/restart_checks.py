@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _NEW_CASE = "begin a new case whose particles.file is the checkpoint"
 _ROUNDING = 1e-9
-"""Displacement over the smallest radius below which two motions are the same, up to rounding."""
+"""Displacement in smallest radii below which two motions agree, up to rounding."""
 
 
 def set_folder(case: Case, folder: Path | str) -> None:
@@ -39,12 +39,12 @@ def set_folder(case: Case, folder: Path | str) -> None:
 
 
 def check_continuable(old: Case, new: Case) -> None:
-    """Require that a case can continue from the state of another one.
+    """Check that a case can continue from the state of a different case.
 
     Raises
     ------
     CaseError
-        If its time step, its walls or their drives differ.
+        If time step, shapes, number of walls, meshes or drives differ.
     """
     before, after = old.resolved_step(), new.resolved_step()
     if before != after:
@@ -76,7 +76,7 @@ def check_continuable(old: Case, new: Case) -> None:
 
 
 def _unchangeable_part(value: Any) -> Any:
-    """Return the part of a value of a wall that a restart must not change: of a drive, the meaning of its state."""
+    """Return the part of a wall's value that a restart must not change; for a drive, the meaning of its state."""
     if isinstance(value, Servo):
         return "servo", value.centre is None
     if isinstance(value, Body):
@@ -91,12 +91,12 @@ def moved_walls(
     driven: str,
     clocks: tuple[Mapping[str, Clock], Mapping[str, Clock]] = ({}, {}),
 ) -> list[Finding]:
-    """Return a warning for each wall whose changed motion makes it jump at the time of the checkpoint.
+    """Return a warning for each wall with a changed motion that makes it jump at the time of the checkpoint.
 
     Parameters
     ----------
     cases : tuple of 2 Case
-        Case of the checkpoint, and of the continued run.
+        Case of the checkpoint, and case of the continued run.
     time : float
         Time of the checkpoint [s].
     groups : mapping
@@ -104,12 +104,12 @@ def moved_walls(
     driven : str
         Name of the group with the state of driven walls.
     clocks : tuple of 2 mappings
-        Of the stages of both cases, at that time.
+        Clocks of the stages of both cases at this time.
 
     Raises
     ------
     CaseError
-        If a wall jumps by more than the smallest radius: it could pass through particles.
+        If a wall jumps by more than the smallest radius, because it could pass through particles.
     """
     changed, new = physical_differences(*cases), cases[1]
     if not any(key.startswith(("walls", "motions", "stages")) for key, _, _ in changed):
@@ -140,7 +140,7 @@ def _largest_length(vectors: Floats) -> float:
 def _poses(
     case: Case, time: float, meshes: Sequence[Mesh], state: Mapping[str, NDArray[Any]], clocks: Mapping[str, Clock]
 ) -> list[Pose]:
-    """Return the poses of the walls of a case; those of driven walls follow from their state."""
+    """Return the poses of the walls of a case; poses of driven walls follow from the state."""
     drives = drives_of(case, meshes, clocks)
     for wall, row in zip(state.get("wall", ()), state.get("state", ()), strict=True):
         drives[int(wall)].adopt(row)
@@ -153,21 +153,21 @@ def _poses(
 
 
 def check_end(case: Case, step: int, what: str = "the simulation") -> bool:
-    """Return whether a case has steps left after `step`.
+    """Return whether a case has steps after `step`.
 
     Parameters
     ----------
     case : Case
         The case.
     step : int
-        Steps taken.
+        Number of steps taken so far.
     what : str
-        Source of the state, for the message.
+        Source of the state, for the error message.
 
     Raises
     ------
     CaseError
-        If its end is before that step, or before the first one.
+        If the end of the case is before this step, or before the first step.
     """
     length = case.resolved_step()
     last = round(case.time.end / length)

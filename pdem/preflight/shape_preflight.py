@@ -26,7 +26,7 @@ def shape_findings(case: Case) -> Iterator[Finding]:
     Raises
     ------
     CaseError
-        If the file of a shape that is used cannot be.
+        If the file of a shape in use is not valid.
     """
     groups: list[Group] = [*case.particles, *case.insertions]
     used = {one.shape for one in groups}

@@ -1,4 +1,4 @@
-"""What `pdem check` says of stages: when they can begin, how they end, what changes."""
+"""Findings of `pdem check` on stages: their begins, their ends, and their changes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pdem.case.sections.stages import Stage
 
 LOOK_EVERY = 100
-"""Steps between two looks at the quantity of a condition, unless the case says otherwise."""
+"""Default number of steps between two evaluations of the condition of a stage."""
 
 SPREAD_OF_NUMBERS = 1.1
-"""Most particles that make up a mass, over the number of particles of the mean mass."""
+"""Safety factor of the number of particles in an inserted mass, relative to the mass divided by the mean mass."""
 
 
 def look_interval(stage: Stage, step: float) -> int:
-    """Return the number of steps [s] between two looks at the quantity of the condition of a stage."""
+    """Return the number of steps of length `step` [s] between two evaluations of the condition of a stage."""
     every = None if stage.until is None else stage.until.every
     return LOOK_EVERY if every is None else max(1, round(every / step))
 
@@ -31,12 +31,12 @@ def look_interval(stage: Stage, step: float) -> int:
 def stage_findings(case: Case, step: float, particles: int) -> Iterator[Finding]:
     """Yield a line on each stage, with a time step [s] and a number of particles at time 0.
 
-    Warns of what `time.end` cuts off, and of conditions on more than ever comes in.
+    Warn of stages that `time.end` cuts off, and of conditions that need more particles than are ever inserted.
 
     Raises
     ------
     CaseError
-        If a file of gravity cannot be used.
+        If a file of gravity is not valid.
     """
     for _, table in gravity_tables(case):
         table_values(case, table)
@@ -73,7 +73,7 @@ def _cut_off(case: Case, stage: Stage, earliest: float) -> Iterator[Finding]:
 
 
 def _out_of_reach(case: Case, stage: Stage, particles: int) -> Iterator[Finding]:
-    """Warn of a condition that waits for more particles, or a larger mass, than there will ever be."""
+    """Warn of a condition on more particles, or a larger mass, than the run will ever have."""
     if stage.until is None or stage.until.above is None:
         return
     most = _most_of(case, stage.until.quantity, particles)
@@ -84,7 +84,7 @@ def _out_of_reach(case: Case, stage: Stage, particles: int) -> Iterator[Finding]
 
 
 def _most_of(case: Case, quantity: str, particles: int) -> float:
-    """Return the most that a quantity can be until the end of a run, infinite if that is not known before."""
+    """Return the largest possible value of a quantity until the end of a run, infinite if unknown."""
     if quantity == "particles":
         return particles + sum(SPREAD_OF_NUMBERS * expected_number(case, one) + 1.0 for one in case.insertions)
     for one in case.insertions:

@@ -1,4 +1,4 @@
-"""Checks before a run of surfaces that move by themselves."""
+"""Checks before a run of walls with moving surfaces, such as belts."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 LARGEST_WAY = 0.1
-"""Way of a surface in one step over the smallest radius, above which friction comes too late to be right."""
+"""Displacement of a surface per step in smallest radii, above which friction lags behind."""
 
 
 def surface_findings(case: CaseData, present: Floats, meshes: Sequence[Mesh], step: float) -> Iterator[Finding]:
-    """Report surfaces that move nowhere, or so far in one step [s] that friction of the smallest radius is wrong.
+    """Report surfaces that do not move at all, or too far per step [s] for correct friction of the smallest particles.
 
     Parameters
     ----------
     case : CaseData
         The case.
     present : ndarray
-        Radii of the particles that are there [m].
+        Radii of the particles at time 0 [m].
     meshes : sequence of Mesh
-        Of the walls.
+        Meshes of the walls.
     step : float
         Time step [s].
     """

@@ -1,7 +1,7 @@
-"""Checks before a run: particles on both sides of a wall that is too thin to keep them apart.
+"""Checks before a run for particles on both sides of a wall that is too thin to separate them.
 
-Two particles that overlap a thin wall from both sides also overlap each other, by the sum of both overlaps less the
-thickness of the wall, and push each other through it.
+Two particles that overlap a thin wall from opposite sides also overlap each other, by the sum of both overlaps minus
+the thickness of the wall, and push each other through the wall.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from pdem.preflight.population import Population
 
 NEAR = 1.5
-"""Distance from a wall below which a particle may come to touch it, over its radius."""
+"""Distance from a wall in radii below which a particle may come into contact."""
 
 THIN = 0.02
-"""Thickness of a wall below which overlaps from both sides may exceed it, over the smallest radius: twice an overlap
+"""Thickness of a wall in smallest radii below which overlaps from both sides may exceed the thickness: twice an overlap
 of one per cent."""
 
 _ALIGNED = 0.9
-"""Least cosine between the normals of two facets that are the two sides of one plate."""
+"""Smallest cosine between the normals of two facets that form the two sides of a plate."""
 
 _ROUNDING = 1e-9
-"""Distance of a point from the edge of a triangle within which it counts as over it, over the size of the triangle."""
+"""Tolerance of the test whether a point is above a triangle, relative to the size of the triangle."""
 
 
 def thin_wall_findings(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Iterator[Finding]:
-    """Warn of walls too thin for the particles on both sides, and note sheets that move among particles. Collective."""
+    """Warn of walls too thin for particles on both sides, and note moving sheets among particles. Collective."""
     if not particles.count and not case.insertions:
         return
     least = float(particles.radii.min(initial=np.inf))
@@ -75,19 +75,19 @@ def _moves(wall: Wall) -> bool:
 
 
 def near_sides(positions: Floats, reaches: Floats, mesh: Mesh) -> Booleans:
-    """Tell on which sides of its facets spheres lie right before or behind them.
+    """Return on which sides of each facet spheres are near, directly in front of or behind the facet.
 
     Parameters
     ----------
     positions, reaches : ndarray
-        Centres (n, 3), and how far each may be from a facet (n,), in m.
+        Centres (n, 3), and distance limit of each sphere from a facet (n,) [m].
     mesh : Mesh
         The wall.
 
     Returns
     -------
     ndarray of bool, shape (f, 2)
-        For the side of each facet to which its normal points, and for the other.
+        For each facet: near on the side of its normal, and near on the opposite side.
     """
     triangles, owners = triangle_fans(mesh.facet_start, mesh.facet_vertices)
     corners, near = mesh.vertices[triangles], np.zeros((mesh.facet_count, 2), np.bool_)
@@ -101,20 +101,20 @@ def near_sides(positions: Floats, reaches: Floats, mesh: Mesh) -> Booleans:
 
 
 def heights_over(points: Floats, corners: Floats) -> tuple[Floats, Booleans]:
-    """Return the height of each point (n, 3) over its triangle (n, 3, 3) [m], and whether its foot lies within it."""
+    """Return the height of each point (n, 3) above its triangle (n, 3, 3) [m], and whether it projects into it."""
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(normal, axis=1)
     is_over = length > 0.0
     for start, end in ((0, 1), (1, 2), (2, 0)):
         along = corners[:, end] - corners[:, start]
         part = np.einsum("ij,ij->i", np.cross(along, points - corners[:, start]), normal)
-        is_over &= part >= -_ROUNDING * length**2  # a point over the common edge of two triangles is over both
+        is_over &= part >= -_ROUNDING * length**2  # a point above the common edge of two triangles is above both
     heights = np.einsum("ij,ij->i", points - corners[:, 0], normal)
     return heights / np.where(length > 0.0, length, 1.0), is_over
 
 
 def _thin_facets(mesh: Mesh, near: Booleans, thickness: float) -> Integers:
-    """Return the facets with particles before them, and before another facet at most `thickness` [m] behind them."""
+    """Return the facets of plates at most `thickness` [m] thick with particles on both sides."""
     triangles, owners = triangle_fans(mesh.facet_start, mesh.facet_vertices)
     corners = mesh.vertices[triangles]
     flagged = np.flatnonzero(near[owners].any(axis=1))
@@ -124,7 +124,7 @@ def _thin_facets(mesh: Mesh, near: Booleans, thickness: float) -> Integers:
         facet, opposite = owners[flagged[one]], owners[other]
         height, is_over = heights_over(middles[one], corners[other])
         cosine = np.einsum("ij,ij->i", mesh.facet_normals[facet], mesh.facet_normals[opposite])
-        # the side of each of both that looks away from the other: 1 is the one behind the facet
+        # for each facet, the side that faces away from its opposite facet: 1 is the back side
         first, second = (height * cosine < 0.0).astype(np.int64), (height > 0.0).astype(np.int64)
         is_plate = is_over & (facet != opposite) & (np.abs(cosine) > _ALIGNED) & (np.abs(height) > 0.0)
         is_plate &= (np.abs(height) <= thickness) & near[facet, first] & near[opposite, second]

@@ -1,6 +1,6 @@
-"""Warnings of values of single keys that are probably in a wrong unit; `pdem.preflight.estimates.lengths` has lengths.
+"""Warnings of values that are probably in a wrong unit; `pdem.preflight.estimates.lengths` covers lengths.
 
-These are warnings, never errors: any of these values may be intended.
+These findings are warnings, never errors: any of these values may be intended.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ MODULUS = (1e4, 1e13)
 """Plausible Young's moduli [Pa]: from the softest gels to ten times diamond (1.2e12)."""
 
 SOLID_MODULUS, SOLID_DENSITY = 2.5e5, 1500.0
-"""Modulus [Pa] that nothing as dense as minerals and metals [kg/m^3] is given, however soft it is made for a run."""
+"""Lower limit of the modulus [Pa] for materials above this density [kg/m^3], even if softened for a run."""
 
 DENSITY = (20.0, 30000.0)
-"""Plausible densities [kg/m^3]: from expanded polystyrene to more than osmium (22,590)."""
+"""Plausible densities [kg/m^3]: from expanded polystyrene to above osmium (22,590)."""
 
 RADIUS = (1e-7, 10.0)
-"""Plausible radii [m]: below, the motion is Brownian; above there are no grains that fall."""
+"""Plausible radii [m]: smaller particles are Brownian, larger objects are no grains that fall."""
 
 LARGEST_GRAVITY = 5000.0
-"""500 times that of the earth, the limit of geotechnical centrifuges [m/s^2]."""
+"""Largest plausible gravity [m/s^2]: 500 times the gravity of the earth, the limit of geotechnical centrifuges."""
 
 EARTH_GRAVITY = 9.81
 
 IMMOVABLE = 1e9
-"""Density above which no wrong unit is assumed [kg/m^3]: such particles are meant to be immovable."""
+"""Density above which no wrong unit is assumed [kg/m^3]: such particles are intentionally immovable."""
 
 LARGEST_FRICTION = 5.0
-"""Coefficient above which friction is probably an angle in degrees, up to 90."""
+"""Friction coefficient above which the value is probably an angle in degrees, up to 90."""
 
 LARGEST_TENSION = 2.0
-"""Surface tension [N/m] that no liquid has, molten metals included."""
+"""Surface tension [N/m] above all liquids, including molten metals."""
 
 FASTEST = 300.0
-"""Speed [m/s] above which it is probably in mm/s: nearly that of sound in air."""
+"""Speed [m/s] above which the value is probably in mm/s: nearly the speed of sound in air."""
 
 _MODULI = {"GPa": (1e6, 2e12), "MPa": (1e6, 2e12), "kPa": (1e6, 2e12)}
 _DENSITIES = ("g/cm3", "g/mm3", "kg/mm3", "t/mm3", "g/m3")
@@ -61,7 +61,7 @@ _MORE_FACTORS = {"g/m3": 1e-3}
 
 
 def material_unit_warnings(case: Case) -> Iterator[Finding]:
-    """Warn of constants of materials and interactions, and of gravity, that seem to be in another unit."""
+    """Warn of constants of materials and interactions, and of gravity, that seem to be in a wrong unit."""
     for name, material in case.materials.items():
         yield from _modulus(name, material)
         yield from _density(name, material)
@@ -73,7 +73,7 @@ def material_unit_warnings(case: Case) -> Iterator[Finding]:
 
 
 def _interactions(case: Case) -> Iterator[Finding]:
-    """Warn of constants of interactions; [interactions.default] stands for many, of which one is named."""
+    """Warn of constants of interactions, once per value: [interactions.default] may apply to many interactions."""
     seen: set[tuple[str, float]] = set()
     for name, law in case.interactions.items():
         tension = float((law.adhesion or {}).get("surface_tension") or 0.0)
@@ -87,7 +87,7 @@ def _interactions(case: Case) -> Iterator[Finding]:
 
 
 def _modulus(name: str, material: Material) -> Iterator[Finding]:
-    """Warn of a modulus that no material has, or none that is as dense."""
+    """Warn of a modulus outside the range of all materials, or of materials with this density."""
     modulus = material.youngs_modulus
     if modulus is None:
         return
@@ -102,7 +102,7 @@ def _modulus(name: str, material: Material) -> Iterator[Finding]:
 
 
 def _density(name: str, material: Material) -> Iterator[Finding]:
-    """Warn of a density that no material has."""
+    """Warn of a density outside the range of all materials."""
     density = material.density
     if density is None or density >= IMMOVABLE or DENSITY[0] <= density <= DENSITY[1]:
         return
@@ -119,7 +119,7 @@ def _within(value: float, limits: tuple[float, float]) -> bool:
 
 
 def _meant(value: float, unit: str, factors: dict[str, float], limits: tuple[float, float]) -> str:
-    """Return what a value is in an SI unit, if it has been given in one of some units."""
+    """Return the SI values of a number for each unit in which it would be plausible, as text."""
     texts = [
         f"as {value:g} {one} it is {number_text(value * factor)}"
         for one, factor in factors.items()
@@ -159,7 +159,7 @@ def _angles(case: Case) -> Iterator[Finding]:
 
 
 def _speeds(case: Case) -> Iterator[Finding]:
-    """Warn of velocities with which particles begin or come in that seem to be in mm/s."""
+    """Warn of initial velocities, also of inserted particles, that seem to be in mm/s."""
     given = [
         (f"particles[{index}].velocity", math.hypot(*one.velocity))
         for index, one in enumerate(case.particles)
@@ -185,7 +185,7 @@ def _unit_warning(
 
 
 def radius_unit_warnings(case: Case, radius: Floats) -> Iterator[Finding]:
-    """Warn of radii (n,) [m] that seem to be in mm or in another unit, and of spheres that the domain cannot hold."""
+    """Warn of radii (n,) [m] that seem to be in mm or a different unit, and of spheres larger than the domain."""
     if not len(radius):
         return
     least, most = float(radius.min()), float(radius.max())

@@ -28,36 +28,36 @@ if TYPE_CHECKING:
     Ends = tuple[float, float]
 
 FACETS_PER_RADIUS = 10.0
-"""Radius over facet size above which a sphere touches many facets, and walls become expensive."""
+"""Ratio of radius to facet size above which a sphere touches many facets, and walls become expensive."""
 
 UNIT_RATIO = 200.0
 """Ratio of sizes above which mesh and particles are probably in different units (mm and m: 1000)."""
 
 
 SPAN = 0.9
-"""Extent of a wall over the period above which it is taken to continue through the periodic sides."""
+"""Extent of a wall in periods above which the wall is assumed to continue across the periodic sides."""
 
 _SLACK = 1e-3
-"""Tolerance over the radius for rounding, for instance in mesh files of single precision."""
+"""Tolerance in radii for rounding, for instance in mesh files of single precision."""
 
 
 def mesh_findings(
     case: Case, mesh: Mesh, largest_radius: float, *, intersections: bool = True, made: bool = False
 ) -> Iterator[LevelAndText]:
-    """Yield the findings on the mesh of one wall, without places of particles, as (level, message).
+    """Yield the findings on the mesh of one wall, independent of particle positions, as (level, message).
 
     Parameters
     ----------
     case : Case
         The case.
     mesh : Mesh
-        Of the wall.
+        Mesh of the wall.
     largest_radius : float
-        Of all particles, 0 without any [m].
+        Largest radius of all particles [m], 0 without particles.
     intersections : bool
-        Whether to search for facets that cut each other.
+        Whether to search for intersecting facets.
     made : bool
-        Whether the program made the mesh itself.
+        Whether pdem generated the mesh.
     """
     report = mesh.report(intersections=intersections)
     for line in report.lines()[:3]:
@@ -82,7 +82,7 @@ def mesh_findings(
 def mesh_warnings(report: MeshReport, *, made: bool = False) -> Iterator[str]:
     """Yield warnings of defects of a mesh, with numbers, first facets and remedies.
 
-    In one that the program has `made` more than two facets meet only where a sheet stands on a shaft, as they should.
+    In a mesh that pdem has generated (`made`), more than two facets meet only where a sheet joins a shaft, as intended.
     """
     for kind, count in report.passed_over:
         yield f"{count} {kind} cells of the file are no surface and were left out"
@@ -151,8 +151,8 @@ def _facet_size(smallest: float, radius: float, largest: float) -> LevelAndText:
 
 
 def side_warnings(particles: Population, mesh: Mesh) -> Iterator[str]:
-    """Report particles on the other side of a closed surface than most. Collective."""
-    whole = surface_of(mesh).mesh if mesh.origin.dropped_facets else mesh  # hanging nodes may close it
+    """Report particles that are not on the same side of a closed surface as most particles. Collective."""
+    whole = surface_of(mesh).mesh if mesh.origin.dropped_facets else mesh  # joining hanging nodes may close it
     total = particles.count
     for facet, inside in inside_closed_pieces(particles["position"], whole).items():
         number = particles.marked(inside)[0]
@@ -171,7 +171,7 @@ def side_warnings(particles: Population, mesh: Mesh) -> Iterator[str]:
 
 
 def wall_unit_warnings(case: Case, meshes: Sequence[Mesh], particles: Population) -> Iterator[tuple[str, str]]:
-    """Yield (name of a wall, text) where mesh and particles are probably in different units."""
+    """Yield (name of a wall, text) if mesh and particles are probably in different units."""
     if not len(meshes) or not particles.count:
         return
     least, most = float(particles.radii[0]), float(particles.radii[-1])
@@ -189,17 +189,17 @@ def wall_unit_warnings(case: Case, meshes: Sequence[Mesh], particles: Population
 
 
 def _unit(wall: Wall, factor: float, unit: str) -> str:
-    """Return a hint on the scale of a wall whose file is in another unit."""
+    """Return a hint on the scale of a wall with a file in a wrong unit."""
     if not isinstance(wall, MeshWall):
         return " of its measures, or of the particles"
     return f": if {wall.mesh} is in {unit}, scale = {wall.scale * factor:g} (a key of [[walls]])"
 
 
 def periodic_wall_warnings(domain: Domain, lower: Floats, upper: Floats, radius: float) -> Iterator[str]:
-    """Yield warnings of parts of a wall that are missing because it is not repeated across periodic sides.
+    """Yield warnings of missing parts of a wall, because walls are not repeated across periodic sides.
 
-    A wall that spans the box has to reach beyond both sides by the largest radius; any other has to stay as
-    far away from them.
+    A wall that spans the box must extend beyond both sides by the largest radius; any other wall must keep at least
+    this distance from the sides.
 
     Parameters
     ----------

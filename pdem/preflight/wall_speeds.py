@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from pdem.motion.motions import RigidMotion
 
 WALL_DISPLACEMENT_WARNING, WALL_DISPLACEMENT_ERROR = 0.1, 1.0
-"""Displacement of a wall in one step over the smallest radius, above which contacts are detected too late, and above
-which the wall passes through particles."""
+"""Displacement of a wall per step in smallest radii, above which contacts are detected too late, and above which the
+wall passes through particles."""
 
 JUMP = 10.0
-"""Displacement of a wall in one step over the smallest radius above which a shorter step is no remedy."""
+"""Displacement of a wall per step in smallest radii above which a shorter time step is no remedy."""
 
 SAMPLED_STEPS, SUBSTEPS, REFINED_STEPS = 400, 8, 16
-"""Numbers of steps checked all over the run, besides those in which motions are fastest; of parts of a step, which
-resolve whole revolutions; of the worst steps, which are checked again with all vertices, not the bounding box."""
+"""Number of checked steps spread over the run, in addition to the steps of fastest motion; number of substeps per step,
+to resolve whole revolutions; number of worst steps checked again with all vertices instead of the bounding box."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
@@ -45,9 +45,9 @@ class StepDisplacement(NamedTuple):
     Attributes
     ----------
     length : float
-        Of the fastest point [m].
+        Displacement of the fastest point [m].
     time : float or None
-        Begin of that step [s]; None if all steps are the same.
+        Begin of this step [s]; None if all steps are equal.
     """
 
     length: float
@@ -55,9 +55,9 @@ class StepDisplacement(NamedTuple):
 
 
 def speed_findings(case: Case, present: Floats, meshes: Sequence[Mesh], step: float) -> Iterator[Finding]:
-    """Report walls that may move too far in one step [s] for the smallest radius, that of those `present` [m] included.
+    """Report walls that may move too far per step [s] for the smallest radius, including the radii `present` [m].
 
-    Prescribed motions count with their fastest steps in reach of particles, servos with their largest rate, bodies with
+    Prescribed motions are checked at their fastest steps in reach of particles, servos at their largest rate, bodies at
     their initial velocity. Later motion of driven walls is checked during the run.
     """
     radii = [float(present.min(initial=math.inf)), *smallest_radii(case).values()]
@@ -86,7 +86,7 @@ def speed_findings(case: Case, present: Floats, meshes: Sequence[Mesh], step: fl
 
 
 def turning_findings(case: Case) -> Iterator[Finding]:
-    """Report how fast walls turn that do so at a constant rate, themselves or carried by others."""
+    """Report the rates of walls that rotate at a constant rate, by their own motion or a carrying frame."""
     for wall in case.walls:
         motion = motion_of(wall, case.motions, case.directory)
         turns = [part.angle for part in motion.parts if isinstance(part, MotionTurn)]
@@ -117,7 +117,7 @@ def _largest_displacement(case: Case, wall: Wall, mesh: Mesh, step: float, reach
 def _prescribed_displacement(
     case: Case, motion: RigidMotion, mesh: Mesh, step: float, reach: float
 ) -> StepDisplacement:
-    """Return the largest displacement by a prescribed motion."""
+    """Return the largest displacement per step by a prescribed motion."""
     points = mesh.vertices[np.unique(mesh.facet_vertices)]
     low, high = points.min(axis=0), points.max(axis=0)
     corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
@@ -132,7 +132,7 @@ def _prescribed_displacement(
 
 
 def _times(case: Case, motion: RigidMotion, step: float) -> list[float]:
-    """Return the begins of the steps to be checked: the fastest of each motion, and some all over the run."""
+    """Return the start times of the steps to check: the fastest steps of each motion, and steps spread over the run."""
     last = max(math.ceil(case.time.end / step) - 1, 0)
     fastest = [time / step for time in motion.fastest(step)]
     near = {math.floor(number) + k for number in fastest for k in (-1, 0, 1)}
@@ -143,7 +143,7 @@ def _times(case: Case, motion: RigidMotion, step: float) -> list[float]:
 def _displacement(case: Case, motion: RigidMotion, points: Floats, time: float, step: float, reach: float) -> float:
     """Return the largest displacement of points (n, 3) in a step, 0 if they are out of reach of the domain.
 
-    Positions of the points are those at time 0.
+    `points` are positions at time 0.
     """
     positions = [motion.pose(time + step * part / SUBSTEPS).place(points) for part in range(SUBSTEPS + 1)]
     lower = np.min([one.min(axis=0) for one in positions], axis=0)

@@ -1,1 +1,1 @@
-"""Finished runs again: any interval of one, with more output, and the proof that it is the same motion."""
+"""Replays of finished runs: any interval with additional output, and the proof that the motion is the same."""

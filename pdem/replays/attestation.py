@@ -1,4 +1,4 @@
-"""A run that is signed off: its case, inputs, states and data by digests, and what was computed again as proof."""
+"""Attestation of a run: digests of its case, inputs, states and data, and intervals computed again as proof."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Document = dict[str, Any]
 
 ATTEST_FILE = "attest.json"
-"""Default name of the file, in the output folder of the run."""
+"""Default name of the attestation file, in the output folder of the run."""
 
 _ATTESTING = UserCommands("", "", "--output FILE")
 
@@ -47,16 +47,16 @@ SEAL = "digest"
 
 @dataclass(frozen=True)
 class Again:
-    """An interval that was computed again.
+    """An interval of a run that was computed again.
 
     Attributes
     ----------
     begin, end : int
-        Steps.
+        First and last step.
     same : bool
-        Whether the state at its end has the digest of the run's.
+        Whether the state at `end` has the digest of the original run.
     problem : str
-        Why not, if it is more than that bits differ.
+        Reason of a failure other than different bits, such as a blow-up.
     """
 
     begin: int
@@ -65,23 +65,23 @@ class Again:
     problem: str = ""
 
     def __str__(self) -> str:
-        """Return what was computed, and what came of it."""
+        """Return the interval and its outcome in words."""
         found = "the same state, bit for bit" if self.same else self.problem or "another state"
         return f"computed again from step {self.begin} to step {self.end}: {found}"
 
 
 @dataclass(frozen=True)
 class Attestation:
-    """A run that was signed off, or could not be.
+    """The outcome of an attempt to attest a run.
 
     Attributes
     ----------
     path : Path
-        The file, which is there if `attested`.
+        The attestation file, which exists if `attested`.
     again : tuple of Again
-        What was computed again.
+        The intervals computed again.
     notes : tuple of str
-        What else is to be known: other versions, changes.
+        Remarks, such as other versions or changes of the case.
     """
 
     path: Path
@@ -90,11 +90,11 @@ class Attestation:
 
     @property
     def attested(self) -> bool:
-        """Whether all that was computed again is the run, bit for bit."""
+        """Whether all intervals computed again agree with the run, bit for bit."""
         return all(one.same for one in self.again)
 
     def __str__(self) -> str:
-        """Return in lines what was computed again, and the file."""
+        """Return the intervals, the remarks and the file as lines of text."""
         end = f"attested in {self.path}" if self.attested else "NOT attested: what is computed here is not the run"
         return "\n".join([*map(str, self.again), *self.notes, end])
 
@@ -108,30 +108,30 @@ def attest(
     comm: Any = None,
     threads: int | None = None,
 ) -> Attestation:
-    """Run random intervals of a finished run again, and if they are the same, write a file that says so. Collective.
+    """Compute random intervals of a finished run again and, if they agree, write an attestation file. Collective.
 
-    The file has the case, digests of its input files, of the states of the run and of its data, versions and processor:
-    it goes beside the data of a paper, and `verify_attestation` checks it.
+    The file contains the case, digests of its input files, of the states and of the data, and the versions and
+    processor. It is published beside the data of a paper; `verify_attestation` checks it.
 
     Parameters
     ----------
     folder : path
-        Output folder of the run, which stays as it is.
+        Output folder of the run; it is not changed.
     output : path, optional
-        The file; by default ``attest.json`` in the folder.
+        The attestation file; by default ``attest.json`` in the folder.
     intervals : int
-        How many, each from a state that the folder holds to the next of which the run has a digest. They are drawn at
-        random, long ones more often.
+        Number of intervals, each from a stored state to the next state with a digest. They are drawn at random, with
+        probabilities proportional to their lengths.
     observers : sequence of callable
-        Those of the run that wrote to particles.
+        The observers of the run that wrote to particles.
     comm, threads
         As for `pdem.Simulation`.
 
     Raises
     ------
     InputError
-        If the folder holds no interval that could be computed again, the file cannot be written, or it is to be in
-        the folder of a run that is still going on.
+        If the folder has no interval that can be computed again, the file cannot be written, or the run is still
+        writing into the folder of the file.
     """
     number = whole_number("intervals", intervals, 1)
     path = Path(folder) / ATTEST_FILE if output is None else Path(output)
@@ -160,19 +160,19 @@ def _again(origin: Origin, interval: Interval, ranks: Ranks, observers: Sequence
 
 
 def intervals_of(origin: Origin) -> list[Interval]:
-    """Return intervals of a run that can be computed and compared: from a state that is there to the next digest."""
+    """Return the intervals of a run that can be verified: from each stored state to the next step with a digest."""
     starts = {*origin.checkpoints, *((0,) if origin.begin == 0 else ())}
     found = ((start, origin.proof_after(start + 1)) for start in sorted(starts))
     return [(start, end) for start, end in found if end is not None]
 
 
 def chosen_intervals(intervals: Sequence[Interval], number: int, where: str) -> list[Interval]:
-    """Return some intervals at random, long ones more often, in their order; all if there are not more.
+    """Return `number` random intervals in ascending order, longer intervals with higher probability; or all of them.
 
     Raises
     ------
     InputError
-        If there are none.
+        If there is no interval.
     """
     if not intervals:
         raise InputError(
@@ -189,7 +189,7 @@ def chosen_intervals(intervals: Sequence[Interval], number: int, where: str) -> 
 
 
 def computed_again(run: RunAgain, end: int) -> Again:
-    """Compute a run from its present state to a step of which there is a digest, and compare. Collective."""
+    """Compute a run from its present state to a step with a digest, and compare the digests. Collective."""
     begin = run.step
     if not run.advance_to(end):
         return Again(begin, end, same=False, problem=f"blew up: {run.blow_up}")
@@ -208,7 +208,7 @@ def _notes(origin: Origin) -> tuple[str, ...]:
 
 
 def cases_differ(origin: Origin) -> str:
-    """Return what the cases of the first and the last state of a folder have differently, empty if nothing."""
+    """Return the differences between the cases of the first and the last state of a folder, empty if there are none."""
     paths = list(origin.checkpoints.values())
     first, last = (case_in(CheckpointReader(path)) for path in (paths[0], paths[-1]))
     changed = physical_differences(first, last)
@@ -216,7 +216,7 @@ def cases_differ(origin: Origin) -> str:
 
 
 def document_of(origin: Origin, again: Sequence[Again], ranks: Ranks) -> Document:
-    """Return what the file of an attestation says of a run."""
+    """Return the content of the attestation file of a run."""
     reader = origin.reader_after(origin.reached)
     case, attributes = case_in(reader), reader.attributes
     inputs = {str(path.resolve()): path for path in input_files(case).values()}
@@ -238,12 +238,12 @@ def document_of(origin: Origin, again: Sequence[Again], ranks: Ranks) -> Documen
 
 
 def described(paths: Iterable[Path], base: Path) -> dict[str, dict[str, Any]]:
-    """Return size and SHA-256 of files, by their paths relative to a folder.
+    """Return size and SHA-256 of files, by path relative to a folder.
 
     Raises
     ------
     InputError
-        If one cannot be read.
+        If a file cannot be read.
     """
     found = {}
     for path in paths:
@@ -258,7 +258,7 @@ def described(paths: Iterable[Path], base: Path) -> dict[str, dict[str, Any]]:
 
 
 def seal_of(document: Mapping[str, Any]) -> str:
-    """Return the digest (SHA-256, hexadecimal) of all entries of a file but its own."""
+    """Return the digest (SHA-256, hexadecimal) of all entries of a file except the entry of the digest itself."""
     others = {key: value for key, value in document.items() if key != SEAL}
     return hashlib.sha256(json.dumps(others, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Whether an attestation holds: its own digest, the files that it names, and intervals that are computed again."""
+"""Verification of an attestation: its own digest, the digests of its files, and intervals computed again."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ _KEYS = {
     "case": str, "inputs": dict, "inputs_in": str, "made_under": dict, "time_step": float, "begin": int, "reached": int,
     "states": dict, "data": dict, "date": str, "title": str, "particles": int,
 }  # fmt: skip
-"""What a file has to have, with types."""
+"""Required keys of the file, with the types of their values."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """Files that an attestation names, compared with those that are there.
+    """Comparison of attested files with the files present.
 
     Attributes
     ----------
     same, changed, missing : tuple of str
-        Their names.
+        Names of the files.
     """
 
     same: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Files:
     missing: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return how many there are of each, and which are not the same."""
+        """Return the number of files that agree, and the names of changed and missing files."""
         parts = [f"{len(self.same)} as attested"]
         parts += [f"CHANGED: {', '.join(self.changed)}"] if self.changed else []
         parts += [f"not here: {', '.join(self.missing)}"] if self.missing else []
@@ -66,20 +66,20 @@ class Files:
 
 @dataclass(frozen=True)
 class Verification:
-    """What came of the check of an attestation.
+    """The outcome of the verification of an attestation.
 
     Attributes
     ----------
     head : str
-        What was attested.
+        Description of the attested run.
     data, inputs : Files
-        Results beside the file, and what the case names.
+        Results beside the attestation file, and input files of the case.
     again : tuple of Again
-        What was computed again.
+        The intervals computed again.
     notes : tuple of str
-        States that are not those attested.
+        Checkpoints with states that differ from the attested states.
     change : str
-        What is different here: versions, processor; empty if nothing is.
+        Differences of versions and processor from the attested run; empty if there are none.
     """
 
     head: str
@@ -91,11 +91,11 @@ class Verification:
 
     @property
     def verified(self) -> bool:
-        """Whether no file has changed, and all that was computed again is the run, bit for bit."""
+        """Whether no file has changed, and all intervals computed again agree with the run, bit for bit."""
         return not (self.data.changed or self.inputs.changed or self.notes) and all(one.same for one in self.again)
 
     def __str__(self) -> str:
-        """Return in lines what was compared, and whether it holds."""
+        """Return the comparisons and the verdict as lines of text."""
         lines = [self.head, f"data: {self.data}", f"inputs: {self.inputs}", *map(str, self.again), *self.notes]
         if self.change:
             lines.append(f"made under {self.change}: bits may differ here, the motion is as valid")
@@ -119,27 +119,27 @@ def verify_attestation(
     comm: Any = None,
     threads: int | None = None,
 ) -> Verification:
-    """Check an attestation: its files, and random intervals that are computed again. Collective.
+    """Verify an attestation: compare its files, and compute random intervals again. Collective.
 
-    It is computed from checkpoints beside the file that have the attested states, or from the begin of the case, to the
-    next state that is attested.
+    An interval starts from a checkpoint beside the file that has an attested state, or from the begin of the case, and
+    ends at the next attested state.
 
     Parameters
     ----------
     path : path
-        The file.
+        The attestation file.
     inputs : path, optional
-        Folder to which names in the case are relative; by default where they were from the output folder, or that of
-        the file.
+        Folder to which paths in the case are relative; by default their folder relative to the output folder at the
+        time of attestation, or the folder of the attestation file.
     intervals : int
-        How many.
+        Number of intervals.
     observers, comm, threads
         As for `attest`.
 
     Raises
     ------
     InputError
-        If the file cannot be read, was altered, or an input is missing that is needed.
+        If the file cannot be read or was altered, or a required input file is missing.
     """
     number = whole_number("intervals", intervals, 1)
     folder = Path(path).parent
@@ -163,12 +163,12 @@ def verify_attestation(
 
 
 def read_attestation(path: Path | str) -> Document:
-    """Return what a file of an attestation says.
+    """Read the document in an attestation file.
 
     Raises
     ------
     InputError
-        If it cannot be read, is none, or was altered.
+        If the file cannot be read, is no attestation, or was altered.
     """
     try:
         document = json.loads(read_text(Path(path)))
@@ -199,7 +199,7 @@ def _head(document: Document) -> str:
 
 
 def _inputs_of(document: Document, folder: Path, given: Path | str | None) -> Path:
-    """Return the folder with the files of the case."""
+    """Return the folder with the input files of the case."""
     if given is not None:
         return Path(given)
     places = [Path(os.path.normpath(folder / document["inputs_in"])), folder]
@@ -208,7 +208,7 @@ def _inputs_of(document: Document, folder: Path, given: Path | str | None) -> Pa
 
 
 def compared(attested: Mapping[str, Any], base: Path) -> Files:
-    """Return which of some files below a folder are as attested."""
+    """Compare files below a folder with their attested sizes and digests."""
     here = [name for name in attested if (base / name).is_file()]
     found = described([base / name for name in here], base)
     by_name = dict(zip(here, found.values(), strict=True))
@@ -226,12 +226,12 @@ def _require_inputs(files: Files, base: Path) -> None:
 
 
 def attested_origin(document: Document, folder: Path) -> Origin:
-    """Return the run of an attestation, with the checkpoints beside it that have the attested states.
+    """Return the run of an attestation, with the checkpoints beside the file that have attested states.
 
     Raises
     ------
     InputError
-        If its case is no case of this version of pdem.
+        If the attested case is not valid in this version of pdem.
     """
     try:
         Case.from_text(document["case"])

@@ -1,4 +1,4 @@
-"""A run that blew up once more, step by step at its end: the contact that did it, and what became of it."""
+"""Replay of a run that blew up, step by step near its end, and the history of the contact that caused it."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
     from pdem.engine.state import StatePart
 
 STEPS = 20
-"""Last steps that are shown, unless another number is given."""
+"""Default number of steps before the blow-up with full output."""
 
 COPY_EVERY = 500
-"""Steps between two copies of the state while the blow-up is looked for."""
+"""Number of steps between two copies of the state during the search for the blow-up."""
 
 HISTORY_FILE = "blow_up.csv"
-"""Name of the file in the output folder with all that is known of the contact, a line for each step."""
+"""Name of the file in the output folder with all quantities of the contact, a line per step."""
 
 
 @dataclass(frozen=True)
 class BlowUpReplayed:
-    """The end of a run that blew up.
+    """The last steps of a run that blew up.
 
     Attributes
     ----------
     folder : Path
-        Where snapshots, contacts and `HISTORY_FILE` of its last steps are.
+        Folder with snapshots, contacts and `HISTORY_FILE` of the last steps.
     started, step : int
-        Step from which it was computed, and that at which it blew up.
+        Step at which the replay started, and step of the blow-up.
     message : str
-        The error.
+        Error message of the blow-up.
     history : ContactHistory
-        The contact that did it in the last steps; without rows if nothing touched.
+        History of the contact that caused the blow-up in the last steps; without rows if nothing touched.
     notes : tuple of str
-        What else is to be known: other versions, changes.
+        Remarks, such as other versions or changes of the case.
     """
 
     folder: Path
@@ -66,7 +66,7 @@ class BlowUpReplayed:
     notes: tuple[str, ...] = field(default=())
 
     def __str__(self) -> str:
-        """Return the result in lines of text."""
+        """Return the result as lines of text."""
         head = f"blows up again, computed from step {self.started}: {self.message}"
         where = f"snapshots and contacts of the last steps, and {HISTORY_FILE}, are in {self.folder}"
         return "\n".join([head, str(self.history), where, *self.notes])
@@ -74,7 +74,7 @@ class BlowUpReplayed:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be done, known on all ranks alike: cases of both passes, where they begin, the last step."""
+    """Plan of the replay, identical on all ranks: cases of both passes, their start, and the last step."""
 
     first: str
     second: str
@@ -98,31 +98,31 @@ def replay_blow_up(
     threads: int | None = None,
     quiet: bool = True,
 ) -> BlowUpReplayed:
-    """Run a run that blew up again from its newest checkpoint, and show how the contact that did it came about.
+    """Replay a run that blew up from its newest checkpoint, and record the contact that caused the blow-up.
 
-    Its last steps have a snapshot each, with all contacts, in a new folder. Collective.
+    Each of the last steps has a snapshot with all contacts in a new folder. Collective.
 
     Parameters
     ----------
     folder : path
-        Output folder of the run, which stays as it is.
+        Output folder of the run; it is not changed.
     output : path, optional
-        New folder; by default that of the run with ``-replay`` behind its name.
+        New folder; by default the folder of the run with the suffix ``-replay``.
     steps : int
-        How many of the last steps are shown.
+        Number of last steps with full output.
     settings : sequence of str
         Further changes of the case, as for `pdem.replay`.
     observers : sequence of callable
-        Those of the run, if they wrote to particles.
+        The observers of the run, if they wrote to particles.
     comm, threads
         As for `pdem.Simulation`.
     quiet : bool
-        No progress line.
+        Suppress the progress line.
 
     Raises
     ------
     InputError
-        If the run does not blow up, or the new folder is taken.
+        If the run does not blow up, or the new folder already contains results.
     """
     steps = whole_number("steps", steps, 1)
     request = Request(folder, 0.0, 0.0, output, settings=tuple(settings))
@@ -162,7 +162,7 @@ def _plan_of(request: Request) -> _Plan:
 
 
 def _found(simulation: Simulation, last: int, steps: int, observers: Sequence[Any]) -> tuple[BlowUp | None, StatePart]:
-    """Run until it blows up; return the error, and a state so many steps before, or the first one."""
+    """Run until the blow-up; return the error, and a state at least `steps` steps before it, or the first state."""
     copies = [(simulation.step, _copy(simulation))]
     try:
         while simulation.step < last and not simulation.system.stages.finished:
@@ -182,7 +182,7 @@ def _copy(simulation: Simulation) -> StatePart:
 def _shown(
     simulation: Simulation, error: BlowUp, steps: int, observers: Sequence[Any], notes: Sequence[str], *, quiet: bool
 ) -> tuple[BlowUp, ContactHistory]:
-    """Run to the blow-up with all output of the last steps; return the error and the contact that did it."""
+    """Run to the blow-up with full output of the last steps; return the error and the history of its contact."""
     if not observers:
         simulation.system.features.get(Observers).state = ObservedState()
     begin = max(error.step - steps, simulation.step)
@@ -195,7 +195,7 @@ def _shown(
             observers=(*observers, Observer(history, steps=1)),
         )  # fmt: skip
     except BlowUp as again:
-        history(simulation)  # in its last step it was not called any more
+        history(simulation)  # the step that fails does not call observers
         history.choose([wall.name for wall in simulation.case.walls])
         return again, history
     raise InputError(f"step {error.step}: did not blow up again with output in each step; observers differ")

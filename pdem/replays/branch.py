@@ -1,4 +1,4 @@
-"""Runs that differ from a finished one only from a stage on, and begin with the state in which that begins."""
+"""Branches: runs that differ from a finished run only from a stage on, and start from its state at that stage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class BranchPlan(NamedTuple):
-    """How a branch is run, known on all ranks alike: its case, the state to begin with, what is to be known."""
+    """Plan of a branch, identical on all ranks: its case, the start state, and remarks."""
 
     text: str
     directory: str
@@ -51,25 +51,25 @@ def branch(
     threads: int | None = None,
     quiet: bool = True,
 ) -> Path:
-    """Run the rest of a case from a stage on with other values, beginning with the state of a finished run. Collective.
+    """Run a case with other values from a stage on, starting from the state of a finished run. Collective.
 
-    It has the same bits as a run of the changed case from its begin, which is why only what acts from this stage on may
-    change.
+    The result has the same bits as a complete run of the changed case. Therefore only values that act from this stage
+    on may change.
 
     Parameters
     ----------
     folder : path
-        Output folder of the run, which stays as it is.
+        Output folder of the run; it is not changed.
     at : str
-        Name of the stage.
+        Name of the first stage to compute.
     settings : sequence of str
         Changes of the case, as ``key=value``.
     output : path, optional
-        New folder; by default that of the run with the name of the stage behind it.
+        New folder; by default the folder of the run with the name of the stage as suffix.
     comm, threads
         As for `pdem.Simulation`.
     quiet : bool
-        No progress line and no report on the terminal.
+        Suppress the progress line and the report on the terminal.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def branch(
     Raises
     ------
     InputError
-        If the run has no such stage or did not come to it, or the new folder is taken.
+        If the run has no such stage or did not reach it, or the new folder already contains results.
     CaseError
         If a change acts before the stage.
     """
@@ -90,7 +90,7 @@ def branch(
 def branch_plan(
     folder: Path | str, at: str, settings: Sequence[str], output: Path | str | None, commands: UserCommands
 ) -> BranchPlan:
-    """Return how a branch is run; changes nothing.
+    """Return the plan of a branch, without any change on the disk.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def branch_plan(
 
 
 def _check(case: Case, changed: Case, at: str, start: Path, step: int) -> None:
-    """Require that a changed case shares with a run what comes before a stage, and goes on behind that."""
+    """Check that a changed case agrees with the run before a stage, and continues after the begin of the stage."""
     check_shared(case, changed, at, str(start.parent))
     check_continuable(case, changed)
     if not check_end(changed, step, str(start)):
@@ -124,12 +124,12 @@ def _check(case: Case, changed: Case, at: str, start: Path, step: int) -> None:
 
 
 def check_shared(case: Case, changed: Case, at: str, where: str) -> None:
-    """Require that two cases are the same before a stage begins.
+    """Check that two cases agree in everything before the begin of a stage.
 
     Raises
     ------
     CaseError
-        If they are not: with what acts before, and how it may act later.
+        If they differ: names what acts before the stage, and how it could act later.
     """
     names = [stage.name for stage in case.stages]
     number = names.index(at)
@@ -153,7 +153,7 @@ def run_branch(
     flag: SignalFlag | None = None,
     commands: UserCommands = PYTHON,
 ) -> Path:
-    """Carry out a plan; see `branch`. Collective."""
+    """Carry out the plan of a branch; see `branch`. Collective."""
     simulation = begun(plan.case(), plan.start, comm, threads)
     simulation.restart_point = RestartPoint(plan.start.parent, None, simulation.step)
     run(simulation, quiet=quiet, findings=plan.notes, flag=flag, use=FolderUse(commands=commands))

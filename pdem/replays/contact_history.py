@@ -1,4 +1,4 @@
-"""What becomes of the contacts of some particles in each step, and of one of them: a table for people, and a file."""
+"""History of the contacts of some particles over steps, and of the strongest contact: as a table and as a file."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ _AXES = "xyz"
 
 
 class ContactHistory:
-    """An observer that writes down the contacts of some bodies at each call.
+    """An observer that records the contacts of particles or of a wall at each call.
 
     Parameters
     ----------
     particles : tuple of int
-        Ids: of two their contact is meant, of one all of its contacts or those with the wall, of none all of the wall.
+        Ids. Two ids: their contact. One id: all its contacts, or only its contacts with the wall. None: all contacts of
+        the wall.
     wall : int
-        Number of a wall, -1 without one.
+        Index of a wall, -1 without a wall.
 
     Attributes
     ----------
     name : str
-        The contact that was chosen by `choose`, in words.
+        Description of the contact selected by `choose`.
     rows : list of dict
-        It at each call, by the names of columns.
+        Quantities of this contact at each call, by column name.
     """
 
     def __init__(self, particles: tuple[int, ...] = (), wall: int = -1) -> None:
@@ -53,7 +54,7 @@ class ContactHistory:
         self.rows: list[dict[str, Any]] = []
 
     def __call__(self, simulation: Any) -> None:
-        """Write down the contacts of the present step. Collective."""
+        """Record the contacts of the present step. Collective."""
         system = simulation.system
         columns = gathered_contacts(system, remembered=True)
         found = None if columns is None else self._mine(columns)
@@ -75,7 +76,7 @@ class ContactHistory:
         return {name: column[touching] for name, column in columns.items()}
 
     def choose(self, wall_names: list[str]) -> None:
-        """Choose the contact with the largest force in the last step with any, and keep its rows."""
+        """Select the contact with the largest force in the last step with contacts, and keep its rows."""
         last = next((one for one in reversed(self._seen) if len(one["first"])), None)
         if last is None:
             return
@@ -90,14 +91,14 @@ class ContactHistory:
                 self.rows.append({name: column[row] for name, column in one.items()})
 
     def __str__(self) -> str:
-        """Return the chosen contact as a table."""
+        """Return the selected contact as a table."""
         if not self.rows:
             return "nothing touched the particle in these steps"
         rows = [[f"{row[name]:.6g}" for _, name in _SHOWN] for row in self.rows]
         return f"contact of {self.name}:\n{Table([title for title, _ in _SHOWN], rows).text(0)}"
 
     def write(self, path: Path) -> None:
-        """Write all columns of the chosen contact as CSV, a line for each step.
+        """Write all columns of the selected contact as CSV, a line per step.
 
         Raises
         ------
@@ -115,7 +116,7 @@ def _strongest(columns: Columns, rows: NDArray[Any]) -> int:
 
 
 def _moving(system: Any, bodies: Integers) -> Columns | None:
-    """Return velocity and radius of some particles by id on rank 0, None elsewhere. Collective."""
+    """Return velocity and radius of the particles with given ids on rank 0, None elsewhere. Collective."""
     own = system.particles
     rows = np.flatnonzero(np.isin(own.id, bodies))
     found: Columns | None = system.exchange.collect(
@@ -125,7 +126,7 @@ def _moving(system: Any, bodies: Integers) -> Columns | None:
 
 
 def _speeds(contacts: Columns, moving: Columns) -> Columns:
-    """Return the speeds of both bodies [m/s], of walls NaN, and the overlap over the smaller radius."""
+    """Return the speeds of both bodies [m/s] (NaN for walls), and the overlap divided by the smaller radius."""
     order = np.argsort(moving["id"])
     ids, radius = moving["id"][order], moving["radius"][order]
     speed = np.sqrt((moving["velocity"][order] ** 2).sum(axis=1))
@@ -140,7 +141,7 @@ def _speeds(contacts: Columns, moving: Columns) -> Columns:
 
 
 def _scalars(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of a row, vectors by their components."""
+    """Yield names and values of a row; vectors are split into components."""
     for name, value in row.items():
         parts = np.asarray(value).reshape(-1).tolist()
         yield from ((f"{name}_{_AXES[k]}" if len(parts) > 1 else name, part) for k, part in enumerate(parts))

@@ -1,4 +1,4 @@
-"""All that is compared of two simulations at one step, and the first contact that differs, with all its inputs."""
+"""The quantities of a simulation that are compared at a step, and the first differing contact with its inputs."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _NO_CONTACT = "no contact"
 
 @dataclass(frozen=True)
 class View:
-    """A simulation at one step.
+    """The compared quantities of a simulation at one step.
 
     Attributes
     ----------
     step : int
-        Which.
+        The step.
     groups : dict of dict of ndarray
-        The compared columns of the state, rows in the order of ids.
+        Compared columns of the state by group, rows ordered by id.
     contacts : dict of ndarray
-        Contacts with forces and what they remember, in the order of ids.
+        Contacts with forces and histories, ordered by ids.
     materials, walls : tuple of str
-        Names, by number.
+        Names of the materials and walls, by index.
     coefficients : dict of ndarray
-        Columns of the pair table by name, (M * M,).
+        Columns of the pair table by name, shape (M * M,).
     wall_motion : dict of ndarray
-        Velocity and angular velocity of each wall (walls, 3).
+        Velocity and angular velocity of each wall, shape (walls, 3).
     """
 
     step: int
@@ -57,13 +57,13 @@ class View:
     wall_motion: Columns
 
     def particle(self, number: int) -> dict[str, Any] | None:
-        """Return the columns of a particle by its id, None if there is none."""
+        """Return the columns of the particle with an id, None if there is no such particle."""
         particles = self.groups["particles"]
         rows = np.flatnonzero(particles["id"] == number)
         return {name: column[rows[0]] for name, column in particles.items()} if len(rows) else None
 
     def keys(self) -> list[tuple[int, int, int, int]]:
-        """Return first and second particle, wall, and a number among contacts of these, for each contact."""
+        """Return for each contact: first and second particle, wall, and a counter among contacts of the same bodies."""
         found, seen = [], dict[tuple[int, ...], int]()
         for key in zip(*(self.contacts[name].tolist() for name in ("first", "second", "wall")), strict=True):
             seen[key] = seen.get(key, -1) + 1
@@ -71,13 +71,13 @@ class View:
         return found
 
     def coefficients_of(self, first: int, second: int) -> dict[str, float]:
-        """Return the coefficients of a pair of materials by number."""
+        """Return the coefficients of a pair of materials, given by their indices."""
         row = first * len(self.materials) + second
         return {name: float(column[row]) for name, column in self.coefficients.items()}
 
 
 def view_of(simulation: Simulation, chosen: Mapping[str, Sequence[str]]) -> View | None:
-    """Return all that is compared on rank 0, None elsewhere. Collective."""
+    """Return all compared quantities on rank 0, None elsewhere. Collective."""
     system = simulation.system
     groups = gather_groups(system, local_groups(system))
     contacts = gathered_contacts(system, remembered=True)
@@ -101,16 +101,16 @@ def same_bits(a: Any, b: Any) -> bool:
 
 @dataclass(frozen=True)
 class ContactPair:
-    """A contact in both of two runs.
+    """The same contact in two runs.
 
     Attributes
     ----------
     name : str
-        Between whom.
+        Description of the two bodies.
     step : int
-        At which it differs.
+        Step at which the contact differs.
     a, b : dict
-        Values by what they are, in the order of a report.
+        Values in each run by label, in the order of a report.
     """
 
     name: str
@@ -119,19 +119,19 @@ class ContactPair:
     b: dict[str, Any]
 
     def lines(self) -> Iterator[tuple[str, str, str, bool]]:
-        """Yield for each value what it is, both as text, and whether they differ."""
+        """Yield for each quantity its label, both values as text, and whether they differ."""
         for label in [*self.a, *(one for one in self.b if one not in self.a)]:
             left, right = (one.get(label, _ABSENT) for one in (self.a, self.b))
             yield label, _text(left), _text(right), not same_bits(left, right)
 
 
 def first_contact(before: tuple[View, View], after: tuple[View, View]) -> ContactPair | None:
-    """Return the first contact, in the order of ids, whose force or memory differs; None if all are the same.
+    """Return the first contact, ordered by ids, with a different force or history; None if all contacts agree.
 
     Parameters
     ----------
     before, after : tuple of two View
-        Both runs before and after a step.
+        Both runs before the step and after it.
     """
     rows = [dict(zip(view.keys(), range(len(view.contacts["first"])), strict=True)) for view in after]
     names = _compared(*after)
@@ -147,7 +147,7 @@ def first_contact(before: tuple[View, View], after: tuple[View, View]) -> Contac
 
 
 def _compared(a: View, b: View) -> list[str]:
-    """Return the columns in which contacts count as different: not their energies."""
+    """Return the columns that decide whether contacts differ; energies are excluded."""
     memory = {f"{HISTORY_PREFIX}{name}" for name in a.groups.get("contacts", {})}
     memory |= {f"{HISTORY_PREFIX}{name}" for name in a.groups.get("wall_contacts", {})}
     return [name for name in a.contacts if name in b.contacts and (name in _RESULTS or name in memory)]
@@ -159,7 +159,7 @@ def _name(key: tuple[int, int, int, int], view: View) -> str:
 
 
 def _inputs(before: View, after: View, key: tuple[int, int, int, int], row: int | None) -> Inputs:
-    """Return what the force of a contact follows from in one run, and the force."""
+    """Return the inputs of the force of a contact in one run, and the resulting force."""
     found: Inputs = {}
     for number in (one for one in key[:2] if one >= 0):
         particle = before.particle(number)
@@ -197,7 +197,7 @@ def _words(name: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value with all of its digits."""
+    """Return a value as text with all its digits."""
     if isinstance(value, str):
         return value
     parts = [repr(one) for one in (value.tolist() if getattr(value, "ndim", 0) else [float(value)])]

@@ -1,4 +1,4 @@
-"""What is found where two runs differ, as a page of text."""
+"""Report of the first difference between two runs, as a page of text."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ class FirstDifference:
     Attributes
     ----------
     kind : str
-        ``motion``: they differ from a step on; ``begin``: where both begin to be known; ``blow-up``: one blows up;
-        ``altered``: a checkpoint was altered after the run had written it; ``record``: what the runs wrote down
-        differs, and computed again they are the same; ``none``: they are the same.
+        ``motion``: they differ from a step on; ``begin``: they differ at the first common step; ``blow-up``: one blows
+        up; ``altered``: a checkpoint was altered after the run had written it; ``record``: the records of the runs
+        differ, although both agree when computed again; ``none``: no difference.
     runs : tuple of two str
-        The folders A and B.
+        Output folders of runs A and B.
     step : int
-        At which they differ first; of kind ``none`` the last one that was compared.
+        First step that differs; for kind ``none`` the last compared step.
     time : float
-        The same in A [s].
+        Time of this step in A [s].
     before : int or None
-        Last step at which they are known to be the same, None if there is none.
+        Last step at which both runs agree, None if unknown.
     entry : Entry or None
-        The first particle, column and both values.
+        The first differing particle and column, with both values.
     compared : Comparison or None
         All columns that differ at this step.
     contact : ContactPair or None
-        The first contact that differs, at this step or a later one, with its inputs.
+        The first contact that differs, at this step or later, with its inputs.
     text : str
-        Of a blow-up the error, of an altered checkpoint its folder, of a record what may have been.
+        For ``blow-up`` the error, for ``altered`` the folder of the checkpoint, for ``record`` a possible reason.
     changes : tuple
-        Differences of their cases, but for output: key, value of A, value of B.
+        Differences of the cases, outputs excluded: key, value in A, value in B.
     notes : tuple of str
-        Versions, proofs.
+        Remarks on versions and proofs.
     """
 
     kind: str
@@ -63,11 +63,11 @@ class FirstDifference:
 
     @property
     def found(self) -> bool:
-        """Whether they differ."""
+        """Whether the runs differ."""
         return self.kind != "none"
 
     def __str__(self) -> str:
-        """Return the page."""
+        """Return the report as a page of text."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The first step at which two runs differ: between recorded states by their digests, within by computing both again."""
+"""Search for the first step at which two runs differ: by digests of stored states, then by computing both again."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     """Views of both runs on rank 0, None elsewhere."""
 
 PARTS = 8
-"""Parts of the interval between two recorded states after which both runs are compared, at first."""
+"""Initial number of parts of the interval between two stored states; the runs are compared after each part."""
 
 LOOK_ON = 200
-"""Steps behind the first difference in which the first contact that differs is looked for."""
+"""Number of steps after the first difference in which to search for the first differing contact."""
 
 
 def first_difference(
@@ -51,27 +51,27 @@ def first_difference(
 ) -> FirstDifference:
     """Find the first step, particle, contact and column at which two runs differ. Collective.
 
-    Digests of both folders say between which states that is; from the last one that is the same both runs are computed
-    again, each with its own case, and compared more and more closely, down to one step.
+    The digests in both folders bracket the first difference between two stored states. From the last common state both
+    runs are computed again, each with its own case, and compared at ever shorter intervals, down to one step.
 
     Parameters
     ----------
     a, b : path
-        Output folders, which stay as they are.
+        Output folders; they are not changed.
     observers : tuple of two sequences
-        Functions as for `Simulation.run`, of either run: those that wrote to particles.
+        Functions as for `Simulation.run`, for each run: its observers that wrote to particles.
     comm, threads
         As for `Simulation`.
 
     Returns
     -------
     FirstDifference
-        Its text is a page; on all ranks.
+        The result, on all ranks; ``str(result)`` is the report.
 
     Raises
     ------
     InputError
-        If a folder holds no run that can be computed again, or they have no step in common.
+        If a folder has no run that can be computed again, or the runs have no common step.
     """
     origins = on_first(comm, lambda: (origin_of(a), origin_of(b)))
     bounds, recipes = on_first(comm, lambda: _plan_of(*origins))
@@ -82,9 +82,9 @@ def first_difference(
 
 @dataclass(frozen=True)
 class _Bounds:
-    """Where to look: the last step at which both are known to be the same, the first at which not, the last of all.
+    """Bounds of the search: last step at which both runs agree, first step at which they differ, and last step of all.
 
-    `differs` says whether there is such a step, or `high` is only the last one.
+    If `differs` is false, no differing step is recorded, and `high` is the last step.
     """
 
     low: int
@@ -94,7 +94,7 @@ class _Bounds:
 
 
 def _plan_of(a: Origin, b: Origin) -> tuple[_Bounds, tuple[RunRecipe, RunRecipe]]:
-    """Return where to look, and how both runs are computed again."""
+    """Return the bounds of the search, and the recipes for computing both runs again."""
     begin, end = max(a.begin, b.begin), min(_end_of(a), _end_of(b))
     if min(a.reached, b.reached) < begin:
         raise InputError(
@@ -109,7 +109,7 @@ def _plan_of(a: Origin, b: Origin) -> tuple[_Bounds, tuple[RunRecipe, RunRecipe]
 
 
 def _end_of(origin: Origin) -> int:
-    """Return the last step that a run may have come to: one that blew up did so before its next line of the series."""
+    """Return the last step that a run may have reached; a blow-up happens before the next line of the series."""
     case = case_in(origin.reader_after(origin.reached))
     if case.stages and CheckpointFolder(origin.folder).of_stage(case.stages[-1].name).exists():
         return origin.reached
@@ -118,7 +118,7 @@ def _end_of(origin: Origin) -> int:
 
 
 def _is_same(a: Origin, b: Origin, step: int) -> bool | None:
-    """Return whether two runs are the same at a step, None if that is not known: where states have other columns."""
+    """Return whether two runs agree at a step, None if this cannot be decided because the states have other columns."""
     if a.digests[step] == b.digests[step]:
         return True
     if step not in a.checkpoints or step not in b.checkpoints:
@@ -133,14 +133,14 @@ def _accounts(reader: CheckpointReader) -> set[str]:
 
 
 def _columns_differ(a: Origin, b: Origin) -> bool:
-    """Return whether the states of two runs have other columns, so that their digests say nothing."""
+    """Return whether the states of two runs have different columns, so that their digests cannot be compared."""
     readers = [CheckpointReader(next(iter(one.checkpoints.values()))) for one in (a, b)]
     names = [{(group, name) for group, some in one.layout.items() for name in some} for one in readers]
     return names[0] != names[1]
 
 
 class _Search:
-    """Two runs that are computed again side by side. All methods are collective."""
+    """Two runs computed again side by side. All methods are collective."""
 
     def __init__(self, a: RunAgain, b: RunAgain, bounds: _Bounds) -> None:
         self.a, self.b, self.runs, self.bounds = a, b, (a, b), bounds
@@ -169,12 +169,12 @@ class _Search:
         return first == second
 
     def _odd(self) -> RunAgain | None:
-        """Return the run that alone was another when it ran than computed again, with nothing else changed."""
+        """Return the single run that disagrees with its own record, without a change of versions; None otherwise."""
         odd = [run for run in self.runs if run.other]
         return odd[0] if len(odd) == 1 and not odd[0].recipe.change else None
 
     def _search(self) -> int | None:
-        """Return the first step at which the runs differ; both are at the step before then. None if there is none."""
+        """Return the first differing step, with both runs at the step before it; None if there is no difference."""
         end, chunk = self.bounds.end, max(1, -(-(self.bounds.high - self.bounds.low) // PARTS))
         while self.a.step < end and self._odd() is None:
             begin = self.a.step
@@ -198,7 +198,7 @@ class _Search:
         return None if a is None or b is None else (a, b)
 
     def _found(self, step: int) -> FirstDifference:
-        """Return what differs at a step; both runs are at the one before."""
+        """Return the difference at a step; both runs are at the step before it."""
         before = self._views()
         came = [run.advance_to(step) for run in self.runs]
         if not all(came):
@@ -212,7 +212,7 @@ class _Search:
         return on_first(self.a.ranks.comm, lambda: first_contact(before, after) if before and after else None)
 
     def _later_contact(self, before: Both) -> ContactPair | None:
-        """Return the first contact that differs behind the present step."""
+        """Return the first contact that differs after the present step."""
         for _ in range(LOOK_ON):
             came = [self.a.step < self.bounds.end and run.advance_to(run.step + 1) for run in self.runs]
             if not all(came):
@@ -225,13 +225,13 @@ class _Search:
         return None
 
     def _at_the_begin(self) -> FirstDifference:
-        """Return what differs where the runs begin to be compared."""
+        """Return the difference at the first compared step."""
         now = self._views()
         contact = self._first_contact(now, now)
         return self._describe("begin", self.bounds.low, states=_groups(now), contact=contact)
 
     def _of_run(self, run: RunAgain) -> FirstDifference:
-        """Return that a run was not at a step what it is there when it is computed again, the step it has come to."""
+        """Return the report on a run that disagrees with its own record at the present step."""
         step, origin = run.other[0], run.origin
         since = max([run.recipe.start, *(one for one in run.same if one < step)])
         altered = origin.written.get(step) == state_digest_of(run.simulation)
@@ -253,7 +253,7 @@ class _Search:
         return self._describe(kind, step, since=since, states=states, text=what)
 
     def _of_records(self) -> FirstDifference:
-        """Return that what the runs wrote down differs, though they are the same when they are computed again."""
+        """Return the report on runs with different records that agree when computed again."""
         step, paths = self.bounds.high, [run.origin.checkpoints.get(self.bounds.high) for run in self.runs]
         text = (
             "what differs is what made them. For the step, compute the interval again where each was made, with a "
@@ -302,7 +302,7 @@ def _groups(views: Both) -> Callable[[], tuple[Groups, Groups] | None]:
 
 
 def _changes(a: RunAgain, b: RunAgain) -> tuple[tuple[str, str, str], ...]:
-    """Return the differences of the cases, but for titles and output."""
+    """Return the differences of the cases, titles and outputs excluded."""
     rows = differences(a.recipe.case(), b.recipe.case())
     return tuple(row for row in rows if not row[0].startswith(("output.", "title")))
 

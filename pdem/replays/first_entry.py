@@ -1,4 +1,4 @@
-"""The first number in which two states differ: of the particle with the lowest id, in the column computed first."""
+"""Search for the first differing number of two states: lowest particle id, in the column that is computed first."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _AXES = "xyz"
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of two states.
+    """A number that differs between two states.
 
     Attributes
     ----------
     body : str
-        Whose it is: ``particle 7``.
+        The body that has it, such as ``particle 7``.
     number : int
-        Its id.
+        Id of the body.
     column : str
-        Which column, a vector's with its axis; empty if only one of the states has the body.
+        Column name, for vectors with the axis; empty if only one of the states has the body.
     a, b : Any
-        The values; None where there is none.
+        Values in both states; None without a value.
     """
 
     body: str
@@ -60,7 +60,7 @@ class Entry:
         return f"{self.body}, {self.column}: {self.a!r} in A, {self.b!r} in B{self._apart()}"
 
     def _apart(self) -> str:
-        """Return how many floating-point numbers apart two values are."""
+        """Return in words the distance of two values in units of the last place."""
         if not (isinstance(self.a, float) and isinstance(self.b, float)):
             return ""
         if not (np.isfinite(self.a) and np.isfinite(self.b)):
@@ -71,13 +71,13 @@ class Entry:
 
 
 def _place(value: float) -> int:
-    """Return the place of a number among all floating-point numbers, 0 for zero."""
+    """Return the ordinal of a number in the sequence of all floating-point numbers, 0 for zero."""
     bits = int(np.float64(value).view(np.int64))
     return bits if bits >= 0 else -(bits & (2**63 - 1))
 
 
 def first_entry(a: Groups, b: Groups) -> Entry | None:
-    """Return the first number that differs, None if all are the same."""
+    """Return the first differing number, None if the states agree."""
     return next(_entries(a, b), None)
 
 

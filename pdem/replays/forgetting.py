@@ -1,4 +1,4 @@
-"""How fast a case forgets: a run beside one whose radii are a trifle smaller, and how far they come apart."""
+"""Divergence of a case from a run with slightly smaller radii: the separation of their particles over time."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 SAMPLES = 400
-"""Times at which both are compared."""
+"""Number of comparisons of both runs."""
 
 LARGEST_FRACTION = 1e-3
 LINEAR = 1e-2
-"""Mean separation over the radius up to which differences are taken to grow without hindering each other."""
+"""Mean separation in radii up to which the growth of differences counts as linear (independent of each other)."""
 
 _LEAST = 5
 
 
 @dataclass(frozen=True)
 class Forgetting:
-    """How far a run and its perturbed twin came apart.
+    """The separation of a run and its perturbed twin over time.
 
     Attributes
     ----------
     size : float
-        Fraction by which radii were smaller at most.
+        Largest fraction by which radii were reduced.
     begin : float
-        Time from which on they were [s].
+        Time of the perturbation [s].
     times : (n,) array
-        Of the comparisons [s].
+        Times of the comparisons [s].
     mean, median, largest : (n,) arrays
-        Separation of the same particle over its radius: root of the mean square, median, largest.
+        Separation of equal particles in radii: root mean square, median, and maximum.
     note : str
-        Why it ended before the end of the run, empty if it did not.
+        Why the comparison ended before the end of the run; empty otherwise.
     """
 
     size: float
@@ -65,7 +65,7 @@ class Forgetting:
 
     @property
     def rate(self) -> float:
-        """Rate of exponential growth [1/s], NaN if there is none: of the mean separation while that is small."""
+        """Rate of exponential growth [1/s] of the mean separation while it is small, NaN without growth."""
         rows = self._growing()
         if len(rows) < _LEAST:
             return float("nan")
@@ -80,12 +80,12 @@ class Forgetting:
         return np.flatnonzero(self.mean[:end] > 10.0 * positive[0])
 
     def time_to_radius(self, which: str = "mean") -> float:
-        """Return the time after the begin at which a separation reaches the radius [s], infinite if it does not."""
+        """Return the time after the begin at which a separation reaches one radius [s], infinite if it never does."""
         reached = np.flatnonzero(getattr(self, which) >= 1.0)
         return float(self.times[reached[0]] - self.begin) if len(reached) else float("inf")
 
     def __str__(self) -> str:
-        """Return the result in lines of text."""
+        """Return the result as lines of text."""
         words = {"largest": "the first particle", "median": "half of the particles", "mean": "in the mean square"}
         times = {words[name]: self.time_to_radius(name) for name in words}
         reached = [f"{name} {time:.4g} s" for name, time in times.items() if np.isfinite(time)]
@@ -107,7 +107,7 @@ class Forgetting:
         Raises
         ------
         InputError
-            If it cannot be written, or matplotlib is not installed.
+            If the file cannot be written, or matplotlib is not installed.
         """
         path = Path(path)
         if path.suffix == ".csv":
@@ -143,26 +143,26 @@ def forgetting(
     comm: Any = None,
     threads: int | None = None,
 ) -> Forgetting:
-    """Measure how fast a case forgets: how a run comes apart from one with radii that are a trifle smaller. Collective.
+    """Measure how fast a run diverges from a twin with slightly smaller radii. Collective.
 
     Parameters
     ----------
     run : path or Case
         Output folder of a run, a case file, or a case.
     size : float
-        Largest fraction by which radii are smaller.
+        Largest fraction by which radii are reduced.
     begin, end : float, optional
-        From which time on they are, and until when both are compared [s]: by default all of the run, or until they are
-        a radius apart in the mean.
+        Time of the perturbation, and end of the comparison [s]: by default the whole run, or until the mean separation
+        is one radius.
     seed : int
-        Of the fractions.
+        Seed of the random fractions.
     comm, threads
         As for `Simulation`.
 
     Raises
     ------
     InputError
-        If the run cannot be computed again, or the interval is not within it.
+        If the run cannot be computed again, or the interval exceeds it.
     """
     size = real_number("size", size)
     if not 0.0 < size <= LARGEST_FRACTION:
@@ -184,7 +184,7 @@ def forgetting(
 
 
 def _source(run: Path | str | Case, begin: float | None) -> tuple[str, str, Path | None]:
-    """Return text and folder of the case, and the checkpoint to begin with."""
+    """Return text and folder of the case, and the checkpoint to start from, if any."""
     if not isinstance(run, Case) and Path(run).is_dir():
         origin = origin_of(run)
         step = origin.begin if begin is None else round(begin / origin.step)
@@ -195,7 +195,7 @@ def _source(run: Path | str | Case, begin: float | None) -> tuple[str, str, Path
 
 
 def _perturbed(simulation: Simulation, size: float, seed: int) -> StatePart:
-    """Return the state of a simulation with smaller radii, keyed by id, of clusters by that of their first sphere."""
+    """Return the state with reduced radii; factors depend on the id, in clusters on the id of the first sphere."""
     state = kept_state(simulation.system, simulation.first_balance)
     particles = state["particles"]
     cluster = particles.get("cluster", np.zeros(len(particles["id"]), np.int64))
@@ -208,7 +208,7 @@ def _perturbed(simulation: Simulation, size: float, seed: int) -> StatePart:
 
 
 def _compared(simulation: Simulation, twin: Simulation, last: int, size: float) -> Forgetting:
-    """Run both until a step, and compare them now and then."""
+    """Run both simulations to a step, and compare them at regular intervals."""
     first, begin, rows, note = simulation.step, simulation.time, [], ""
     stops = np.unique(np.round(np.linspace(first, last, SAMPLES + 1)).astype(int))[1:]
     for stop in stops.tolist():
@@ -239,7 +239,7 @@ def _numbers(separation: Floats) -> tuple[float, float, float]:
 
 
 def _separations(one: Simulation, other: Simulation) -> Floats | None:
-    """Return the separation of each particle that both have over its radius, on rank 0. Collective."""
+    """Return the separation in radii of each particle present in both simulations, on rank 0. Collective."""
     tables = []
     for simulation in (one, other):
         own = simulation.particles

@@ -1,4 +1,4 @@
-"""What says which motion a state belongs to: the columns of what moves, and their digest in files and in memory."""
+"""The columns that define the motion in a state, and their digest from files and from memory."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     Chosen = Mapping[str, Collection[str]]
 
 GROUPS = ("particles", "clusters", "contacts", "wall_contacts", GROUP)
-"""Groups of a state that move. What happens when (stages, insertions) and sums of energies show in these as well."""
+"""Groups of a state that define the motion. Effects of stages, insertions and energies appear in these as well."""
 
 
 def shared_columns(a: Layouts, b: Layouts, accounts: Collection[str]) -> dict[str, list[str]]:
-    """Return the columns of what moves that two states both have, by group.
+    """Return the motion columns that two states have in common, by group.
 
     Parameters
     ----------
     a, b : mapping
-        Layouts of both.
+        Layouts of both states.
     accounts : collection of str
-        Columns of contacts that are energies and move nothing.
+        Columns of contacts that hold energies, which do not affect the motion.
     """
     found = {}
     for group in GROUPS:
@@ -52,12 +52,12 @@ def _form(layout: Layout) -> tuple[Any, ...]:
 
 
 def accounts_of(simulation: Simulation) -> set[str]:
-    """Return the columns of contacts of a simulation that are energies."""
+    """Return the names of the contact columns of a simulation that hold energies."""
     return {one.name for one in simulation.system.constants.law.energies} | {"wall_work"}
 
 
 def layouts_of(simulation: Simulation) -> dict[str, dict[str, Any]]:
-    """Return the layouts of the groups of a simulation; rows count this rank alone."""
+    """Return the layouts of the groups of a simulation; row counts are of this rank only."""
     return {
         group: {name: Layout(column.dtype, column.shape) for name, column in columns.items()}
         for group, columns in local_groups(simulation.system).items()
@@ -65,7 +65,7 @@ def layouts_of(simulation: Simulation) -> dict[str, dict[str, Any]]:
 
 
 def motion_digest(simulation: Simulation, chosen: Chosen) -> str:
-    """Return the digest (hexadecimal) of some columns of the present state, the same as of a checkpoint. Collective."""
+    """Return the hexadecimal digest of chosen columns of the present state, equal to a checkpoint's. Collective."""
     tables = tables_of(simulation.system, local_groups(simulation.system))
     some = {
         group: RowTable({name: tables[group].columns[name] for name in names}, tables[group].rows)
@@ -75,7 +75,7 @@ def motion_digest(simulation: Simulation, chosen: Chosen) -> str:
 
 
 def state_digest_of(simulation: Simulation) -> str:
-    """Return the digest (hexadecimal) that ``digests.csv`` would have of the present state. Collective."""
+    """Return the hexadecimal digest of the present state as in ``digests.csv``. Collective."""
     local = local_groups(simulation.system)
     local["counters"]["balance"] = np.array(simulation.first_balance)
     tables = tables_of(simulation.system, local)

@@ -1,4 +1,4 @@
-"""What a folder holds of a run that is to be replayed: checkpoints to begin from, digests to compare with, the case."""
+"""Data of a folder for a replay: checkpoints to start from, digests to compare with, and the case."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """A run in a folder, as it can be replayed.
+    """A run in an output folder, prepared for a replay.
 
     Attributes
     ----------
     folder : Path
-        Where it is.
+        The output folder.
     checkpoints : dict of int to Path
-        Readable ones by step, in ascending order.
+        Readable checkpoints by step, in ascending order.
     digests : dict of int to str
-        Of the states of all checkpoints that were ever written, by step, as far as they are known.
+        Available digests of the states of all checkpoints ever written, by step.
     written : dict of int to str
-        The same as the run wrote them down: not what a checkpoint holds that was altered afterwards.
+        Digests recorded by the run itself; a checkpoint altered afterwards has a different digest.
     step : float
         Time step [s].
     reached : int
-        Last step of which there is something.
+        Last step with any output.
     begin : int
-        Step at which it begins: 0, unless it went on from a state of another folder.
+        First step: 0, unless the run continued from a state of a different folder.
     notes : tuple of str
-        Checkpoints that cannot be read, or contradict each other.
+        Checkpoints that are unreadable or contradictory.
     """
 
     folder: Path
@@ -58,26 +58,26 @@ class Origin:
     notes: tuple[str, ...] = ()
 
     def before(self, step: int) -> int | None:
-        """Return the step of the newest checkpoint that is not after a step, None if the run's begin is nearer."""
+        """Return the step of the newest checkpoint at or before a step, None if there is none."""
         return max((one for one in self.checkpoints if one <= step), default=None)
 
     def proof_after(self, step: int) -> int | None:
-        """Return the first step, not before this one, of which the digest is known; None if there is none."""
+        """Return the first step at or after `step` with a digest, None if there is none."""
         return min((one for one in self.digests if one >= step), default=None)
 
     def reader_after(self, step: int) -> CheckpointReader:
-        """Return the checkpoint whose case ruled the steps behind `step`: the next one, or else the newest."""
+        """Return the checkpoint with the case of the steps after `step`: the next checkpoint, or else the newest."""
         later = [path for one, path in self.checkpoints.items() if one > step]
         return CheckpointReader(later[0] if later else self.checkpoints[max(self.checkpoints)])
 
 
 def origin_of(folder: Path | str) -> Origin:
-    """Return what a folder holds of a run.
+    """Collect the data of the run in a folder.
 
     Raises
     ------
     InputError
-        If it is no folder, or has no readable checkpoint.
+        If the path is no folder, or has no readable checkpoint.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -100,7 +100,7 @@ def origin_of(folder: Path | str) -> Origin:
 
 
 def states_in(folder: Path) -> tuple[dict[int, CheckpointReader], list[str]]:
-    """Return the readable states in a folder by step, and what is wrong with others, or contradicts itself."""
+    """Return the readable states in a folder by step, and messages about unreadable or contradictory files."""
     readers, notes = dict[int, CheckpointReader](), list[str]()
     paths = CheckpointFolder(folder)
     for path in (*paths.of_stages(), *paths.paths()):
@@ -131,14 +131,14 @@ def observers_in(reader: CheckpointReader) -> list[str]:
 
 
 def begun(case: Case, start: Path | None, comm: Any, threads: int | None) -> Simulation:
-    """Return a simulation of a case from a checkpoint, or from its begin. Collective."""
+    """Return a simulation of a case, from a checkpoint or from its initial state. Collective."""
     if start is None:
         return Simulation(case, comm, threads=threads)
     return Simulation(case, comm, threads=threads, state=checkpoint_at(start, group_of(comm)).groups)
 
 
 def _length_of(attributes: Mapping[str, Any], folder: Path) -> float:
-    """Return the time step [s] that is stored in a checkpoint."""
+    """Return the time step [s] stored in a checkpoint."""
     if "time_step" not in attributes:
         raise InputError(
             f"{folder}: its checkpoints are of a version that did not store the time step; go on from one by pdem "

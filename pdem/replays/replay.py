@@ -1,4 +1,4 @@
-"""An interval of a finished run again, with more output, and the proof by digests that it is the same motion."""
+"""Replay of an interval of a finished run with additional output, and proof by digests of the same motion."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ ALLOWED = ("title", "time.end", "output.", "decomposition.", "detection.", "sens
 """Prefixes of keys that a replay may change."""
 
 NOT_ALLOWED = ("detection.wall", "output.energies", "output.contact_ages")
-"""Those among them that it may not: they change the motion, or what contacts have to remember from their begin."""
+"""Exceptions from `ALLOWED`: these keys change the motion, or the data that contacts store from their begin on."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a replay was, and whether it was the same motion.
+    """The outcome of a replay.
 
     Attributes
     ----------
     folder : Path
-        Where its output is.
+        Folder of the output.
     begin, end : float
-        The interval [s], in whole steps.
+        The interval [s], rounded to steps.
     started : int
-        Step from which it was computed: of a checkpoint, or 0.
+        Step at which the computation started: the step of a checkpoint, or 0.
     same, other : tuple of int
-        Steps at which the digests of the state were those of the run, and at which they were not.
+        Steps at which the digest of the state agreed with the run, and steps at which it did not.
     notes : tuple of str
-        What else is to be known: other versions, changes.
+        Remarks, such as other versions or changes of the case.
     """
 
     folder: Path
@@ -61,11 +61,11 @@ class Replayed:
 
     @property
     def proved(self) -> bool:
-        """Whether it was compared with the run and is the same motion, bit for bit."""
+        """Whether at least one digest was compared with the run, and all of them agree."""
         return bool(self.same) and not self.other
 
     def __str__(self) -> str:
-        """Return the result in lines of text."""
+        """Return the result as lines of text."""
         head = f"replayed {self.begin:.9g} s to {self.end:.9g} s from step {self.started}; results in {self.folder}"
         return "\n".join([head, self._verdict(), *self.notes])
 
@@ -81,7 +81,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be replayed.
+    """The parameters of a replay.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Request:
     begin, end : float
         First and last time of the output [s].
     output : Path or str or None
-        New folder; by default that of the run with ``-replay`` behind its name.
+        New folder; by default the folder of the run with the suffix ``-replay``.
     fields_every : float or None
         Interval of the snapshots [s].
     contacts : bool
@@ -114,7 +114,7 @@ class Request:
         return given.with_name(f"{given.resolve().name}-replay") if self.output is None else Path(self.output)
 
     def changes(self, usual: float) -> list[str]:
-        """Return the changes of a case whose snapshots usually have this interval [s]."""
+        """Return the changes of the case as ``key=value``; `usual` is its interval of snapshots [s]."""
         every = usual if self.fields_every is None else self.fields_every
         changes = [f"output.folder={json.dumps(str(self.target))}", f"output.fields_every={every!r}"]
         if self.contacts:
@@ -124,7 +124,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a request is met: known on all ranks alike."""
+    """Plan of a replay, identical on all ranks."""
 
     text: str
     directory: str
@@ -151,38 +151,38 @@ def replay(
     comm: Any = None,
     threads: int | None = None,
 ) -> Replayed:
-    """Run an interval of a finished run again, with more output, on any number of ranks. Collective.
+    """Replay an interval of a finished run with additional output, on any number of ranks. Collective.
 
-    It begins from the newest checkpoint before the interval, or at time 0, and goes on behind the interval to the next
-    state of which the run has a digest, which says whether it is the same motion.
+    The computation starts from the newest checkpoint before the interval, or at time 0. After the interval it continues
+    to the next state with a digest, which decides whether the motion is the same.
 
     Parameters
     ----------
     folder : path
-        Output folder of the run, which stays as it is.
+        Output folder of the run; it is not changed.
     begin, end : float
         First and last time of the output [s].
     output : path, optional
-        New folder; by default that of the run with ``-replay`` behind its name.
+        New folder; by default the folder of the run with the suffix ``-replay``.
     fields_every : float, optional
-        Interval of the snapshots [s]; by default that of the run.
+        Interval of the snapshots [s]; by default the interval of the run.
     contacts : bool
         Also write all contacts, at the times of the snapshots.
     settings : sequence of str
-        Further changes of the case, as ``key=value``: outputs and sensors, nothing that changes the motion.
+        Further changes of the case, as ``key=value``: outputs and sensors, without effect on the motion.
     observers : sequence of callable
-        Functions as for `Simulation.run`. Those of the run that wrote to particles have to be among them.
+        Functions as for `Simulation.run`. They must include the observers of the run that wrote to particles.
     comm, threads
         As for `Simulation`.
 
     Raises
     ------
     InputError
-        If the interval is not within the run, or the new folder is taken. Nothing is changed then.
+        If the interval exceeds the run, or the new folder already contains results. Nothing is changed.
     CaseError
         If a change is not valid, or would change the motion.
     BlowUpError
-        Where the run blew up as well: all output until there is written.
+        If the run blew up as well: all output before the blow-up is written.
     """
     request = Request(
         folder, real_number("begin", begin), real_number("end", end), output, fields_every, contacts, tuple(settings)
@@ -194,7 +194,7 @@ def replay(
 def replay_plan(
     request: Request, plan: Plan, comm: Any, threads: int | None, observers: Sequence[Any] = (), *, quiet: bool = True
 ) -> Replayed:
-    """Carry out a plan; see `replay`. Collective."""
+    """Carry out the plan of a replay; see `replay`. Collective."""
     simulation = begun(plan.case(), plan.start, comm, threads)
     started = simulation.step
     simulation.restart_point = RestartPoint(Path(request.folder), None, started)
@@ -206,7 +206,7 @@ def replay_plan(
 
 
 def _compared(request: Request, plan: Plan, started: int, length: float) -> Replayed:
-    """Compare the digests of a replay with those of the run."""
+    """Compare the digests of a replay with the digests of the run."""
     found = read_digests(request.target)
     both = [step for step in plan.digests if step in found]
     same = tuple(step for step in both if found[step] == plan.digests[step])
@@ -216,7 +216,7 @@ def _compared(request: Request, plan: Plan, started: int, length: float) -> Repl
 
 
 def plan_of(request: Request) -> Plan:
-    """Return how a request is met; changes nothing.
+    """Return the plan of a replay, without any change on the disk.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def plan_of(request: Request) -> Plan:
 
 
 def _more_checkpoints(case: Case, changed: Case, first: int, last: int) -> list[int]:
-    """Return the steps of the interval at which checkpoints are asked for, if another interval is given for them."""
+    """Return the steps of the interval with additional checkpoints, if the replay changes their interval."""
     if changed.output.checkpoint_every == case.output.checkpoint_every:
         return []
     every = max(1, round(changed.output.checkpoint_every / changed.resolved_step()))
@@ -247,7 +247,7 @@ def _more_checkpoints(case: Case, changed: Case, first: int, last: int) -> list[
 
 
 def changed_case(case: Case, request: Request, length: float) -> Case:
-    """Return the case of a replay; its time step is that of the run."""
+    """Return the case of a replay, with the time step of the run."""
     changed = Case.from_text(case.to_toml(), case.directory)
     for assignment in request.changes(case.output.fields_every):
         changed.override(assignment)
@@ -264,7 +264,7 @@ def _step(time: float, origin: Origin) -> int:
 def _interval(request: Request, origin: Origin, case: Case) -> tuple[int, int]:
     """Return first and last step of the output."""
     first, last = _step(request.begin, origin), _step(request.end, origin)
-    # a run that blew up has no last row; it is replayed until it does so again
+    # a run that blew up has no last row; the replay ends with the same blow-up
     ended = max(origin.reached, round(case.time.end / origin.step))
     if not origin.begin <= first < last or last > ended or first > origin.reached:
         begin, reached = (step * origin.step for step in (origin.begin, origin.reached))
@@ -277,7 +277,7 @@ def _interval(request: Request, origin: Origin, case: Case) -> tuple[int, int]:
 
 
 def notes_of(origin: Origin, reader: CheckpointReader, case: Case, start: Path | None) -> tuple[str, ...]:
-    """Return what is to be known of a replay."""
+    """Return the remarks on a replay: changes of versions and of the case, observers of the run."""
     notes = list(origin.notes)
     if changes := changes_since(reader.attributes):
         notes.append(f"the run was made under {changes}: bits may differ, the motion is as valid")
@@ -294,12 +294,12 @@ def notes_of(origin: Origin, reader: CheckpointReader, case: Case, start: Path |
 
 
 def check_same_motion(run: Case, again: Case) -> None:
-    """Require that a case moves particles as that of the run did.
+    """Check that a case moves particles exactly as the case of the run.
 
     Raises
     ------
     CaseError
-        If it changes something else than outputs and sensors, or what sensors take out.
+        If it changes anything but outputs and sensors, or changes sensors that remove particles.
     """
     changed = [
         row for row in differences(run, again) if not row[0].startswith(ALLOWED) or row[0].startswith(NOT_ALLOWED)

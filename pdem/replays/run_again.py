@@ -1,4 +1,4 @@
-"""A run that is computed again beside another one: forward, and back to a state that was kept."""
+"""A run that is computed again for comparison: forward, and back to a saved state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Ranks(NamedTuple):
-    """Who computes: a communicator (None for this process alone) and threads per rank."""
+    """A communicator (None for this process alone) and the number of threads per rank."""
 
     comm: Any = None
     threads: int | None = None
@@ -33,22 +33,22 @@ class Ranks(NamedTuple):
 
 @dataclass(frozen=True)
 class RunRecipe:
-    """How a run is computed again from a state on, known on all ranks alike.
+    """How to compute a run again from a state on, identical on all ranks.
 
     Attributes
     ----------
     text, directory : str
-        Its case.
+        Text of the case, and base folder of the paths in it.
     start : int
-        Step from which it is computed.
+        Step at which the computation starts.
     file : Path or None
-        The checkpoint of that step; None for the begin of the case.
+        Checkpoint of this step; None for the begin of the case.
     until : int
-        Last step to which this case rules it.
+        Last step for which this case is valid.
     change : str
-        What has changed since it ran: versions, processor; empty if nothing has.
+        Changes of versions and processor since the run; empty if there are none.
     observers : tuple of str
-        Names of those it had.
+        Names of the observers of the run.
     """
 
     text: str
@@ -61,7 +61,7 @@ class RunRecipe:
 
     @classmethod
     def of(cls, origin: Origin, low: int) -> RunRecipe:
-        """Return how a run is computed from the newest state that is not after a step."""
+        """Return the recipe to compute a run from its newest state at or before a step."""
         reader = origin.reader_after(low)
         case, start = case_in(reader), origin.before(low)
         return cls(
@@ -71,12 +71,12 @@ class RunRecipe:
         )  # fmt: skip
 
     def case(self) -> Case:
-        """Return its case."""
+        """Return the case of the run."""
         return Case.from_text(self.text, self.directory)
 
 
 def _ruled_until(origin: Origin, low: int, case: Case) -> int:
-    """Return the last step that is known to belong to a case which rules the steps behind `low`."""
+    """Return the last step for which a case is certainly valid, if it is valid just after step `low`."""
     last = low
     for step, path in origin.checkpoints.items():
         if step > low:
@@ -93,19 +93,19 @@ class RunAgain:
     Attributes
     ----------
     origin : Origin
-        What its folder holds.
+        Data of the folder of the run.
     ranks : Ranks
-        Who computes.
+        Communicator and threads of the computation.
     recipe : RunRecipe
-        How, at present.
+        The present recipe.
     observers : sequence
-        Of the run, those that wrote to particles at least.
+        Observers of the run, at least the observers that wrote to particles.
     same, other : list of int
-        Steps at which the state was that of the run, and at which it was another.
+        Steps at which the state agreed with the run, and steps at which it did not.
     blow_up : BlowUp or None
-        With which it ended, if it did.
+        The error if the run blew up.
     simulation : Simulation
-        At its present step.
+        The simulation at the present step.
     """
 
     origin: Origin
@@ -130,16 +130,16 @@ class RunAgain:
 
     @property
     def step(self) -> int:
-        """Its present step."""
+        """The present step."""
         return self.simulation.step
 
     def advance_to(self, step: int) -> bool:
-        """Compute until a step; return whether it came there, or blew up."""
+        """Compute up to a step; return False if the run blew up before it."""
         self.blow_up = None
         try:
             while self.step < step:
                 changes = self.recipe.until if self.recipe.until < self.origin.reached else step
-                if self.step == changes:  # it went on with another case
+                if self.step == changes:  # the run continued with a different case
                     self._begin(on_first(self.ranks.comm, lambda: RunRecipe.of(self.origin, self.step)))
                     continue
                 self.simulation.advance(min(step, changes) - self.step, observers=self.observers)
@@ -148,21 +148,21 @@ class RunAgain:
         return self.blow_up is None
 
     def keep(self) -> None:
-        """Keep the present state, to go back to."""
+        """Save the present state for `go_back`."""
         self._kept = self.recipe, kept_state(self.simulation.system, self.simulation.first_balance)
 
     def go_back(self) -> None:
-        """Go back to the state that was kept last."""
+        """Return to the state saved last."""
         assert self._kept is not None
         self.recipe, state = self._kept
         self._use(Simulation(self.recipe.case(), self.ranks.comm, threads=self.ranks.threads, state=state.copy()))
 
     def next_record(self) -> int | None:
-        """Return the next step of which the run has a digest."""
+        """Return the next step with a digest of the run."""
         return min((one for one in self.origin.digests if one > self.step), default=None)
 
     def check(self) -> None:
-        """Compare the present state with the digest that the run has of it, if it has one."""
+        """Compare the present state with the digest of the run at this step, if there is one."""
         digest = self.origin.digests.get(self.step)
         if digest is not None and self.step not in (*self.same, *self.other):
             (self.same if state_digest_of(self.simulation) == digest else self.other).append(self.step)

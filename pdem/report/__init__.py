@@ -1,1 +1,1 @@
-"""Reports: tables and sections, as text, Markdown, HTML or CSV. They know nothing of what they show."""
+"""Reports: tables and sections as text, Markdown, HTML or CSV, independent of their content."""

@@ -1,4 +1,4 @@
-"""Sections of a report, and pages made of them."""
+"""Sections of a report, and pages in HTML and Markdown with several sections."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class ReportSection:
     text : str
         Text above the table.
     head, rows : sequences of str
-        Heading and rows of the table; empty without one.
+        Column names and rows of the table; empty without a table.
     picture : bytes
-        PNG; empty without one.
+        PNG data; empty without a picture.
     """
 
     title: str
@@ -51,12 +51,12 @@ class ReportSection:
 
     @property
     def name(self) -> str:
-        """Name of the file of its picture, without suffix."""
+        """Name of the picture file, without suffix."""
         return "-".join(self.title.lower().replace(",", "").split())
 
     @property
     def table(self) -> Table:
-        """Its table."""
+        """The table of the section."""
         return Table(self.head, self.rows)
 
     def plain(self) -> str:
@@ -64,13 +64,13 @@ class ReportSection:
         return "\n".join(filter(None, (self.title, self.text, self.table.text(0) if self.head else "")))
 
     def markdown(self) -> str:
-        """Return the section in Markdown; its picture is a file ``NAME.png`` beside it."""
+        """Return the section in Markdown; it refers to its picture as ``NAME.png`` in the same folder."""
         picture = f"![{self.title}]({self.name}.png)" if self.picture else ""
         table = self.table.markdown("---:") if self.head else ""
         return "\n\n".join(filter(None, (f"## {self.title}", self.text, picture, table)))
 
     def html(self) -> str:
-        """Return the section in HTML with its picture in it."""
+        """Return the section in HTML with the picture embedded."""
         title = html.escape(self.title)
         text = f"<p>{html.escape(self.text)}</p>" if self.text else ""
         image = png_image(self.picture, f'alt="{title}"')
@@ -79,15 +79,15 @@ class ReportSection:
 
 
 def png_image(picture: bytes, attributes: str) -> str:
-    """Return a picture (PNG) as an element of HTML; nothing without one."""
+    """Return an HTML element with an embedded PNG picture, an empty string without a picture."""
     return f'<img {attributes} src="data:image/png;base64,{b64encode(picture).decode()}">' if picture else ""
 
 
 def html_page(title: str, sections: Sequence[ReportSection]) -> str:
-    """Return one page with all figures embedded."""
+    """Return an HTML page of sections with all pictures embedded."""
     return _PAGE.format(title=html.escape(title), body="\n".join(one.html() for one in sections))
 
 
 def markdown_page(title: str, sections: Sequence[ReportSection]) -> str:
-    """Return a page in Markdown; its pictures are files ``NAME.png`` beside it."""
+    """Return a page of sections in Markdown; pictures are files ``NAME.png`` in the same folder."""
     return "\n\n".join([f"# {title}", *(one.markdown() for one in sections)]) + "\n"

@@ -1,4 +1,4 @@
-"""A table of texts, as aligned lines, Markdown, HTML or CSV."""
+"""Tables of text cells, and their output as aligned lines, Markdown, HTML or CSV."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """A table.
+    """A table with an optional head.
 
     Attributes
     ----------
     head : sequence of str
-        Names of the columns; empty without a head.
+        Column names; empty without a head.
     rows : sequence of sequences
-        Cells of each row: texts, in CSV also numbers.
+        Cells of each row: strings, for CSV also numbers.
     """
 
     head: Sequence[str]
@@ -27,23 +27,23 @@ class Table(NamedTuple):
 
     @property
     def lines(self) -> list[Sequence[Any]]:
-        """Head, if there is one, and rows."""
+        """The head, if there is one, followed by the rows."""
         return [*([self.head] if self.head else []), *self.rows]
 
     def text(self, left: int | None = 1, indent: str = "") -> str:
-        """Return lines with aligned columns: the first `left` ones (None: all) to the left, the others to the right."""
+        """Return aligned text: the first `left` columns (None: all) flush left, the remaining columns flush right."""
         widths = [max(map(len, column)) for column in zip(*self.lines, strict=True)]
         turns = [str.ljust if left is None or k < left else str.rjust for k in range(len(widths))]
         lines = (map(lambda turn, cell, width: turn(cell, width), turns, line, widths) for line in self.lines)
         return "\n".join((indent + "  ".join(cells)).rstrip() for cells in lines)
 
     def markdown(self, align: str = "---") -> str:
-        """Return the table, which has a head, in Markdown; `align` is what stands below each name of a column."""
+        """Return a table with a head in Markdown; `align` is the alignment mark of every column."""
         lines = [self.head, [align] * len(self.head), *self.rows]
         return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
     def html(self) -> str:
-        """Return the table in HTML, texts escaped."""
+        """Return the table in HTML, with the cells escaped."""
         lines = [("th", self.head)] if self.head else []
         rows = (
             "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)

@@ -1,1 +1,1 @@
-"""Runs: from a case to its output, the public Simulation, kernels that are compiled before, and results read again."""
+"""Runs: from a case to its output, the public Simulation, compilation of kernels, and reading of results."""

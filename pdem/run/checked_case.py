@@ -1,4 +1,4 @@
-"""The particles and meshes of a case before its run, made for its checks."""
+"""The particles and meshes of a case, made for the checks before its run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class CheckedCase:
-    """Meshes and particles that are made for the checks of a case, on each rank its part; a simulation uses them."""
+    """Meshes and this rank's particles for the checks of a case; the simulation uses them afterwards."""
 
     particles: Mapping[str, NDArray[Any]] | None = None
     meshes: list[Mesh] | None = None
@@ -35,13 +35,13 @@ class CheckedCase:
         self._communicator, self._threads, self._crowded = communicator, threads, crowded
 
     def prepare_unless_stopped(self, case: Case, flag: SignalFlag, *, progress: bool) -> list[Finding]:
-        """Prepare; leave that at once if a stop signal comes and no other rank is waiting."""
+        """Call `prepare`; on a single rank, leave it immediately when a stop signal comes."""
         if self._communicator is not None:
             return self.prepare(case, progress=progress)
         return flag.unless_stopped(lambda: self.prepare(case, progress=progress)) or []
 
     def prepare(self, case: Case, *, progress: bool) -> list[Finding]:
-        """Read walls, make particles and return the findings of the checks. Collective."""
+        """Read walls, make particles, and return the findings of the checks. Collective."""
         ranks, threads = 1 if self._communicator is None else self._communicator.size, self._threads
         over = exchange_of(case, self._communicator, threads)
         meshes, _ = once_per_node(self._communicator, lambda: read_walls(case))
@@ -57,6 +57,6 @@ class CheckedCase:
         ]
 
     def forget(self) -> None:
-        """Release the memory: the simulation has its own copy."""
+        """Release the memory, because the simulation has its own copy."""
         self.particles = self.meshes = None
         release(self._communicator)

@@ -38,29 +38,29 @@ ASSUMED_STEP, ASSUMED_PARTICLE_STEP = 2e-5, 4e-7
 """Assumed times of a step and of a particle-step on one core, before the first measured run [s]."""
 
 SHORTEST_STEP = 1e-4
-"""Time of a step of very few particles [s]: small runs are not faster in proportion."""
+"""Minimum time of a step with very few particles [s]: small runs are not faster in proportion."""
 
 CONTACTS_PER_PARTICLE = 3.0
-"""Pair contacts over particles, as in a loose bed; checkpoints have their histories."""
+"""Pair contacts per particle, as in a loose bed; determines the size of contact histories in checkpoints."""
 
 SHORTEST_RECORD = 1.0
-"""Time of the steps of a run above which its speed is stored [s]: the first steps load kernels and try out settings."""
+"""Minimum elapsed time of a run for storing its speed [s]: the first steps load kernels and tune settings."""
 
 _FILE = "speeds.json"
 _MOST_RECORDS = 40
 _SIMILAR = math.log(1.3)
 _SLOWER = 1.25
 _SCALED = 5.0
-_SERIES_NUMBER = 8 + 19  # in HDF5, and as text
+_SERIES_NUMBER = 8 + 19  # bytes in HDF5 plus bytes as text
 _MB = 1e6
 
 
 def forecast(
     case: Case, number: int, meshes: Sequence[Mesh], ranks: int = 1, threads: int = 1, *, spheres: int | None = None
 ) -> Iterator[Finding]:
-    """Yield findings on the duration of a run that begins with some particles, and on the disk space for its output.
+    """Yield findings on the duration of a run with `number` initial particles, and on the disk space of its output.
 
-    Files have a row for each sphere: `spheres` are those of all particles, as many as these unless given.
+    Files have a row per sphere; `spheres` is the number of spheres of all particles, by default equal to `number`.
     """
     steps = round(case.time.end / case.resolved_step())
     rows = (number if spheres is None else spheres) + inserted_number(case, members=True)
@@ -70,11 +70,11 @@ def forecast(
 
 
 def record_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
-    """Store the speed of a run in the kernel cache, for later forecasts; a folder without write access is no error.
+    """Store the speed of a run in the kernel cache, for later forecasts; without write access nothing is stored.
 
-    Runs shorter than `SHORTEST_RECORD` are not stored. A run slower than a similar one before it may have shared the
-    machine with other programs: its time counts up to `_SLOWER` times that of the other one, so that forecasts follow a
-    machine that has become slow within a few runs.
+    Runs shorter than `SHORTEST_RECORD` are not stored. A run slower than a similar earlier run may have shared the
+    machine with other programs: its time is limited to `_SLOWER` times the time of the earlier run. Thus forecasts
+    follow a machine that has become slower within a few runs.
     """
     if particles < 1 or steps < 1 or seconds < SHORTEST_RECORD:
         return
@@ -89,7 +89,7 @@ def record_speed(particles: int, steps: int, seconds: float, workers: int) -> No
 
 
 def _recorded_speeds() -> list[Speed]:
-    """Return the speeds of earlier runs, the oldest first; none if the file is invalid."""
+    """Return the speeds of earlier runs, the oldest first; empty if the file is not valid."""
     try:
         speeds = json.loads(stored(cache_directory() / _FILE).read_text(encoding="utf-8"))
         names = ("particles", "seconds", "workers")
@@ -114,7 +114,7 @@ def _duration(steps: int, particles: int, workers: int) -> str:
     each = one["seconds"] * share
     if share < 1.0:
         each = max(each, min(one["seconds"], SHORTEST_STEP))
-    elif share > _SCALED:  # what a step of few particles takes is not by the particle
+    elif share > _SCALED:  # the time of a step with few particles is not proportional to their number
         each = one["seconds"] * _assumed_step(particles, workers) / _assumed_step(one["particles"], one["workers"])
     rate = one["particles"] / one["seconds"]
     factor = "two" if one["workers"] == workers and _distance(one, particles) < math.log(5.0) else "four"
@@ -130,7 +130,7 @@ def _assumed_step(particles: float, workers: float) -> float:
 
 
 class DiskNeeds(NamedTuple):
-    """Numbers of outputs, and the bytes of each."""
+    """Numbers of outputs, and the size of each in bytes."""
 
     snapshots: int
     snapshot: float
@@ -143,13 +143,13 @@ class DiskNeeds(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Bytes of all."""
+        """Total size in bytes."""
         parts = (self.snapshots * self.snapshot, self.checkpoints * self.checkpoint, self.contacts * self.contact)
         return self.series + sum(parts)
 
 
 def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
-    """Return the size of the output of a run of some particles; the spheres of clusters count as particles."""
+    """Return the size of the output of a run with a number of particles; spheres of clusters count as particles."""
     output, end, law = case.output, case.time.end, law_of(case)
     fields = sum(field.allocate(1).nbytes for field in snapshot_fields(case))
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
@@ -161,7 +161,7 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
         fields * particles + 48 * nodes + 40 * facets,
         rows,
         rows * _SERIES_NUMBER * (12 + terms + loads + 3 * len(case.insertions)),
-        # one more while the next is written
+        # one more while the next checkpoint is written
         min(output.checkpoints_kept + 1, math.ceil(end / output.checkpoint_every)) + len(case.stages),
         particles * _checkpoint_bytes(case, law, bool(meshes)),
         0 if output.contacts_every is None else math.floor(end / output.contacts_every) + 1,
@@ -170,7 +170,7 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
 
 
 def _contact_bytes(law: ContactLaw) -> int:
-    """Return the bytes of a contact in the file of contacts: its columns, and the ends of its line."""
+    """Return the bytes per contact in the file of contacts: its columns, and the end points of its line."""
     fields = contact_fields(energies=law.has_ledger, ages=law.has(AGE.name))
     return 48 + sum(field.allocate(1).nbytes for field in fields)
 
@@ -191,7 +191,7 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
 
 
 def _checkpoint_bytes(case: Case, law: ContactLaw, walls: bool) -> float:
-    """Return the bytes of a checkpoint per particle: its state, and histories of contacts."""
+    """Return the bytes per particle in a checkpoint: its state, and the histories of contacts."""
     fields = state_fields(with_further(fields_of_features(case)).values())
     state = sum(field.allocate(1).nbytes for field in kept_fields(fields, case, FEATURES))
     pairs = CONTACTS_PER_PARTICLE * (16 + 8 * law.columns)
@@ -203,7 +203,7 @@ def _size(size: float) -> str:
 
 
 def _free(folder: Path) -> int | None:
-    """Return the free bytes on the disk of a folder, which may not exist yet; None if they are unknown."""
+    """Return the free bytes on the disk of a folder, which may not exist yet; None if unknown."""
     with suppress(OSError):
         for place in (folder.absolute(), *folder.absolute().parents):
             if place.exists():

@@ -1,7 +1,7 @@
-"""Collective calls of a user's function: ranks agree on each before they make it.
+"""Collective calls from a user's function: ranks agree on each call before they make it.
 
-A function that fails on one rank, or asks of the others what they do not ask of it, would leave ranks waiting for each
-other for ever, or give one the answer to another's question.
+Without this agreement, a function that fails on one rank, or makes different collective calls on different ranks, would
+leave ranks waiting for each other forever, or mix up their messages.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ COLLECTIVE = (
     "add", "agree", "before", "begin_update", "collect", "divide", "finish_update", "first", "in_order", "known_ids",
     "largest", "make_ghosts", "migrate", "near", "owners", "rebalance", "route", "share",
 )  # fmt: skip
-"""Methods of `pdem.containers.exchange.Exchange` that ranks have to call together."""
+"""Methods of `pdem.containers.exchange.Exchange` that all ranks must call together."""
 
 END = "the end"
 
 
 class RanksPart(BaseException):
-    """Leaves a user's function on this rank, because it cannot go on with the others; not for ``except Exception``."""
+    """Leaves a user's function on this rank after disagreement of the ranks; not caught by ``except Exception``."""
 
 
 class GuardedExchange:
-    """An exchange whose collective calls ranks agree on before.
+    """An exchange with agreement of the ranks before each collective call.
 
     Parameters
     ----------
     exchange : Exchange
-        The real one.
+        The wrapped exchange.
 
     Attributes
     ----------
     parted : str
-        Why ranks cannot go on together; empty while they can.
+        Why the ranks disagreed; empty as long as they agree.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -49,7 +49,7 @@ class GuardedExchange:
         self.parted = ""
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the exchange has, its collective methods guarded."""
+        """Return an attribute of the exchange; collective methods are guarded."""
         value = getattr(self.exchange, name)
         return self._guarded(name, value) if name in COLLECTIVE else value
 
@@ -61,19 +61,20 @@ class GuardedExchange:
         return call
 
     def agree(self, name: str, *, failed: bool = False) -> None:
-        """Agree with the other ranks that all are about to call `name`. Collective.
+        """Check together with the other ranks that all are about to call `name`. Collective.
 
         Parameters
         ----------
         name : str
-            Method, or `END` at the end of the function.
+            Name of the method, or `END` at the end of the function.
         failed : bool
-            Whether the function has failed on this rank.
+            Whether the function failed on this rank.
 
         Raises
         ------
         RanksPart
-            If it has failed on another rank, or ranks are about to call different methods; ever again after that.
+            If the function failed on another rank, or ranks are about to call different methods; also at any later
+            call.
         """
         if self.parted:
             if failed:
@@ -89,7 +90,7 @@ class GuardedExchange:
             raise RanksPart
 
     def _differences(self, name: str) -> str:
-        """Return what rank 0 and the first rank that differs are about to call. Collective."""
+        """Return text about the calls of rank 0 and of the first rank with a different call. Collective."""
         first = self.exchange.share(name)
         rank, other = self.exchange.first((self.exchange.rank, name) if name != first else None)
         texts = [f"rank {number} {_said(what)}" for number, what in ((0, first), (rank, other))]

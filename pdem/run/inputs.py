@@ -1,4 +1,4 @@
-"""Inputs of a simulation: checks of its arguments; a checkpoint and the case stored in it."""
+"""Inputs of a simulation: checks of its arguments; reading of a checkpoint and of its case."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 _REMEDY = "name a file in a folder that all nodes share"
 
 _ROUNDING = 1e-12
-"""Relative difference below which two time steps are the same."""
+"""Relative difference below which two time steps are equal."""
 
 
 def check_arguments(comm: Any, threads: Any, state: Any, meshes: Any) -> None:
-    """Refuse arguments of a `Simulation` of the wrong type.
+    """Check the types of the arguments of a `Simulation`.
 
     Raises
     ------
     InputError
-        Naming the argument.
+        Names the argument.
     """
     if comm is not None and not (hasattr(comm, "rank") and hasattr(comm, "size")):
         raise InputError(f"comm is {shown(comm)}; give an mpi4py communicator, or None for this process alone")
@@ -57,7 +57,7 @@ _ALONE_ON_PURPOSE: ContextVar[bool] = ContextVar("alone_on_purpose", default=Fal
 
 @contextmanager
 def alone_on_purpose() -> Iterator[None]:
-    """Let a rank make simulations of its own, as it does to compile kernels, without a warning of those beside it."""
+    """Suppress the warning about parallel processes, for simulations that a rank makes alone to compile kernels."""
     token = _ALONE_ON_PURPOSE.set(True)
     try:
         yield
@@ -66,12 +66,12 @@ def alone_on_purpose() -> Iterator[None]:
 
 
 def warn_of_processes_beside(communicator: Any) -> None:
-    """Warn if a launcher has started several processes, and a simulation is given to each of them alone.
+    """Warn if a launcher started several processes and each makes a simulation of its own.
 
     Warns
     -----
     RuntimeWarning
-        By the second of these processes: all of them would write into one folder.
+        In the second process: all processes would write into the same folder.
     """
     rank, ranks, _ = launch_layout()
     if communicator is None and rank == 1 and not _ALONE_ON_PURPOSE.get():
@@ -84,19 +84,19 @@ def warn_of_processes_beside(communicator: Any) -> None:
 
 
 def checkpoint_at(path: str | Path, over: Group | None = None) -> Checkpoint:
-    """Return the checkpoint of a file, or the newest readable one of a folder; over ranks a part of its rows on each.
+    """Read a checkpoint, or the newest readable checkpoint of a folder; each rank of `over` reads a part of the rows.
 
     Parameters
     ----------
     path : path
-        A checkpoint, or a folder that holds some.
+        A checkpoint, or a folder with checkpoints.
     over : Group, optional
-        The ranks that read it together; this process alone unless given. Then collective.
+        The ranks that read it together, in a collective call; by default this process alone.
 
     Raises
     ------
     CheckpointError
-        On all ranks, if there is none, or none can be read.
+        On all ranks, if there is no readable checkpoint.
     LaunchError
         On all ranks, if they do not see the same file.
     """
@@ -113,7 +113,7 @@ def checkpoint_at(path: str | Path, over: Group | None = None) -> Checkpoint:
 
 
 def _require_seen(path: Path, over: Group) -> None:
-    """Require that all ranks see a file that rank 0 sees."""
+    """Check that all ranks see a file that rank 0 sees."""
     is_there = over.share(path.exists())
 
     def check() -> None:
@@ -124,7 +124,7 @@ def _require_seen(path: Path, over: Group) -> None:
 
 
 def _require_same(path: Path, checkpoint: Checkpoint, over: Group) -> None:
-    """Require that all ranks have read the same state."""
+    """Check that all ranks have read the same state."""
     content = over.share(checkpoint.content)
 
     def check() -> None:
@@ -144,7 +144,7 @@ def case_of(checkpoint: Any) -> Case:
     Raises
     ------
     CheckpointError
-        If there is none.
+        If the checkpoint contains no case.
     """
     text = checkpoint.attributes.get("case")
     if not isinstance(text, str) or "counters" not in checkpoint.groups:
@@ -155,9 +155,9 @@ def case_of(checkpoint: Any) -> Case:
 
 
 def _keep_step(case: Case, checkpoint: Any) -> None:
-    """Set the time step of a case to that of its run, if the automatic step is another one today.
+    """Set the time step of a case to the time step of its run, if the automatic step differs today.
 
-    The rules of the automatic step may have changed since, and files of particles may be missing.
+    The rules of the automatic step may have changed since the run, and files of particles may be missing.
     """
     stored = _step_of(checkpoint)
     if stored is None:
@@ -171,7 +171,7 @@ def _keep_step(case: Case, checkpoint: Any) -> None:
 
 
 def _step_of(checkpoint: Any) -> float | None:
-    """Return the time step of a checkpoint [s]; that of earlier versions is time over steps."""
+    """Return the time step of a checkpoint [s]; for earlier versions, time divided by number of steps."""
     attributes = checkpoint.attributes
     if "time_step" in attributes:
         return float(attributes["time_step"])

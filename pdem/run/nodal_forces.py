@@ -1,4 +1,4 @@
-"""Loads of nodes and facets of each wall, in the order of its own mesh, for scripts."""
+"""Loads on the nodes and facets of each wall, in the order of its own mesh, for scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | None:
-    """Return the result of `pdem.run.simulation.Simulation.nodal_forces`."""
+    """Return the loads for `pdem.run.simulation.Simulation.nodal_forces`."""
     system = simulation.system
     walls = system.walls
     if walls is None:
@@ -37,7 +37,7 @@ def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | No
 def _of_wall(
     simulation: Engine, walls: MovingWalls, bodies: MeshComponents, loads: NodalLoads, number: int
 ) -> dict[str, NDArray[Any]]:
-    """Return the loads of one wall by nodes and facets of its own mesh."""
+    """Return the loads of one wall on the nodes and facets of its own mesh."""
     mesh, moves = simulation.meshes[number], walls.motions[number].moves or number in walls.drives
     facets, nodes = walls.placed.facets_of(number), walls.placed.vertices_of(number)
     own = np.flatnonzero(bodies.wall == number)
@@ -60,12 +60,12 @@ def _of_wall(
 
 
 def facet_values(system: System) -> dict[str, NDArray[Any]]:
-    """Return what features have of the facets of all walls, by the names of their fields. Collective."""
+    """Return the facet values of all features for all walls, by name of the field. Collective."""
     return {name: values for one in features_of(system) for name, values in one.facet_values(system).items()}
 
 
 def _on_facets_of(simulation: Engine, values: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:
-    """Return values of all facets for those of one wall, by the numbers that they have in its mesh."""
+    """Select the values of the facets of one wall, in the order of its mesh."""
     walls = simulation.system.walls
     assert walls is not None
     found: dict[str, NDArray[Any]] = {}

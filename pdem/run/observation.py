@@ -1,4 +1,4 @@
-"""Calls of observers between steps, so that nothing is lost if one fails and all ranks stay together."""
+"""Calls of observers between steps: an error loses no state, and all ranks stay synchronised."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from pdem.features.observers.observer import Observer
 
 WRITABLE = ("material", "radius", "position", "velocity", "angular_velocity", "image")
-"""Columns of which a copy is kept while observers may write to them."""
+"""Columns that are copied before observers may write to them."""
 
 
 class Asked(NamedTuple):
-    """What an observer has asked for.
+    """Requests of observers.
 
     Attributes
     ----------
     stop : bool
-        The run shall end here.
+        End the run at this step.
     snapshot, checkpoint : bool
-        To be written at this step.
+        Write a snapshot or a checkpoint at this step.
     """
 
     stop: bool = False
@@ -51,23 +51,23 @@ class Observation:
     Parameters
     ----------
     simulation : Simulation
-        That they observe.
+        The observed simulation.
     observers : sequence of callable or Observer, or None
-        In the order in which they are called. None: none, and the run had none before.
+        Observers in the order of their calls. None: no observers, and the run had none before.
 
     Raises
     ------
     InputError
-        If one cannot be called, or a continued run had observers that are not given.
+        If an observer is not callable, or observers of a continued run are missing.
 
     Attributes
     ----------
     observers : dict of str to Observer
-        By name, in the order in which they are called.
+        Observers by name, in the order of their calls.
     asked : Asked
-        What those of the last call have asked for.
+        Requests of the observers at the last call.
     before : dict
-        This rank's part of the state before they were called, if one has failed.
+        After a failure, this rank's state before the call.
     """
 
     def __init__(self, simulation: Any, observers: Sequence[Any] | None) -> None:
@@ -81,18 +81,18 @@ class Observation:
         self.before: Groups = {}
 
     def next_step(self, step: int) -> int:
-        """Return the next step after `step` at which an observer is due, `NEVER` without any."""
+        """Return the next step after `step` at which an observer is due, `NEVER` without observers."""
         return min(((step // every + 1) * every for every in self._every.values()), default=NEVER)
 
     def call_due(self) -> Asked:
-        """Call the observers that are due at the present step, or have never been called; return what they ask for.
+        """Call the observers that are due at the present step, or that were never called; return their requests.
 
         Collective.
 
         Raises
         ------
         ObserverError
-            On all ranks, if one fails on any of them; the state is that before, in `before`.
+            On all ranks, if an observer fails on any rank; `before` has the state before the calls.
         """
         system: System = self._simulation.system
         due = [name for name, every in self._every.items() if _is_due(system, name, every)]
@@ -116,7 +116,7 @@ class Observation:
 
 
 def _check_given(system: System, observers: Mapping[str, Observer], *, dropped: bool) -> None:
-    """Require the observers of a run that is continued, unless the user wants none of them."""
+    """Check that the observers of a continued run are present, unless the user dropped all of them."""
     if dropped:
         observed(system).last.clear()
         observed(system).columns.clear()
@@ -135,12 +135,12 @@ def _is_due(system: System, name: str, every: int) -> bool:
 
 
 class _Kept:
-    """The state before observers are called, as far as they have changed it.
+    """The part of the state before the calls of observers that they may change.
 
     Attributes
     ----------
     asked : Asked
-        What they have asked for so far.
+        Requests of the observers so far.
     """
 
     def __init__(self, system: System) -> None:
@@ -151,19 +151,19 @@ class _Kept:
         self.copy_columns()
 
     def copy_columns(self) -> None:
-        """Keep the columns of the present particles."""
+        """Copy the writable columns of the present particles."""
         own = self._system.particles
         of_features = (one.name for one in own.fields.values() if one.state and one.name not in FIELDS)
         self._columns = {name: own[name].copy() for name in (*WRITABLE, *of_features)}
 
     def before_change(self) -> None:
-        """Keep all of the state, before particles come, go or are listed anew."""
+        """Save the complete state before particles are inserted or removed, or lists are rebuilt."""
         self.groups()
         self.account_writing()
         self.copy_columns()
 
     def groups(self) -> Groups:
-        """Return the state of this rank before the observers were called."""
+        """Return this rank's state before the calls of the observers."""
         if not self._groups:
             now, self._system.features.get(Observers).state = observed(self._system), self._observed
             self._groups = local_groups(self._system)
@@ -172,11 +172,11 @@ class _Kept:
         return self._groups
 
     def account_writing(self) -> None:
-        """Count the energy of what observers have written to particles as such that has come in."""
+        """Account for the energy that observers added by writing to particles, as part of the outflow."""
         own, constants = self._system.particles, self._system.constants
         changed = np.zeros(own.count, np.bool_)
         for name, column in self._columns.items():
-            changed |= (column != own[name]).any(axis=tuple(range(1, column.ndim)))  # also without particles
+            changed |= (column != own[name]).any(axis=tuple(range(1, column.ndim)))  # also valid without particles
         if not changed.any():
             return
         for sign, columns in ((1.0, self._columns), (-1.0, own)):
@@ -186,7 +186,7 @@ class _Kept:
 
 
 def _call(simulation: Any, name: str, observer: Observer) -> None:
-    """Call an observer on all ranks, and take what it returns. Collective."""
+    """Call an observer on all ranks, and store its columns. Collective."""
     system: System = simulation.system
     exchange, columns, problem = system.exchange, {}, None
     guard = GuardedExchange(exchange)
@@ -207,12 +207,12 @@ def _call(simulation: Any, name: str, observer: Observer) -> None:
 
 
 def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]:
-    """Return the columns that an observer has returned.
+    """Return the columns that an observer has returned, after checks.
 
     Raises
     ------
     InputError
-        If they are not those of its first call, or a name is taken.
+        If they differ from the columns of its first call, or a name belongs to another observer.
     """
     if returned is not None and not isinstance(returned, dict):
         kind = type(returned).__name__
@@ -236,7 +236,7 @@ def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]
 
 
 def _raise_alike(system: System, name: str, observer: Observer, problem: BaseException | None, parted: str) -> None:
-    """Raise the same error on all ranks, if the observer failed on any. Collective."""
+    """Raise the same error on all ranks, if the observer failed on any rank. Collective."""
     exchange = system.exchange
     mine = None if problem is None else (exchange.rank, _problem_text(problem, observer))
     first = exchange.first(mine)
@@ -253,7 +253,7 @@ def _raise_alike(system: System, name: str, observer: Observer, problem: BaseExc
 
 
 def _require_same(system: System, name: str, observer: Observer, columns: Mapping[str, Observed], asked: Asked) -> None:
-    """Require that an observer has returned and asked for the same on all ranks. Collective."""
+    """Check that an observer returned the same values and made the same requests on all ranks. Collective."""
     mine = (_bits(columns), asked)
     first = system.exchange.share(mine)
     differs = system.exchange.first((system.exchange.rank, columns, asked) if mine != first else None)
@@ -279,12 +279,12 @@ def _value(columns: Mapping[str, Observed], key: str) -> str:
 
 
 def _problem_text(problem: BaseException, observer: Observer) -> str:
-    """Return place, kind and text of an error in an observer."""
+    """Return location, type and text of an error in an observer."""
     return f"{_place(observer, problem)}: {type(problem).__name__}: {problem}"
 
 
 def _place(observer: Observer, problem: BaseException | None = None) -> str:
-    """Return file and line of an observer: its first line, or the last one of its file that an error has passed."""
+    """Return file and line of an observer: its first line, or the last line of its file in an error's traceback."""
     code = observer.code
     if code is None:
         return repr(observer.function)

@@ -1,4 +1,4 @@
-"""Energy ledger of a run that is continued with a changed case: its residual continues without a jump."""
+"""Energy ledger of a run that continues with a changed case: the residual continues without a jump."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 def rebase_ledger(simulation: Engine, old: Case) -> float:
-    """Shift the initial energy by the change that a changed case makes to the energy of the same state. Collective.
+    """Shift the initial energy by the change in energy of the same state under a changed case. Collective.
 
-    With another gravity or stiffness a state has another energy, which no work has delivered.
+    With a different gravity or stiffness a state has a different energy, although no work was done.
 
     Parameters
     ----------
     simulation : Engine
-        Continued, before its first step.
+        The continued simulation before its first step.
     old : Case
         Case of the checkpoint.
 
     Returns
     -------
     float
-        Energy of the state with the present case less that with the old one [J]; the same bits on any number of
-        ranks.
+        Energy of the state under the present case minus its energy under the old case [J]; the same bits on any number
+        of ranks.
     """
     present = simulation.measures().balance
     with _energies_of_case(simulation, old):
@@ -50,7 +50,7 @@ def rebase_ledger(simulation: Engine, old: Case) -> float:
 
 @contextmanager
 def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
-    """Measure energies with the constants and drives of another case in this context."""
+    """Measure energies with the constants and drives of the old case in this context."""
     system = simulation.system
     constants, walls = _constants_in_stage(system, old), system.walls
     driven = [] if walls is None else walls.driven
@@ -69,7 +69,7 @@ def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
 
 
 def _constants_in_stage(system: System, old: Case) -> Constants:
-    """Return the constants that another case has now, in its stage of the same name as the present one."""
+    """Return the present constants under the old case, in its stage with the same name as the present stage."""
     constants = constants_of(old)
     stages, states = Stages(old.stages, constants.step), stage_groups(system.stages)
     if system.stages.sections and system.stages.section.name in stages.names:

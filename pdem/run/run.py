@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from pdem.run.trace import Trace
 
 WARM_UP = 0.02
-"""First part of the steps, which does not count for the speed: lists grow, caches fill."""
+"""Initial share of the steps that is excluded from the measured speed: lists grow, caches fill."""
 
 STATE_COPY_EVERY = 200
-"""Steps between two copies of the state, for the checkpoint of a run that blows up."""
+"""Minimum number of steps between two copies of the state, for the checkpoint after a blow-up."""
 
 
 def run(
@@ -61,36 +61,36 @@ def run(
     Parameters
     ----------
     simulation : Engine
-        At its beginning or continued from a checkpoint.
+        The simulation, at its beginning or continued from a checkpoint.
     quiet : bool
-        No progress line and no report on the terminal.
+        Suppress the progress line and the report on the terminal.
     findings : sequence
         Findings of the checks before the run, for the log.
     flag : SignalFlag, optional
-        Context that is entered already, to catch signals before the run as well; by default one for the run.
+        Active flag of the caller, which also catches signals before the run; by default a new flag for the run.
     trace : Trace, optional
         Records the first steps.
     use : FolderUse
-        How the run comes to its output folder.
+        Use of the output folder.
     observers : sequence of callable or Observer, optional
         See `Simulation.run`.
     files : mapping of str to bytes, optional
-        Further files for the output folder, by their names.
+        Additional files for the output folder, by name.
     window : OutputWindow, optional
-        The part of the run whose output is written, and where it ends.
+        The interval with output, and the last step; by default the whole run.
 
     Raises
     ------
     InputError, CaseError
-        If the output folder holds a run, is in use or cannot be made, or the case ends before its first step.
+        If the output folder contains a run, is in use or cannot be created, or the case ends before its first step.
     CheckpointError
-        If a file cannot be written; the last checkpoint stays as it is.
+        If a file cannot be written; the last checkpoint remains.
     ObserverError
-        If an observer fails; the state before is in a checkpoint.
+        If an observer fails; the state before the call is in a checkpoint.
     Interrupted
         After a stop signal; the state is in a checkpoint.
     BlowUpError
-        If results would mean nothing; the last good state is in a checkpoint.
+        If the results are not meaningful any more; the last good state is in a checkpoint.
     """
     check_end(simulation.case, simulation.step)
     for feature in simulation.system.features:
@@ -140,7 +140,7 @@ class _Run:
         self.timed_from = (self.first, time.perf_counter())
 
     def run_to_end(self, *, begins: bool) -> int:
-        """Take all steps; keep the state before if it `begins` with one of another folder."""
+        """Take all steps; with `begins`, first write the initial state, which is from a different folder."""
         with telling_status(self.simulation, self.last):
             return self._take_all(begins=begins)
 
@@ -195,7 +195,7 @@ class _Run:
             simulation.phases.start()
 
     def _observe(self) -> None:
-        """Call the observers that are due; if one fails, write a checkpoint of the state before."""
+        """Call the observers that are due; if one fails, write a checkpoint of the state before the call."""
         if not self.observation.observers:
             return
         try:
@@ -209,7 +209,7 @@ class _Run:
         self.simulation.phases.lap("observers")
 
     def _note_stop(self) -> None:
-        """End the run at the present step, if an observer has asked for it."""
+        """End the run at the present step, if an observer requested it."""
         if self.observation.asked.stop:
             self.schedule.last = self.simulation.step
 
@@ -234,7 +234,7 @@ class _Run:
         self.simulation.phases.lap("output")
 
     def _since_warm_up(self) -> tuple[int, float]:
-        """Return steps taken since the warm up, and their time [s]."""
+        """Return the number of steps since the warm-up, and their elapsed time [s]."""
         step, clock = self.timed_from
         return self.simulation.step - step, time.perf_counter() - clock
 
@@ -249,14 +249,14 @@ class _Run:
         return path
 
     def _keep_stage(self, *, only_missing: bool = False) -> None:
-        """Keep the checkpoint of a stage that has ended at the present step. Collective."""
+        """Store the checkpoint of a stage that ends at the present step. Collective."""
         system = self.simulation.system
         is_there = only_missing and self.outputs.has_stage(system.stages.present_name)
         if system.stages.is_over and system.stages.state.end == system.progress.step and not is_there:
             self.outputs.keep_stage(self._checkpoint_here(), system.stages.present_name)
 
     def _checkpoint_here(self) -> Path:
-        """Return the checkpoint of the present step, which is written unless it was due. Collective."""
+        """Return the checkpoint of the present step, after writing it if necessary. Collective."""
         if self.last_checkpoint is not None and self.last_checkpoint[0] == self.simulation.step:
             return self.last_checkpoint[1]
         return self._write_checkpoint(local_groups(self.simulation.system))
@@ -265,7 +265,7 @@ class _Run:
         if not self.good_state:
             return "nothing was saved, it happened in the first steps"
         step = int(self.good_state["counters"]["step"])
-        # an earlier checkpoint would displace a later one
+        # an earlier checkpoint would replace a later one
         if self.last_checkpoint is None or self.last_checkpoint[0] < step:
             self._write_checkpoint(self.good_state)
         assert self.last_checkpoint is not None
@@ -276,7 +276,7 @@ class _Run:
         )
 
     def _exchange_report(self) -> list[str]:
-        """Return lines on ghosts and load balance for the report, none for a single rank. Collective."""
+        """Return lines on ghosts and load balance for the report, an empty list for a single rank. Collective."""
         system = self.simulation.system
         owned, ghosts = system.exchange.add(np.array(system.lists.counts_by_level()))
         received = int(system.exchange.add(np.array([system.exchange.traffic().received]))[0])
@@ -292,7 +292,7 @@ class _Run:
         ]
 
     def _finish(self) -> None:
-        """Show and log the report that ends the run. Collective."""
+        """Show and log the final report of the run. Collective."""
         simulation, exchange = self.simulation, self.simulation.system.exchange
         step, clock = self.timed_from
         seconds = time.perf_counter() - clock
@@ -313,7 +313,7 @@ class _Run:
         )
 
     def _settings_line(self, particles: int) -> str:
-        """Return what the last lists took, and with which settings, over so many particles of all ranks. Collective."""
+        """Return a line on the cost of the last detection per particle, and on the tuned settings. Collective."""
         system, exchange = self.simulation.system, self.simulation.system.exchange
         work = exchange.add(np.array([[system.lists.search.checks], [system.lists.search.accesses]], np.int64))
         tests, visits = (work[:, 0] / max(particles, 1)).tolist()
@@ -325,7 +325,7 @@ class _Run:
 
 
 def _over_ranks(seconds: Mapping[str, float], exchange: Exchange) -> dict[str, OverRanks]:
-    """Return the times of phases over all ranks, which have the same phases. Collective."""
+    """Return the times of phases over all ranks, which must have the same phases. Collective."""
     names = sorted(seconds)
     mine = np.array([seconds[name] for name in names])
     extremes = exchange.largest(np.concatenate((-mine, mine))).reshape(2, -1)

@@ -1,4 +1,4 @@
-"""How a run goes on and ends, told in its output folder for those who watch it."""
+"""Status file of a run in its output folder: in progress, or ended with a reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def telling_status(simulation: Engine, last: int) -> Iterator[None]:
-    """Say in the output folder that a run goes on up to the step `last`, and how it has ended. For all ranks."""
+    """Write to the status file that a run is in progress up to step `last`, and its end. For all ranks."""
     if simulation.system.exchange.rank != 0:
         yield
         return
@@ -40,7 +40,7 @@ def telling_status(simulation: Engine, last: int) -> Iterator[None]:
 
 
 def end_of_run(simulation: Engine, last: int) -> str:
-    """Return what has ended a run that has come to its end, empty where that is the time at which it ends."""
+    """Return the reason of a regular end, empty if the run has reached its end time."""
     stages = simulation.system.stages
     if stages.finished:
         stage = stages.section
@@ -50,6 +50,6 @@ def end_of_run(simulation: Engine, last: int) -> str:
 
 
 def _words_of(error: BaseException) -> str:
-    """Return an error in one line."""
+    """Return an error message in one line."""
     text = " ".join(str(error).split())
     return text if isinstance(error, PdemError) else f"{type(error).__name__}: {text}".rstrip(": ")

@@ -1,4 +1,4 @@
-"""Whether all ranks run the same: the same sources, the same case, on processors of one type."""
+"""Checks that all ranks run the same program: same sources, same case, same type of processor."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Result = TypeVar("Result")
 
 
 def on_all(communicator: Any, function: Callable[[], Result]) -> Result:
-    """Call `function` on all ranks and return the result of each; if it fails on any, all say so alike. Collective.
+    """Call `function` on all ranks; return its result, or raise an error on all ranks if it fails on any. Collective.
 
     Raises
     ------
     PdemError
-        On all ranks, if it was raised on all.
+        On all ranks, if all ranks raised it.
     LaunchError
-        On all ranks, if it was raised on some.
+        On all ranks, if only some ranks raised an error.
     """
     if communicator is None:
         return function()
@@ -49,7 +49,7 @@ def on_all(communicator: Any, function: Callable[[], Result]) -> Result:
 
 
 def _first_of(communicator: Any, value: Any) -> tuple[int, int, Any] | None:
-    """Return how many ranks have a value, the first of them, and its value; None if no rank has any. Collective."""
+    """Return the number of ranks with a value, the first of them, and its value; None without a value. Collective."""
     has = value is not None
     number = communicator.allreduce(int(has))
     if not number:
@@ -59,24 +59,24 @@ def _first_of(communicator: Any, value: Any) -> tuple[int, int, Any] | None:
 
 
 def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = None) -> str:
-    """Refuse ranks whose sources of pdem or whose case differ from those of rank 0. Collective.
+    """Check that the sources of pdem and the case are the same on all ranks. Collective.
 
     Parameters
     ----------
     communicator, case
-        Of the run.
+        Communicator and case of the run.
     now : mapping, optional
-        In place of `pdem.output.provenance.provenance`.
+        Replaces `pdem.output.provenance.provenance` in tests.
 
     Returns
     -------
     str
-        On rank 0 a warning, if ranks differ in something else that changes bits; else empty.
+        On rank 0 a warning, if ranks differ in other properties that change bits; otherwise empty.
 
     Raises
     ------
     LaunchError
-        On all ranks.
+        On all ranks, if sources or cases differ.
     """
     if communicator is None or communicator.size == 1:
         return ""
@@ -109,7 +109,7 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
 
 
 def _named(communicator: Any, rank: int, of_rank: tuple[str, str], verb: str = "has") -> str:
-    """Return what a rank has, which is named with its host if that is not the one of rank 0. Collective."""
+    """Return text on the property of a rank, with its host if that is not the host of rank 0. Collective."""
     host, what = of_rank
     other = host != communicator.bcast(platform.node())
     return f"rank {rank}{f' on {host}' * other} {verb} {what}"

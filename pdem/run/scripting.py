@@ -1,4 +1,4 @@
-"""What scripts and observers may do between steps, beside reading: forces, output, an early end, changed particles."""
+"""Actions of scripts and observers between steps: forces, output, an early end, changes of particles."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Scripting(Reductions):
     case, meshes, phases
         See `pdem.engine.protocol.Engine`.
     observing : object or None
-        What is kept while observers are called, None else.
+        State saved while observers are called, otherwise None.
     outputs : Outputs or None
-        Files that `write` has opened.
+        Files opened by `write`.
     """
 
     case: Case
@@ -62,22 +62,22 @@ class Scripting(Reductions):
         return {name: one.value for name, one in observed(self.system).columns.items()}
 
     def force(self, function: Callable[..., Any], *, material: str | None = None) -> None:
-        """Let a force act on every particle from now on. Collective, with the same function on all ranks.
+        """Apply a force to every particle from now on. Collective, with the same function on all ranks.
 
         Parameters
         ----------
         function : callable
             ``function(time, position, velocity, radius, mass, id)`` returns the force ``(fx, fy, fz)`` [N] on one
-            particle; position and velocity are tuples of three numbers [m, m/s]. It is compiled: numbers, tuples,
-            ``math`` and plain functions of these. Positions are those in the box, also on periodic axes.
+            particle; position and velocity are tuples of three numbers [m, m/s]. The function is compiled: it may use
+            numbers, tuples, ``math`` and plain functions of these. Positions are inside the box, also on periodic axes.
         material : str, optional
-            Acts on particles of this material only.
+            Restricts the force to particles of this material.
 
         Raises
         ------
         InputError
-            On all ranks, if the function fails, returns something else, or cannot be compiled; if ranks give different
-            ones; within an observer.
+            On all ranks, if the function fails, returns an invalid value, or cannot be compiled; if the functions of
+            the ranks differ; if called within an observer.
         """
         self._require_no_observer("force")
         if self.outputs is not None:
@@ -98,32 +98,33 @@ class Scripting(Reductions):
         *,
         ids: ArrayLike | None = None,
     ) -> None:
-        """Give particles a force, and a drag towards the velocity of a fluid, kept until they are given again.
+        """Set an external force on particles, and a drag towards the velocity of a fluid, until the next call.
 
         Collective, between steps, in a script or an observer, for cases with ``[[forces]] kind = "array"``. The force
-        on a particle is ``force + drag (fluid_velocity - velocity)``; the drag is implicit in each half kick: stable
-        for any step, and of first order. All move with the particle between ranks, and are in checkpoints and
-        snapshots as the columns ``external_force``, ``external_drag`` and ``fluid_velocity`` of `particles`, which may
-        be written too. Particles that are inserted have zeros, and those that are fixed stay. What it does is the term
-        ``own_forces`` of the energy balance.
+        on a particle is ``force + drag (fluid_velocity - velocity)``. The drag is implicit in each half kick, therefore
+        stable for any step, and of first order. The values migrate with their particles, and are in checkpoints and
+        snapshots as the columns ``external_force``, ``external_drag`` and ``fluid_velocity`` of `particles`, which
+        scripts may also write. Inserted particles have zeros; fixed particles do not move. The work of these forces is
+        the term ``own_forces`` of the energy ledger.
 
         Parameters
         ----------
         force : (3,) or (n, 3) array_like
-            Without the drag [N].
+            Force without the drag [N].
         drag : float or (n,) array_like, optional
-            Coefficients [kg/s]; 0 by default.
+            Drag coefficients [kg/s]; default 0.
         fluid_velocity : (3,) or (n, 3) array_like, optional
-            At the particles [m/s]; at rest by default.
+            Velocity of the fluid at the particles [m/s]; at rest by default.
         ids : (n,) array_like, optional
-            Of the particles that it is for, others keep what they have; each rank may give any, its own, all, or none.
-            By default each rank gives all of its own, in the order of ``particles.id``.
+            Ids of the particles to set; other particles keep their values. Each rank may pass any ids: its own
+            particles, all particles, or none. By default each rank passes values for all its own particles, in the
+            order of ``particles.id``.
 
         Raises
         ------
         InputError
-            On all ranks, if the case has no such force, arrays do not fit, numbers are not finite, a drag is negative,
-            there is no particle of an id, ranks give different values for one, or a cluster would be acted on.
+            On all ranks, if the case has no such force, array shapes do not match, numbers are not finite, a drag is
+            negative, an id does not exist, ranks pass different values for an id, or a particle is in a cluster.
         """
         set_array(self.system, force, drag, fluid_velocity, ids)
 
@@ -143,35 +144,37 @@ class Scripting(Reductions):
         Parameters
         ----------
         position : (n, 3) array_like
-            Centres [m], inside the domain and clear of walls and all other particles.
+            Centres [m], inside the domain and without contact with walls or other particles.
         radius : float or (n,) array_like
-            Radii [m]; of clusters those of the spheres of the same volume.
+            Radii [m]; for clusters, radii of spheres of the same volume.
         material : str
             A material of the case.
         velocity, angular_velocity : (3,) or (n, 3) array_like
-            In m/s and rad/s.
+            Velocity [m/s] and angular velocity [rad/s].
         shape : str, optional
-            A shape of the case, of which all these are clusters, in place of spheres.
+            A shape of the case: insert clusters with this shape instead of spheres.
         orientation : (4,) or (n, 4) array_like, optional
-            Quaternions w, x, y, z, by which clusters are turned from how the shape is drawn; not at all by default.
+            Quaternions w, x, y, z that rotate clusters from the orientation of the shape; by default no rotation.
 
         Returns
         -------
         (n,) int64 array
-            Their ids, which no particle has had before; of clusters those of their first members.
+            Ids of the particles, never used before; for clusters, the ids of their first members.
 
         Raises
         ------
         InputError
-            If the material or shape is unknown, arrays do not fit, values are invalid, particles are outside the
-            domain or touch others or a wall, or the time step is too long for them. On all ranks, before any change.
+            If the material or shape does not exist, array shapes do not match, values are invalid, particles are
+            outside the domain or touch a wall or other particles, or the time step is too long for them. On all ranks,
+            before any change.
         CaseError
-            If the material has no density or no interaction with those present, or a periodic axis is too short.
+            If the material has no density, or no interaction with the materials present, or a periodic axis is too
+            short.
 
         Warns
         -----
         RuntimeWarning
-            On rank 0, where `pdem check` would warn about particles of the case.
+            On rank 0, in cases in which `pdem check` would warn about particles of the case.
         """
         self.before_change()
         columns = checked_columns(
@@ -189,7 +192,7 @@ class Scripting(Reductions):
         Raises
         ------
         InputError
-            If they are no whole numbers, or there is no particle of one of these ids.
+            If the ids are not whole numbers, or an id does not exist.
         """
         self.before_change()
         removed = ids_of("ids", ids)
@@ -198,23 +201,23 @@ class Scripting(Reductions):
         self._rebuild(remove_particles(self.system, own[np.isin(own, removed)]))
 
     def fixed_loads(self) -> dict[str, dict[str, Floats]]:
-        """Return by group of fixed particles ``force`` (3,) [N] and ``torque`` (3,) [N m] of the others on it.
+        """Return for each group of fixed particles ``force`` (3,) [N] and ``torque`` (3,) [N m] by other particles.
 
         The torque is about the origin. Collective.
         """
         return fixed_loads(self.system)
 
     def rebuild_lists(self) -> None:
-        """Make lists anew, after positions or radii of particles have been written. Collective.
+        """Rebuild lists after positions or radii of particles were written. Collective.
 
-        Positions on periodic axes are wrapped, in a box that deforms with the velocity of the image there. Contacts go
-        on where particles still touch. Members of clusters go where the `clusters` are that may have been written; what
-        is written to themselves has no effect.
+        Positions on periodic axes are wrapped; in a deforming box the velocity changes to the velocity of the image.
+        Contacts continue if the particles still touch. Members of clusters follow from `clusters`, which scripts may
+        write; values written to the members themselves have no effect.
 
         Raises
         ------
         InputError
-            On all ranks, if a position is not finite, or a radius not positive.
+            On all ranks, if a position is not finite, or a radius is not positive.
         """
         self.before_change()
         system = self.system
@@ -230,41 +233,41 @@ class Scripting(Reductions):
         self._rebuild(system.contacts.records())
 
     def _rebuild(self, contacts: Records) -> None:
-        """Make lists for particles that have come, gone or moved, whose contacts are known."""
+        """Rebuild lists after particles were inserted, removed or moved; `contacts` are the contacts to retain."""
         time_step.migrate_and_rebuild_lists(self.system, contacts, self.phases)
         if self.observing is not None:
             self.observing.copy_columns()
 
     def stop(self) -> None:
-        """End the run at this step, with its last output: for observers, which all ranks call alike.
+        """End the run at this step, with its last output. Only for observers; all ranks must call it.
 
         Raises
         ------
         InputError
-            Outside of an observer.
+            If called outside an observer.
         """
         if self.observing is None:
             raise InputError("simulation.stop ends a run from within an observer; a loop by hand ends by itself")
         self.observing.asked = self.observing.asked._replace(stop=True)
 
     def write(self, *, checkpoint: bool = False, overwrite: bool = False) -> None:
-        """Write a snapshot and a line of the series for the present step, and a checkpoint if wanted. Collective.
+        """Write a snapshot, a line of the series and optionally a checkpoint of the present step. Collective.
 
-        In an observer of a run they are written to its files, once all observers of the step have been called. In a
-        loop by hand files are opened at the first call, in the output folder of the case, and stay open until `run`
-        goes on with them or `close`.
+        In an observer of a run, the run writes them to its files after all observers of the step were called. In a loop
+        of a script, the first call opens the files in the output folder of the case; they stay open until `close`, or
+        until `run` continues with them.
 
         Parameters
         ----------
         checkpoint : bool
             Also write a checkpoint.
         overwrite : bool
-            In a loop by hand, at the first call: remove the run that is in the output folder.
+            For the first call in a loop of a script: remove the run in the output folder.
 
         Raises
         ------
         InputError
-            If that folder holds a run, or cannot be made.
+            If the output folder contains a run, or cannot be created.
         """
         if self.observing is not None:
             asked = self.observing.asked
@@ -278,13 +281,13 @@ class Scripting(Reductions):
         self.outputs.write_present(checkpoint=checkpoint)
 
     def close(self) -> None:
-        """Close the files that `write` has opened."""
+        """Close the files opened by `write`."""
         outputs, self.outputs = self.outputs, None
         if outputs is not None:
             outputs.close()
 
     def _advance_observed(self, steps: int, observers: Sequence[Any]) -> int:
-        """Take steps with observers, as `Simulation.advance` does."""
+        """Take steps with observers, for `Simulation.advance`."""
         system, observation = self.system, Observation(self, observers)
         last, requested, asked = system.progress.step + steps, 0, observation.call_due()
         while True:
@@ -297,7 +300,7 @@ class Scripting(Reductions):
             asked = observation.call_due()
 
     def before_change(self) -> None:
-        """Keep the state, if observers are being called, before particles come, go or are listed anew."""
+        """Save the state, if observers are being called, before particles change in number or lists are rebuilt."""
         if self.observing is not None:
             self.observing.before_change()
 
@@ -314,7 +317,7 @@ def _force_of(case: Case, function: Any, material: str | None) -> OwnForce:
 
 
 def _check_written(particles: Any) -> None:
-    """Require that what a script has written to particles can be."""
+    """Check that positions and radii written by a script are valid."""
     wrong = ~np.isfinite(particles.position).all(axis=1)
     if wrong.any():
         raise InputError(f"the position of particle {particles.id[wrong].min()} is not finite; write finite numbers")

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 class Simulation(Scripting):
     """A granular system and its motion.
 
-    Every rank makes one with the same case; each owns a part of the particles. Results have the same bits
-    for any number of ranks and threads.
+    Every rank makes a simulation with the same case, and owns a part of the particles. Results have the same bits for
+    any number of ranks and threads.
 
     Parameters
     ----------
@@ -66,28 +66,28 @@ class Simulation(Scripting):
     comm : mpi4py communicator, optional
         The ranks that share the work, `pdem.communicator` for all of them; None for this process alone.
     threads : int, optional
-        Threads per rank; by default cores / ranks of the node.
+        Number of threads per rank; by default the cores of the node divided by its ranks.
     state : mapping, optional
-        Groups of a checkpoint to begin from, on rank 0 (others may give None), or a part of them on each rank, as
-        `pdem.run.inputs.checkpoint_at` returns it; default: the case's particles.
+        Groups of a checkpoint as initial state, on rank 0 (None on other ranks), or a part of their rows on each rank,
+        as returned by `pdem.run.inputs.checkpoint_at`; by default the particles of the case.
     particles : mapping of str to ndarray, optional
-        In place of those of the case, on rank 0: columns ``id``, ``material``, ``radius``, ``position`` and optional
-        others, see `pdem.preflight.given_particles.given_particles`, which checks them like those of a case.
+        Particles instead of the particles of the case, on rank 0: columns ``id``, ``material``, ``radius``,
+        ``position`` and optional columns. `pdem.preflight.given_particles.given_particles` describes and checks them.
     meshes : sequence of Mesh, optional
-        In place of the files of the case's walls, in their order. Only the first rank of each node needs them: large
-        meshes are stored once per node.
+        Meshes instead of the files of the case's walls, in their order. Only the first rank of each node needs them:
+        large meshes are stored once per node.
 
     Raises
     ------
     CaseError, MeshError
-        If the particles or walls of the case cannot be made or read, on all ranks.
+        On all ranks, if the particles of the case cannot be made, or its walls cannot be read.
     InputError
-        If an argument is of the wrong type, threads are fewer than 1, or `particles` are invalid.
+        If an argument has the wrong type, the number of threads is below 1, or `particles` are invalid.
 
     Warns
     -----
     RuntimeWarning
-        If a launcher has started several processes, and `comm` is not given.
+        If a launcher started several processes, and `comm` is missing.
 
     Examples
     --------
@@ -136,24 +136,24 @@ class Simulation(Scripting):
     def restart(cls, checkpoint: str | Path, comm: Any = None, *, threads: int | None = None) -> Simulation:
         """Continue from a checkpoint, on any number of ranks.
 
-        `run` then continues in the folder of the checkpoint, also if that has been moved or copied.
+        `run` then continues in the folder of the checkpoint, even if the folder was moved or copied.
 
         Parameters
         ----------
         checkpoint : path
-            A checkpoint file, or an output folder: its newest readable checkpoint.
+            A checkpoint file, or an output folder for its newest readable checkpoint.
         comm, threads
             As for `Simulation`.
 
         Raises
         ------
         CheckpointError
-            If the file is incomplete, of another program, or was not written by a run.
+            If the file is incomplete, from a different program, or not a checkpoint of a run.
 
         Warns
         -----
         RuntimeWarning
-            On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.provenance`.
+            On rank 0, if bits may differ from an uninterrupted run: see `pdem.output.provenance`.
         """
         stored = checkpoint_at(path_of(checkpoint, CheckpointError), group_of(comm))
         if (warning := provenance_warning(stored.attributes)) and (comm is None or comm.rank == 0):
@@ -166,13 +166,13 @@ class Simulation(Scripting):
         return continued
 
     def __repr__(self) -> str:
-        """Return the case, its step and time, and the number of particles of this rank."""
+        """Return the case, step, time, and the number of particles of this rank."""
         name = self.case.title or self.case.source
         many = len(self.particles)
         return f"Simulation({name!r}: step {self.step}, time {self.time:.6g} s, {many} particle{'s' * (many != 1)})"
 
     def _repr_html_(self) -> str:
-        """Return a table of the present numbers, for a notebook; over several ranks only those of this one."""
+        """Return an HTML table of the present numbers for a notebook; with several ranks, only numbers of this rank."""
         rows = [("time", f"{self.time:.6g} s of {self.case.time.end:g} s"), ("step", str(self.step))]
         rows.append(("particles of this rank", str(len(self.particles))))
         if self.system.exchange.size == 1:
@@ -181,7 +181,7 @@ class Simulation(Scripting):
         return notebook_page(self.case.title or self.case.source, repr(self), rows)
 
     def _initial_state(self, exchange: Exchange, state: Any, particles: Any, continued: bool) -> StatePart:
-        """Return the rows of the initial state that this rank makes or has been given. Collective."""
+        """Return this rank's rows of the initial state, from the case or from the arguments. Collective."""
         if continued:
             return spread_state(exchange, state, ROW_KEYS)
         if exchange.rank and not isinstance(particles, PartOfParticles):
@@ -201,26 +201,26 @@ class Simulation(Scripting):
 
     @property
     def step(self) -> int:
-        """Steps taken since time 0."""
+        """Number of steps since time 0."""
         return self.system.progress.step
 
     @property
     def stage(self) -> str:
-        """Name of the present stage, empty for a case without any; at its last step it is still the present one."""
+        """Name of the present stage, also at its last step; empty for a case without stages."""
         return self.system.stages.present_name
 
     @property
     def particles(self) -> Particles:
-        """The particles this rank owns: arrays by name of the field, in no particular order."""
+        """The particles that this rank owns: arrays by name of the field, in no particular order."""
         return self.system.particles
 
     @property
     def clusters(self) -> Clusters:
-        """The rigid clusters this rank owns, none for a case without shapes: arrays by name, rows by number.
+        """The rigid clusters that this rank owns: arrays by name, rows by number; empty for a case without shapes.
 
-        ``number`` (n,) is the ``cluster`` of their members; ``position``, ``velocity``, ``angular_momentum`` (n, 3) [m,
+        ``number`` (n,) equals ``cluster`` of the members; ``position``, ``velocity``, ``angular_momentum`` (n, 3) [m,
         m/s, kg m^2/s], ``orientation`` (n, 4), a unit quaternion from the principal axes, ``shape``, ``scale`` and
-        ``material`` (n,). Members follow from these; what is written here counts from the next step on.
+        ``material`` (n,). Members follow from these columns; values written here take effect from the next step on.
         """
         return Clusters(NO_SHAPES) if self.system.clusters is None else self.system.clusters.table
 
@@ -230,18 +230,18 @@ class Simulation(Scripting):
         Parameters
         ----------
         steps : int
-            How many, fewer if an observer calls `stop`.
+            Number of steps; fewer are taken if an observer calls `stop`.
         observers : sequence of callable, optional
-            As for `run`; what they write and return goes to files only by `write`.
+            As for `run`; their snapshots and columns are written to files only by `write`.
 
         Raises
         ------
         BlowUpError
-            If a particle or a contact left the range in which results mean something.
+            If a particle or a contact leaves the range in which results are meaningful.
         InputError
-            If `steps` is no whole number, or negative: time does not run backwards. Within an observer.
+            If `steps` is not a whole number, or is negative; if called within an observer.
         ObserverError
-            On all ranks, if an observer fails on any, or ranks differ.
+            On all ranks, if an observer fails on any rank, or ranks differ.
         """
         steps = whole_number("steps", steps)
         self._require_no_observer("advance")
@@ -255,28 +255,30 @@ class Simulation(Scripting):
     ) -> int:
         """Run the case to its end with all its output; return the number of steps taken.
 
-        If the output folder holds a run, only `restart` continues it; `overwrite` removes it.
+        A run in the output folder is continued only by `restart`, and removed only with `overwrite`.
 
         Parameters
         ----------
         overwrite : bool
             Remove the run in the output folder; for a continued run, remove only its later results.
         observers : sequence of callable, optional
-            Functions of the simulation, called on all ranks between steps in this order: once when the first run with
-            them begins, then as `pdem.every` says, else at each line of the series. What one returns, a mapping of
-            names to numbers or ``(unit, number)``, the same on all ranks, are columns of the series, which keep their
-            last value between calls. A continued run needs those it had, by name, or ``[]`` to go on without them.
+            Functions of the simulation, called on all ranks between steps in this order: once at the begin of the first
+            run with them, then at the steps of `pdem.every`, by default at each line of the series. A function may
+            return a mapping of names to numbers or ``(unit, number)``, the same on all ranks: these are columns of the
+            series, which keep their last value between calls. A continued run needs its former observers by name, or
+            ``[]`` to continue without observers.
 
         Raises
         ------
         InputError
-            If that folder holds a run, or cannot be made; it is unchanged then. If observers are missing.
+            If the output folder contains a run, or cannot be created; it is then unchanged. If observers are missing.
         ObserverError
-            On all ranks, if an observer fails on any, or ranks differ; the state before is in a checkpoint.
+            On all ranks, if an observer fails on any rank, or ranks differ; the state before the call is in a
+            checkpoint.
         Interrupted
             After a stop signal; the state is in a checkpoint.
         BlowUpError
-            As `advance`; the last good state is in a checkpoint.
+            As for `advance`; the last good state is in a checkpoint.
         """
         from pdem.run.run import run
 
@@ -293,69 +295,69 @@ class Simulation(Scripting):
         return {name: column[order] for name, column in joined.items()}
 
     def measures(self) -> Measures:
-        """Return energies, numbers of contacts and the largest overlap, over all ranks. Collective."""
+        """Return energies, numbers of contacts and the largest overlap over all ranks. Collective."""
         return Measures(self.system)
 
     def energies(self) -> dict[str, float]:
         """Return the energy ledger [J]. Collective.
 
-        ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` are stored energies;
-        ``body_motion``, ``body_gravity`` are the energies of walls that are free bodies;
-        ``normal_damping``, ``sliding``, ``rolling`` are losses; ``wall_work`` is the work of moving walls, servos and
-        forces on bodies; ``own_forces`` that of forces on single particles beside contacts and gravity, if there are
-        any; ``outflow`` the energy of removed particles less that of inserted ones, and of what observers write to
-        particles. ``residual`` is the change since time 0 of stored + lost + outflow - work: the error. Parts of the
-        law add ``rolling_spring``, ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost); stages add
-        ``stages``, taken out with walls and by other interactions, gravity that changes adds ``gravity_work``,
-        delivered by that. In a box that deforms ``translation`` is that of the motion relative to it, and ``box_work``
-        what its deformation delivers. With ``[output] energies = false`` there are only the terms that follow from the
+        ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` are stored energies; ``body_motion``,
+        ``body_gravity`` are energies of walls that are free bodies; ``normal_damping``, ``sliding``, ``rolling`` are
+        losses; ``wall_work`` is the work of moving walls, servos and forces on bodies; ``own_forces`` is the work of
+        forces on single particles besides contacts and gravity, if there are any; ``outflow`` is the energy of removed
+        particles minus the energy of inserted particles and the energy that observers add by writing to particles.
+        ``residual`` is the change since time 0 of stored + lost + outflow - work: the error. Parts of the law add
+        ``rolling_spring``, ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost). Stages add ``stages``, the
+        energy removed with walls and by changed interactions. Varying gravity adds ``gravity_work``, the work of its
+        changes. In a deforming box, ``translation`` is the energy of the motion relative to the box, and ``box_work``
+        is the work of its deformation. With ``[output] energies = false`` there are only the terms that follow from the
         present state.
         """
         measured, has_ledger = self.measures(), self.system.constants.law.has_ledger
         return measured.energies | ({"residual": measured.balance - self.first_balance} if has_ledger else {})
 
     def wall_loads(self) -> dict[str, dict[str, Any]]:
-        """Return by wall: ``force`` (3,) [N] and ``torque`` (3,) [N m] of the particles on it, ``power`` [W].
+        """Return for each wall: ``force`` (3,) [N] and ``torque`` (3,) [N m] of the particles on it, ``power`` [W].
 
-        Torques are about a point that stays with the axis of the wall, not with its surface: the centre of its
-        ``rotation``, else ``swing``, else ``rotation_table``, or of the nearest motion it is on that has one, where
-        that centre is by now; for a wall that does not turn the origin, fixed in space. Of a servo that turns it is
-        the servo's centre, of a body its centre of mass or hinge. Power is what the wall delivers to the particles:
+        Torques are about a point on the axis of the wall, which does not rotate with its surface: the present centre of
+        its ``rotation``, else ``swing``, else ``rotation_table``, or of the nearest carrying motion with such a centre.
+        Without rotation the point is the origin, fixed in space. For a rotating servo it is the servo's centre, for a
+        body its centre of mass or hinge. The power that the wall delivers to the particles is
         ``-(force . velocity + torque . angular velocity)``, with the velocity at the same point. Collective.
 
         With ``wall_lever_arm = "radius"`` friction acts on the sphere at its radius, which is an overlap inside the
-        wall: torques then differ from those of `nodal_forces` by overlap times friction of each contact.
+        wall: torques then differ from the torques of `nodal_forces` by overlap times friction of each contact.
         """
         return loads_of_walls(self.system)
 
     def nodal_forces(self) -> dict[str, dict[str, NDArray[Any]]] | None:
         """Return the forces of the particles on nodes and facets by wall, on rank 0; None elsewhere. Collective.
 
-        Each contact's force is shared among the nodes of its facet by the weights of H2 eqs. 26-32. Nodes and facets
-        are those of ``meshes``; of repeated facets the first has the force. Forces act on the surface: with ``x`` from
-        the point that `wall_loads` names, the sum of ``x cross force`` is its torque where there is neither rolling
-        friction nor, with ``wall_lever_arm = "radius"``, friction, which acts an overlap deeper. By wall, with v
-        nodes, f facets and b connected bodies:
+        The force of each contact is distributed over the nodes of its facet by the weights of H2 eqs. 26-32. Nodes and
+        facets have the order of ``meshes``; of duplicate facets the first has the force. Forces act on the surface:
+        with ``x`` measured from the point described in `wall_loads`, the sum of ``x cross force`` is the torque, if
+        there is neither rolling friction nor, with ``wall_lever_arm = "radius"``, friction, which acts an overlap
+        deeper. Entries for each wall, with v nodes, f facets and b connected bodies:
 
         ``vertices`` (v, 3) [m], ``force`` (v, 3) [N]
             Present positions of the nodes, and the forces on them.
         ``facet_force`` (f, 3) [N], ``pressure`` (f,) [Pa], ``sliding_power`` (f,) [W]
-            Force, normal contact forces over the area, and power lost by sliding in the last step.
+            Force, normal contact force divided by the area, and power lost by sliding in the last step.
         ``body`` (f,), ``body_force`` (b, 3) [N], ``body_torque`` (b, 3) [N m], ``body_power`` (b,) [W]
-            Body of each facet (-1 for a repeated facet, which is left out), and force, torque and power per body as
-            in `wall_loads` per wall.
+            Body of each facet (-1 for a duplicate facet, which is ignored), and force, torque and power per body, as in
+            `wall_loads` per wall.
         ``wear`` (f,) [m]
-            Depth by which each facet has worn, if any wall of the case wears.
+            Wear depth of each facet, if any wall of the case wears.
         """
         return loads_by_wall(self)
 
     @property
     def insertions(self) -> dict[str, InsertionControl]:
-        """What comes in while the case runs, by the name of the insertion; the same on every rank."""
+        """Controls of the insertions by name: their counts so far, and an early stop; the same on every rank."""
         return self.system.features.get(Insertions).controls
 
     def sensors(self) -> dict[str, dict[str, float]]:
-        """Return what each sensor counts now: the values of its columns without its name. Collective."""
+        """Return the present values of each sensor, by column name without the name of the sensor. Collective."""
         return self.system.features.get(Sensors).reported(self.system)
 
     def driven_walls(self) -> dict[str, dict[str, float]]:

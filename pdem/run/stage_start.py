@@ -1,4 +1,4 @@
-"""The checkpoint from which a run repeats one of its stages."""
+"""The checkpoint from which a run repeats a stage."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def stage_start(folder: Path | str, name: str) -> Path:
-    """Return the checkpoint of a folder with which a stage begins: that which the stage before has ended with.
+    """Return the checkpoint at the begin of a stage: the final checkpoint of the stage before it.
 
     Parameters
     ----------
     folder : path
         Output folder of a run.
     name : str
-        Of the stage that is to be repeated.
+        Name of the stage to repeat.
 
     Raises
     ------
     InputError
-        If the run has no such stage, it is the first one, or the stage before has not ended yet.
+        If the run has no such stage, it is the first stage, or the previous stage has not ended yet.
     CheckpointError
-        If no checkpoint of the folder can be read.
+        If the folder has no readable checkpoint.
     """
     checkpoints = CheckpointFolder(folder)
     case = next(_cases(checkpoints), None)
@@ -55,7 +55,7 @@ def stage_start(folder: Path | str, name: str) -> Path:
 
 
 def _cases(checkpoints: CheckpointFolder) -> Iterator[Case]:
-    """Yield the cases in the checkpoints of a folder, the newest first, as far as they can be read."""
+    """Yield the cases in the readable checkpoints of a folder, the newest first."""
     for path in (*reversed(checkpoints.paths()), *checkpoints.of_stages()):
         try:
             with open_hdf5(path, "r") as file:

@@ -1,4 +1,4 @@
-"""A warning of a run: particles that touch each other through a wall between them, which is too thin for them."""
+"""Warning during a run about particles in contact through a wall that is too thin to separate them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 ASIDE = 0.3
-"""Distance of the place where the line between two centres crosses a wall from the one where the first particle touches
-it, over the radius of that particle, above which the line may pass beside the wall."""
+"""Limit in radii of the first particle for the distance between its contact point on the wall and the point where the
+line between both centres crosses the wall; beyond this limit the line may pass beside the wall."""
 
 
 class _Pairs(NamedTuple):
-    """Pairs of particles that touch each other: indices (n,), ways between the centres (n, 3) and overlaps (n,) [m]."""
+    """Pairs of particles in contact: indices (n,), vectors between the centres (n, 3) and overlaps (n,) [m]."""
 
     first: Int32s
     second: Int32s
@@ -30,7 +30,7 @@ class _Pairs(NamedTuple):
 
 
 def warn_of_thin_walls(system: System) -> None:
-    """Warn once for each wall of pairs of particles that touch each other through it. Collective."""
+    """Warn once per wall about pairs of particles that touch each other through it. Collective."""
     walls = acting_on_walls(system)
     if walls is None:
         return
@@ -55,7 +55,7 @@ def _warn(system: System, name: str, pairs: int, overlap: float) -> None:
 
 
 def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
-    """Return the pairs that this rank counts and whose first particle touches a wall. Collective."""
+    """Return the pairs that this rank counts and in which the first particle touches a wall. Collective."""
     pairs, particles = system.contacts.pairs, system.particles
     if not pairs.keeps_forces:
         refresh_packed_rows(system)
@@ -70,10 +70,11 @@ def _pairs_on_walls(system: System, walls: ActingContacts) -> _Pairs:
 
 
 def _pairs_through(system: System, pairs: _Pairs, walls: ActingContacts) -> tuple[Integers, Floats]:
-    """Return the wall between the particles of each pair that touches through one, and the overlap of the pair [m].
+    """Return the wall index and the overlap [m] of each pair that touches through a wall.
 
-    The centres of such a pair are on different sides of the wall, as seen from the contact of its first particle. That
-    one is of this rank, so that a pair is counted by one rank, and by the same contact on any number of ranks.
+    The centres of such a pair are on different sides of the wall, at the wall contact of its first particle.
+    This rank owns the first particle, so that exactly one rank counts the pair, by the same contact on any number of
+    ranks.
     """
     own = system.particles
     order = np.argsort(walls.first, kind="stable")

@@ -1,7 +1,7 @@
 """Trace of the phases of every rank, step by step: a file for viewers of Chrome traces (Perfetto, chrome://tracing).
 
-Each rank is a process of the trace. Its events are steps, and in them the phases of the end report, one for each
-reading of the stopwatch. Only the first steps of a run are recorded, and only if the user wants a trace.
+Each rank is a process of the trace. Its events are steps, and within them the phases of the final report, one event per
+reading of the stopwatch. Only the first steps of a run are recorded, and only on request.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class TracedPhases(Phases):
     Parameters
     ----------
     earlier : Phases
-        Stopwatch whose times are continued.
+        Stopwatch with the times to continue.
     system : System
-        System whose step is recorded.
+        System that provides the step number.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class TracedPhases(Phases):
         self.readings.append((phase, begin, self._last, self._system.progress.step))
 
     def divide(self, shares: Mapping[str, int]) -> None:
-        """Add the time since the last reading to several phases, and record them one after the other."""
+        """Distribute the time since the last reading over several phases, and record them one after the other."""
         begin = self._last
         super().divide(shares)
         spent = self._last - begin
@@ -82,14 +82,14 @@ class TracedPhases(Phases):
 
 
 class Trace:
-    """The trace of a run, to be written to one file.
+    """The trace of a run, written to one file.
 
     Parameters
     ----------
     path : path
-        Written by rank 0.
+        File to write, by rank 0.
     steps : int
-        Number of steps to be recorded, from the first of the run on.
+        Number of steps to record, from the first step of the run on.
     """
 
     def __init__(self, path: str | Path, steps: int) -> None:
@@ -105,7 +105,7 @@ class Trace:
         Raises
         ------
         InputError
-            If it cannot.
+            If the file cannot be written.
         """
         try:
             self.path.touch()
@@ -116,7 +116,7 @@ class Trace:
     def recording(self, simulation: Engine) -> Iterator[None]:
         """Record a run in this context, and write the file however the run ends. Collective.
 
-        If one rank alone fails, it writes a file of its own records.
+        If a single rank fails, it writes a separate file with its own records.
         """
         self._begin(simulation)
         try:
@@ -130,7 +130,7 @@ class Trace:
         self.end(simulation)
 
     def next_stop(self, step: int) -> int:
-        """Return `step`, or the last step to be recorded if that is before."""
+        """Return `step`, or the last recorded step if that is earlier."""
         return step if self._phases is None else min(step, self._last)
 
     def end_if_due(self, simulation: Engine) -> None:
@@ -139,7 +139,7 @@ class Trace:
             self.end(simulation)
 
     def end(self, simulation: Engine) -> None:
-        """Stop recording and write the file, if that has not been done. Collective."""
+        """Stop recording and write the file, unless already done. Collective."""
         own = self._stop(simulation)
         if own is None:
             return
@@ -147,7 +147,7 @@ class Trace:
         joined = exchange.collect(own)
         if joined is not None:
             self._write(self.path, joined)
-        wait_for_all(exchange)  # else another rank could end the run before the file is written
+        wait_for_all(exchange)  # otherwise a rank could end the run before the file is written
 
     def _begin(self, simulation: Engine) -> None:
         exchange = simulation.system.exchange
@@ -165,7 +165,7 @@ class Trace:
             self._write(self.path.with_name(name), own)
 
     def _stop(self, simulation: Engine) -> dict[str, NDArray[Any]] | None:
-        """Stop recording and return the records of this rank; None if it has stopped before."""
+        """Stop recording and return the records of this rank; None if recording had stopped before."""
         if self._phases is None:
             return None
         readings, simulation.phases, self._phases = self._phases.readings, Phases(self._phases), None
@@ -181,14 +181,14 @@ class Trace:
         document = {"displayTimeUnit": "ms", "otherData": {"pdem": VERSION}, "traceEvents": events_of(columns)}
         try:
             write_file(path, json.dumps(document, separators=(",", ":")) + "\n")
-        except OSError as error:  # the run matters more than its trace
+        except OSError as error:  # the run is more important than its trace
             logger.warning("%s: the trace cannot be written (%s)", path, reason(error))
 
 
 def _clock_offset(exchange: Exchange) -> float:
-    """Return the clock of this rank less that of rank 0 [s]. Collective.
+    """Return the clock of this rank minus the clock of rank 0 [s]. Collective.
 
-    All ranks finish a barrier at about the same time; the median over many is robust against delays of a rank.
+    All ranks leave a barrier at about the same time; the median over many barriers is robust against delays of a rank.
     """
     times = []
     for _ in range(_ROUNDS):
@@ -198,13 +198,13 @@ def _clock_offset(exchange: Exchange) -> float:
 
 
 def events_of(columns: Columns) -> list[dict[str, Any]]:
-    """Return the events of a trace: for each rank its name, its steps, and their phases.
+    """Return the events of a trace: the name of each rank, its steps, and their phases.
 
     Parameters
     ----------
     columns : mapping of ndarray
-        By reading, for each rank in order of time: ``phase`` (bytes), ``clock`` (n, 2), begin and end since the start
-        of the trace [ns], ``step``, ``rank``.
+        One entry per reading, for each rank in order of time: ``phase`` (bytes), ``clock`` (n, 2) with begin and end
+        since the start of the trace [ns], ``step``, ``rank``.
     """
     events: list[dict[str, Any]] = []
     rank, step, clock = (columns[name] for name in ("rank", "step", "clock"))
@@ -231,7 +231,7 @@ def _names(rank: int) -> list[dict[str, Any]]:
 
 
 def _event(name: str, kind: str, rank: int, begin: int, end: int, step: int) -> dict[str, Any]:
-    """Return one event; times in ns become those of the format, in microseconds."""
+    """Return one event; times in ns are converted to microseconds."""
     return {
         "name": name, "cat": kind, "ph": "X", "ts": begin / 1e3, "dur": (end - begin) / 1e3, "pid": rank, "tid": 0,
         "args": {"step": step},

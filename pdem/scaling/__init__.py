@@ -1,1 +1,1 @@
-"""How runs scale: measured over ranks and threads, and reported, also beside a plan; batch scripts."""
+"""Scaling of runs: measured over ranks and threads, reports with comparison to a plan, and batch scripts."""

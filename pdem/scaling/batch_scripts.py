@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 KINDS = ("mpi", "hybrid", "strong", "weak", "requeue")
-"""One rank per core; ranks with threads; strong scaling; weak scaling; a chain of jobs."""
+"""Kinds of batch scripts: one rank per core; ranks with threads; strong scaling; weak scaling; a chain of jobs."""
 
 _TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<first>\d+)(?::(?P<second>\d+))?(?::(?P<third>\d+))?")
 _RANKS_IN_BRACES = re.compile(r"\{(?:(?P<factor>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?) ?\* ?)?ranks\}")
@@ -33,11 +33,11 @@ class BatchJob:
     kind : str
         One of `KINDS`.
     nodes, tasks, threads : int
-        Nodes, ranks on all of them together, threads of each rank.
+        Number of nodes, number of ranks on all nodes together, and number of threads per rank.
     time : str
-        Longest time of a job as Slurm reads it, such as ``12:00:00`` or ``2-00``.
+        Time limit of a job in the format of Slurm, such as ``12:00:00`` or ``2-00``.
     warning : int
-        For ``requeue``: seconds before the end at which the ranks get the signal to write a checkpoint.
+        For ``requeue``: seconds before the end at which the ranks receive the signal to write a checkpoint.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class BatchJob:
     warning: int = 300
 
     def check(self) -> None:
-        """Refuse counts and times that Slurm would refuse later, or that would not do what the user means.
+        """Check that Slurm accepts the counts and times, and that they fit the kind of the job.
 
         Raises
         ------
@@ -93,12 +93,12 @@ def _doubled_counts(last: int) -> list[int]:
 
 
 def seconds_of(time: str) -> int:
-    """Return the seconds of a time limit written as Slurm reads it.
+    """Return the time limit in seconds, from the format of Slurm.
 
     Raises
     ------
     InputError
-        If it is no time limit, or zero.
+        If the text is not a time limit, or the limit is zero.
     """
     match = _TIME.fullmatch(time)
     if match is None:
@@ -128,15 +128,15 @@ def batch_script(path: str | Path, job: BatchJob, settings: Sequence[str] = ()) 
     job : BatchJob
         Resources and kind of the script.
     settings : sequence of str
-        Changes of the case, ``key=value``. For ``weak``, ``{ranks}`` in a value is the number of ranks and
-        ``{0.1*ranks}`` a multiple of it.
+        Changes of the case, ``key=value``. For ``weak``, ``{ranks}`` in a value is replaced by the number of ranks, and
+        ``{0.1*ranks}`` by its multiple.
 
     Raises
     ------
     InputError
-        If counts, times and kind of the job do not fit together.
+        If counts, times and kind of the job are not consistent.
     CaseError
-        If the case, with these changes, is not valid.
+        If the case with these changes is not valid.
     """
     job.check()
     with_ranks = settings_with_ranks(settings)
@@ -156,13 +156,13 @@ def batch_script(path: str | Path, job: BatchJob, settings: Sequence[str] = ()) 
 
 
 def template_text(name: str, values: Mapping[str, str]) -> str:
-    """Return a batch script from its template, with values for the placeholders; how ranks are started is the same."""
+    """Return a batch script from a template; all scripts share the part that starts the ranks."""
     launch = _read_template("launch.part").rstrip("\n")
     return _ScriptTemplate(_read_template(f"{name}.sbatch")).substitute({"launch": launch, **values})
 
 
 class _ScriptTemplate(Template):
-    """Template with placeholders ``%%name``: ``$`` belongs to the shell and ``%`` to Slurm."""
+    """Template with placeholders ``%%name``, because the shell uses ``$`` and Slurm uses ``%``."""
 
     delimiter = "%%"
 
@@ -200,7 +200,7 @@ def setting_for_ranks(text: str, ranks: int) -> str:
 
 
 def _folder(path: str | Path, settings: Sequence[str]) -> str:
-    """Return the output folder of a case; the case is checked."""
+    """Return the output folder of a case after a check of the case."""
     case = Case.read(path)
     for assignment in settings:
         case.override(assignment)

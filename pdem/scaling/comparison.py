@@ -1,4 +1,4 @@
-"""Comparison of the times that a plan predicts with measured times."""
+"""Comparison of the times predicted by a plan with measured times."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
     from pdem.scaling.results import ScalingPoint, ScalingResults
 
 PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
-"""Parts of a step that a plan predicts, means over the ranks."""
+"""Parts of a step that a plan predicts as means over the ranks."""
 
 COMPARED_PARTS = {
     "compute": (("compute",), ("compute",)),
     "detect": (("detect",), ("detect",)),
     "exchange, wait and the rest": (("exchange", "wait", "migrate"), ("exchange", "lists", "agree", "wait")),
 }
-"""Name in the table: measured phases, and the parts of a predicted step that they are compared with."""
+"""Name in the table: measured phases, and the corresponding parts of a predicted step."""
 
 
 def is_plan_of(plan: Mapping[str, Any] | None, results: ScalingResults) -> bool:
-    """Return whether a plan is of the measured case, and of the same kind of scaling (weak or strong)."""
+    """Return whether a plan is for the measured case, with the same kind of scaling (weak or strong)."""
     return plan is not None and (plan["case"], plan.get("weak", False)) == (results.case, results.weak)
 
 
 def comparison(results: ScalingResults, plan: Mapping[str, Any] | None) -> ReportSection | None:
-    """Return predicted beside measured times, None if there is no plan.
+    """Return a section that compares predicted and measured times, None without a plan.
 
     Parameters
     ----------
     results : ScalingResults
         Measured runs.
     plan : dict, optional
-        A plan, of any case.
+        A plan, possibly of a different case.
     """
     if plan is None:
         return None

@@ -1,4 +1,4 @@
-"""Figures of a report, as PNG."""
+"""Figures of scaling reports, as PNG."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLOURS = {
 
 
 def measured_figure(results: ScalingResults, plan: Mapping[str, Any] | None) -> bytes:
-    """Return a figure of speed-up and efficiency over the cores, with those of a plan as dashed lines."""
+    """Return a figure of speed-up and efficiency over the cores, with the prediction of a plan as dashed lines."""
 
     def draw(axes: Any) -> None:
         left, right = axes
@@ -53,7 +53,7 @@ def measured_figure(results: ScalingResults, plan: Mapping[str, Any] | None) -> 
 
 
 def _draw_prediction(plan: Mapping[str, Any], measured: Sequence[int], left: Any, right: Any) -> None:
-    """Draw the prediction of a plan up to the largest measured number of cores; the figure of the plan has the rest."""
+    """Draw the prediction of a plan up to the largest measured number of cores."""
     threads = plan["threads"]
     rows = [row for row in plan["rows"] if "speed_up" in row and row["ranks"] * threads <= max(measured)]
     cores = [row["ranks"] * threads for row in rows]
@@ -83,7 +83,7 @@ def phase_figure(results: ScalingResults) -> bytes:
 
 
 def plan_figure(plan: Mapping[str, Any]) -> bytes:
-    """Return a figure of predicted speed-up and of the parts of a step."""
+    """Return a figure of the predicted speed-up and of the predicted parts of a step."""
     rows = [row for row in plan["rows"] if "parts" in row]
 
     def draw(axes: Any) -> None:
@@ -103,7 +103,7 @@ def plan_figure(plan: Mapping[str, Any]) -> bytes:
 def evidence_figure(
     results: ScalingResults | None, plan: Mapping[str, Any] | None, rehearsal: Mapping[str, Any] | None
 ) -> bytes:
-    """Return a figure of all that is known of efficiency: measured, planned and rehearsed, over the ranks."""
+    """Return a figure of all measured, planned and rehearsed efficiencies over the ranks."""
 
     def draw(axes: Any) -> None:
         ticks: set[int] = set()
@@ -125,7 +125,7 @@ def evidence_figure(
 
 
 def _draw_measured(results: ScalingResults, axes: Any) -> set[int]:
-    """Draw measured efficiencies; return the numbers of ranks."""
+    """Draw the measured efficiencies; return the numbers of ranks."""
     for threads, points in results.series().items():
         label = f"measured, {threads} thread{'' if threads == 1 else 's'} per rank"
         values = [100.0 * results.efficiency(point) for point in points]
@@ -152,7 +152,7 @@ def _stacked_bars(axes: Any, labels: Sequence[str], heights: Mapping[str, Sequen
 
 
 def _png_of(draw: Callable[[Any], None], columns: int) -> bytes:
-    """Return a figure as PNG.
+    """Draw a figure with subplots, and return it as PNG.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Measurement of one run: times, owned particles, ghosts and messages of every rank, as one dictionary."""
+"""Measurement of one run: times, owned particles, ghosts and messages of every rank, as a dictionary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pdem.run.simulation import Simulation
 
 FORMAT = 1
-"""Format of the result files."""
+"""Version of the format of result files."""
 
 GROUPS = {
     "compute": ("integrate", "walls move", "pairs", "walls", "sum"),
@@ -33,25 +33,25 @@ GROUPS = {
     "migrate": ("migrate",),
     "output": ("output",),
 }
-"""Names in a report, and the phases of a step that each contains. ``wait`` is the all-reduce at which all ranks wait
-for the slowest; some waiting is in ``exchange`` and ``migrate`` as well."""
+"""Groups in a report, with the phases of a step in each group. In ``wait``, an all-reduce, all ranks wait for the
+slowest rank; ``exchange`` and ``migrate`` include some waiting as well."""
 
 
 def read_start(path: Path, communicator: Any) -> tuple[Case, StatePart]:
-    """Return case and state of a checkpoint, a part of its rows on each rank. Collective."""
+    """Return the case and the state of a checkpoint, with a part of its rows on each rank. Collective."""
     checkpoint = checkpoint_at(path, group_of(communicator))
     return case_of(checkpoint), StatePart(checkpoint.groups)
 
 
 def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, Any] | None:
-    """Run steps and return their cost, on rank 0; None on others. Collective.
+    """Run and time steps; return a dictionary with their cost on rank 0, None on other ranks. Collective.
 
     Parameters
     ----------
     simulation : Simulation
         A simulation at its first step.
     steps, warm_up : int
-        Timed steps, and steps before them that are not timed.
+        Number of timed steps, and number of steps before them without timing.
     """
     exchange = simulation.system.exchange
     at_start = rank_counts(simulation)
@@ -82,7 +82,7 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
 
 
 def rank_counts(simulation: Simulation) -> dict[str, Any]:
-    """Return owned particles, ghosts and messages of each rank, as lists by rank; on rank 0. Collective."""
+    """Return owned particles, ghosts and messages of each rank, as lists over ranks, on rank 0. Collective."""
     system = simulation.system
     owned, ghosts = system.lists.counts_by_level()
     table = {"owned": owned, "ghosts": ghosts, **system.exchange.traffic()._asdict()}
@@ -90,7 +90,7 @@ def rank_counts(simulation: Simulation) -> dict[str, Any]:
 
 
 def _rows_of_ranks(exchange: Exchange, values: Any) -> NDArray[Any]:
-    """Return the values of all ranks, a row for each; on rank 0."""
+    """Gather the values of all ranks on rank 0, one row per rank."""
     own = np.asarray(values)
     joined = exchange.collect({"values": own.reshape(1, -1)})
     if joined is None:
@@ -99,7 +99,7 @@ def _rows_of_ranks(exchange: Exchange, values: Any) -> NDArray[Any]:
 
 
 def _phases(simulation: Simulation, steps: int) -> dict[str, Any]:
-    """Return seconds per step of each group (of the output: in all) over the ranks, and the imbalance. Collective."""
+    """Return seconds per step of each group over the ranks (for output: total seconds), and imbalance. Collective."""
     spent = simulation.phases.seconds
     own = np.array([sum(spent.get(name, 0.0) for name in names) for names in GROUPS.values()])
     rows = _rows_of_ranks(simulation.system.exchange, own)

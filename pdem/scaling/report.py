@@ -1,4 +1,4 @@
-"""Reports of results and plans: tables and figures, as text, HTML or Markdown."""
+"""Reports on results and plans: tables and figures, as text, HTML or Markdown."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from pdem.scaling.results import ScalingPoint, ScalingResults
 
-_OTHER_SIZE = 0.1  # of the particles that were asked for: from there on it is said
+_OTHER_SIZE = 0.1  # relative difference from the requested number of particles that a report mentions
 
 
 def measured_sections(results: ScalingResults, plan: Mapping[str, Any] | None, *, plots: bool) -> list[ReportSection]:
-    """Return the sections on measured runs: speed, phases, traffic between ranks, comparison with a plan."""
+    """Return the sections on measured runs: speed, phases, communication between ranks, comparison with a plan."""
     kind = "weak scaling: the case grows with the ranks" if results.weak else "strong scaling"
     base, found = results.base, results.environment
     versions = ", ".join(f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba") if name in found)
@@ -86,7 +86,7 @@ def _by_size(shares: Sequence[float], radii: Sequence[float]) -> str:
 
 
 def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[ReportSection]:
-    """Return the sections on a plan: owned particles and ghosts of ranks, predicted time of a step."""
+    """Return the sections on a plan: owned particles and ghosts per rank, predicted time of a step."""
     weak, walls = bool(plan.get("weak")), "facets" in plan["rows"][0]
     counted = ReportSection(
         "Plan, counted",
@@ -163,13 +163,13 @@ def _spread(values: Mapping[str, float]) -> str:
 
 
 def _company(document: Mapping[str, Any]) -> str:
-    """Return the sentence on what else ran while ranks were timed."""
+    """Return a sentence about other processes that ran during the timing."""
     beside = document.get("beside", 0)
     return f"{beside} processes took the same steps beside. " if beside else "Each had the machine to itself. "
 
 
 def _network(network: Mapping[str, float]) -> str:
-    """Return what a prediction assumes of the network, as a sentence."""
+    """Return a sentence with the assumed network parameters of a prediction."""
     overhead = f", {1e6 * network['overhead']:g} us of a processor" if "overhead" in network else ""
     return (
         f"Network: {1e6 * network['latency']:g} us for a message{overhead}, {network['bandwidth'] / 1e9:g} GB/s for "
@@ -178,7 +178,7 @@ def _network(network: Mapping[str, float]) -> str:
 
 
 def rehearsal_section(document: Mapping[str, Any]) -> ReportSection:
-    """Return the section on a rehearsal: what the slowest of the ranks that were made has, and what it takes."""
+    """Return the section on a rehearsal: counts and times of the slowest simulated rank."""
     network = document["network"]
     kind, alone = "weak" if document["weak"] else "strong", document["particles_alone"]
     text = (
@@ -208,7 +208,7 @@ def rehearsal_section(document: Mapping[str, Any]) -> ReportSection:
 
 
 def _other_sizes(document: Mapping[str, Any]) -> str:
-    """Return a sentence on runs that are much larger or smaller than asked for, as copies of a case are whole."""
+    """Return a sentence about runs with a size far from the request, because a run consists of whole copies."""
     rows = [row for row in document["rows"] if "asked" in row]
     other = [row for row in rows if abs(row["particles"] / row["asked"] - 1.0) > _OTHER_SIZE]
     if not other:
@@ -219,12 +219,12 @@ def _other_sizes(document: Mapping[str, Any]) -> str:
 
 
 def write_report(folder: Path, stem: str, title: str, sections: Sequence[ReportSection]) -> list[Path]:
-    """Write ``STEM.html``, ``STEM.md`` and the pictures of the latter into a folder; return their paths.
+    """Write ``STEM.html``, ``STEM.md`` and the pictures of the Markdown page into a folder; return their paths.
 
     Raises
     ------
     InputError
-        If one cannot be written.
+        If a file cannot be written.
     """
     paths = [folder / f"{stem}.html", folder / f"{stem}.md"]
     save_file(paths[0], html_page(title, sections))

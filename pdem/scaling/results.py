@@ -29,24 +29,24 @@ _REQUIRED_KEYS = (
 
 
 def run_file(folder: Path, ranks: int, threads: int, repeat: int) -> Path:
-    """Return the file of one measured run."""
+    """Return the path of the file for one measured run."""
     return folder / f"run-{ranks:05d}x{threads:03d}-{repeat:02d}.json"
 
 
 def prepare_folder(folder: Path, kind: dict[str, Any]) -> None:
-    """Make a folder for runs of one kind, or check that its runs are of this kind.
+    """Create a folder for runs with the same options, or check that its existing runs have these options.
 
     Parameters
     ----------
     folder : Path
         Folder for results.
     kind : dict
-        Options that comparable runs share: texts, numbers and lists of them.
+        Options that all runs in the folder share: strings, numbers and lists.
 
     Raises
     ------
     InputError
-        If it holds runs of another kind or cannot be written.
+        If the folder contains runs with other options, or cannot be written.
     """
     path = folder / SERIES_FILE
     text = json.dumps(kind, indent=1) + "\n"
@@ -71,23 +71,23 @@ class ScalingPoint:
     Attributes
     ----------
     ranks, threads : int
-        Ranks, and threads of each.
+        Number of ranks, and number of threads per rank.
     particles : int
-        Number after the last step.
+        Number of particles after the last step.
     seconds : tuple of float
-        Time of a step in each repeat, sorted [s].
+        Elapsed time per step in each repeat, sorted [s].
     phases : dict of dict of float
-        Seconds per step of each group, ``min``, ``mean`` and ``max`` over the ranks, of the median repeat.
+        Seconds per step of each group in the median repeat: ``min``, ``mean`` and ``max`` over the ranks.
     imbalance : float
-        Largest over mean compute time of a rank, of the median repeat.
+        Largest compute time of a rank over the mean, in the median repeat.
     ghosts : tuple of float
-        Ghosts per particle, by size, at the end.
+        Ghosts per particle of each size at the end.
     radii : tuple of float
         Largest radius of each size [m].
     sent : tuple of float
-        Bytes that a rank sends per step: mean and largest.
+        Bytes sent per step and rank: mean and maximum.
     neighbours : tuple of float
-        Messages that a rank sends per step: mean and largest.
+        Messages sent per step and rank: mean and maximum.
     contacts : float
         Contacts per particle.
     detections : float
@@ -112,12 +112,12 @@ class ScalingPoint:
 
     @property
     def cores(self) -> int:
-        """Threads of all ranks."""
+        """Total number of threads of all ranks."""
         return self.ranks * self.threads
 
     @property
     def time(self) -> float:
-        """Median time of a step, the lower one of two [s]."""
+        """Median time of a step [s], the lower of both middle values."""
         return median_low(self.seconds)
 
     @property
@@ -137,7 +137,7 @@ class ScalingResults:
     weak : bool
         Whether the case grows with the ranks.
     points : list of ScalingPoint
-        By ranks, then threads.
+        Points ordered by ranks, then threads.
     steps : int
         Number of timed steps.
     environment : dict of str
@@ -152,19 +152,19 @@ class ScalingResults:
 
     @property
     def base(self) -> ScalingPoint:
-        """The point with the fewest cores, to which others are compared."""
+        """The point with the fewest cores, the reference for speed-up and efficiency."""
         return min(self.points, key=lambda point: (point.cores, point.ranks))
 
     def speed_up(self, point: ScalingPoint) -> float:
-        """Return the particle-steps per second over those of the base."""
+        """Return the particle-steps per second relative to the base."""
         return point.rate / self.base.rate
 
     def efficiency(self, point: ScalingPoint) -> float:
-        """Return the speed-up over the ratio of the cores."""
+        """Return the speed-up divided by the ratio of the cores."""
         return self.speed_up(point) * self.base.cores / point.cores
 
     def series(self) -> dict[int, list[ScalingPoint]]:
-        """Return the points by the number of threads."""
+        """Return the points grouped by number of threads."""
         threads = sorted({point.threads for point in self.points})
         return {count: [point for point in self.points if point.threads == count] for count in threads}
 
@@ -180,7 +180,7 @@ def read_results(folder: Path) -> ScalingResults:
     Raises
     ------
     InputError
-        If there is no folder, no run in it, a file is damaged, or its runs are of different cases.
+        If the folder does not exist or has no runs, a file is damaged, or its runs are of different cases.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name one that pdem scaling run has written")
@@ -198,12 +198,12 @@ def read_results(folder: Path) -> ScalingResults:
 
 
 def with_measured_ranks(folder: Path, case: str, weak: bool, threads: int, ranks: Sequence[int]) -> list[int]:
-    """Return `ranks` and the numbers of ranks of measured runs of the same case in a folder, sorted.
+    """Return `ranks` merged with the numbers of ranks of measured runs of the same case in a folder, sorted.
 
     Raises
     ------
     InputError
-        If a file of a run is damaged.
+        If the file of a run is damaged.
     """
     if not has_results(folder):
         return list(ranks)
@@ -229,7 +229,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _median_point(runs: Sequence[dict[str, Any]]) -> ScalingPoint:
-    """Return the point of some repeats; values other than `seconds` are those of the median repeat."""
+    """Return the point for repeats of the same run; all values except `seconds` are from the median repeat."""
     by_time = sorted(runs, key=lambda run: run["seconds_per_step"])
     run = by_time[(len(by_time) - 1) // 2]
     end, particles = run["end"], max(run["particles"], 1)
@@ -252,7 +252,7 @@ def _median_point(runs: Sequence[dict[str, Any]]) -> ScalingPoint:
 
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
-    """Return the plan in a folder, None without one.
+    """Read the plan in a folder; return None without a plan.
 
     Raises
     ------
@@ -264,7 +264,7 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
 
 
 def read_rehearsal(folder: Path) -> dict[str, Any] | None:
-    """Return the rehearsal in a folder, None without one.
+    """Read the rehearsal in a folder; return None without a rehearsal.
 
     Raises
     ------

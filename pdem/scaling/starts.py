@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def is_bench_case(name: str) -> bool:
-    """Return whether a name is that of a benchmark case and not of a file."""
+    """Return whether a name denotes a benchmark case rather than a file."""
     return name in _cases_with_steps() and not Path(name).exists()
 
 
@@ -36,21 +36,21 @@ def _cases_with_steps() -> list[str]:
 
 
 def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Start:
-    """Return a case with its initial state.
+    """Load a case with its initial state.
 
     Parameters
     ----------
     name : str
         A case file, a checkpoint, an output folder with checkpoints, or a case of ``pdem bench``.
     settings : sequence of str
-        Changes ``key=value`` of the case.
+        Changes of the case, ``key=value``.
     threads : int
-        Threads for the steps before a benchmark case begins.
+        Number of threads for the preparatory steps of a benchmark case.
 
     Raises
     ------
     CaseError, MeshError, CheckpointError, InputError
-        If it cannot be read or prepared.
+        If the case cannot be read or prepared.
     """
     start = _read_start(name, threads)
     for assignment in settings:
@@ -83,12 +83,12 @@ def _is_checkpoint(name: str) -> bool:
 
 
 def require_size(name: str, settings: Sequence[str], weak: bool) -> None:
-    """Require that a case can be enlarged for weak scaling, and that no setting enlarges it otherwise.
+    """Check that a case can be enlarged for weak scaling, and that without weak scaling no setting enlarges it.
 
     Raises
     ------
     InputError
-        If it cannot, or settings have the number of ranks in them without `weak`.
+        If it cannot be enlarged, or settings contain the number of ranks without `weak`.
     """
     growing = settings_with_ranks(settings)
     if growing and not weak:
@@ -109,7 +109,7 @@ def settings_for_one_rank(settings: Sequence[str]) -> list[str]:
 
 
 def enlarged_start(name: str, times: int, start: Start, settings: Sequence[str] = ()) -> Start:
-    """Return a start `times` as large, by its settings or by `pdem.benchmark.cases.scaled_case`."""
+    """Return a start enlarged by a factor, by its settings or by `pdem.benchmark.cases.scaled_case`."""
     if times == 1:
         return start
     if not is_bench_case(name):
@@ -126,9 +126,9 @@ def simulation_of(start: Start, threads: int) -> Simulation:
 
 
 def write_start(path: Path, start: Start, threads: int = 1) -> None:
-    """Write a start as a checkpoint, so that all runs begin from the same bits.
+    """Write a start as a checkpoint, so that all runs begin with the same bits.
 
-    Meshes without a file are written beside it.
+    Meshes without a file are written into the same folder.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Many runs of one case: designs, shared beginnings, measures with error bars, calibration."""
+"""Many runs of one case: designs, stages shared between runs, measures with error bars, calibration."""

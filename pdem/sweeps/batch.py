@@ -17,25 +17,25 @@ SCRIPT_FILE = "sweep.sbatch"
 
 
 def write_batch_script(base: Path, jobs: int, time: str, tasks: int, threads: int, at_once: int) -> Path:
-    """Write a batch script that computes all jobs of a sweep as one array; return its path.
+    """Write a batch script that computes all jobs of a sweep as one Slurm array; return its path.
 
     Parameters
     ----------
     base : Path
-        Folder of the sweep, relative to that in which the script will be submitted.
+        Folder of the sweep, relative to the folder in which the script will be submitted.
     jobs : int
-        How many there are.
+        Number of jobs.
     time : str
-        Longest time of a job as Slurm reads it.
+        Time limit of a job in the format of Slurm.
     tasks, threads : int
-        Ranks of each job, and threads of each rank.
+        Ranks per job, and threads per rank.
     at_once : int
-        How many jobs run at a time; 1 leaves it to Slurm.
+        Largest number of jobs at a time; with 1, Slurm decides.
 
     Raises
     ------
     InputError
-        If the time is none, or the script cannot be written.
+        If the time limit is not valid, or the script cannot be written.
     """
     seconds_of(time)
     values = {

@@ -1,4 +1,4 @@
-"""Calibration: values of a case with which what is measured meets targets, with their errors."""
+"""Calibration: values of a case, with errors, for which the measures meet their targets."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from pdem.sweeps.sections import Varied
 
 TRIED_FILE = "tried.json"
-"""Name of the file in the folder of a calibration that lists its points, before they are computed."""
+"""Name of the file in the folder of a calibration that lists its points, written before the points are computed."""
 
 _FINE, _COARSE = 1e-6, 1e-3
-"""Shares of a range to which values are rounded, the finest and the coarsest."""
+"""Finest and coarsest precision to which values are rounded, as shares of a range."""
 
 
 def calibrate(
@@ -53,24 +53,25 @@ def calibrate(
     threads: int | None = None,
     **more: Any,
 ) -> Calibration:
-    """Find values of a case with which what is measured meets targets. Collective.
+    """Find values of a case for which the measures meet their targets. Collective.
 
-    A scan of the whole ranges is followed by runs where they tell most. A smooth response is fitted through all runs,
-    which also tells how much single runs scatter by chance; from that and the uncertainties of the targets follow the
-    probabilities of the values. Runs that are in the folder already are not run again: one that was stopped goes on.
+    After a scan of the whole ranges, further runs are placed where they are most informative. A smooth response is
+    fitted through all runs; the fit also estimates the random scatter of single runs. The scatter and the
+    uncertainties of the targets give the probabilities of the values. Finished runs in the folder are not repeated: an
+    interrupted calibration continues.
 
     Parameters
     ----------
     case : Case or path
-        What all runs change.
+        Base case of all runs.
     ranges : mapping
-        By keys of the case: ``{"min": .., "max": .., "start": .., "scale": "linear"}``.
+        By key of the case: ``{"min": .., "max": .., "start": .., "scale": "linear"}``.
     targets : mapping
-        By names of what is measured: value and standard error.
+        By name of a measure: value and standard error.
     measures : mapping
         As for `pdem.sweep`.
     folder : path, optional
-        Where everything is written; by default the output folder of the case with ``-calibration`` behind its name.
+        Folder of all results; by default the output folder of the case with the suffix ``-calibration``.
     jobs, comm, threads
         As for `pdem.sweep`.
     **more
@@ -79,12 +80,12 @@ def calibrate(
     Returns
     -------
     Calibration
-        ``calibration["key"]`` is a value; its text is the report.
+        ``calibration["key"]`` is the value of a key; ``str(calibration)`` is the report.
 
     Raises
     ------
     CaseError, InputError, Interrupted
-        As `pdem.sweep`; also if something cannot be measured.
+        As `pdem.sweep`; also if a target cannot be measured.
     """
     base_case = case if isinstance(case, Case) else Case.read(case)
     sections = {name: one for name, one in measures.items() if not callable(one)}
@@ -117,9 +118,9 @@ def play_calibration(
     threads: int | None = None,
     tell: Callable[[str], object] = lambda text: None,
 ) -> Calibration:
-    """Calibrate, and write tables and report. Collective.
+    """Run a calibration, and write its tables and report. Collective.
 
-    Parameters and errors are those of `pdem.sweeps.sweep.play_sweep`.
+    Parameters and errors are the same as for `pdem.sweeps.sweep.play_sweep`.
     """
     plan = setup.plan
     assert isinstance(plan, CalibrationPlan)
@@ -140,7 +141,7 @@ def _finished(setup: Setup, search: FitSearch, points: _Points) -> Calibration:
 
 
 def _problem(plan: CalibrationPlan) -> FitProblem:
-    """Return what is looked for by a plan, with parameters as shares of their ranges."""
+    """Return the fit problem of a plan, with parameters as shares of their ranges."""
     return FitProblem(
         np.array([one.value for one in plan.targets.values()]),
         np.array([one.uncertainty for one in plan.targets.values()]),
@@ -149,12 +150,12 @@ def _problem(plan: CalibrationPlan) -> FitProblem:
 
 
 def check_calibration(setup: Setup) -> None:
-    """Require that what is aimed at is measured, and that both ends of all ranges are values of the case.
+    """Check that each target has a measure, and that both ends of all ranges are valid values of the case.
 
     Raises
     ------
     CaseError, InputError
-        If not.
+        If a target has no measure, or an end of a range is not valid.
     """
     plan = setup.plan
     assert isinstance(plan, CalibrationPlan)
@@ -174,7 +175,7 @@ def _start(varied: Varied) -> float:
 
 
 def _point(plan: CalibrationPlan, place: Floats, precision: Floats) -> dict[str, float]:
-    """Return the values at a place, in ranges of their own, with as many digits as they need."""
+    """Return the values of the parameters at shares `place` of their ranges, rounded to the given precision."""
     each = zip(plan.vary.items(), place.tolist(), precision.tolist(), strict=True)
     return {name: _rounded(one, share, fine) for (name, one), share, fine in each}
 
@@ -182,7 +183,7 @@ def _point(plan: CalibrationPlan, place: Floats, precision: Floats) -> dict[str,
 def _untaken(
     plan: CalibrationPlan, place: Floats, precision: Floats, taken: Container[tuple[float, ...]]
 ) -> dict[str, float]:
-    """Return the values at a place, or next to it if they are taken: the same runs would tell nothing new."""
+    """Return the values at `place`, or near it if they are in `taken`: a repeated point adds no information."""
     point = _point(plan, place, precision)
     while tuple(point.values()) in taken:
         step = np.clip(precision, _FINE, _COARSE)
@@ -201,7 +202,7 @@ def _rounded(varied: Varied, share: float, precision: float) -> float:
 
 
 def _earlier(setup: Setup, problem: FitProblem) -> list[dict[str, float]]:
-    """Return the points of earlier calibrations in the folder whose runs are of this case, as far as may be run."""
+    """Return the points of earlier calibrations in the folder that belong to this case, within the limit of runs."""
     try:
         document = json.loads((setup.base / TRIED_FILE).read_text(encoding="utf-8"))
         tried = [{name: float(point[name]) for name in setup.plan.vary} for point in document]
@@ -222,7 +223,7 @@ def _earlier(setup: Setup, problem: FitProblem) -> list[dict[str, float]]:
 
 
 class _Points:
-    """Points that have been computed and measured."""
+    """The points computed and measured so far."""
 
     def __init__(self, setup: Setup, compute: Callable[[Setup], Any], comm: Any) -> None:
         self._setup, self._compute, self._comm = setup, compute, comm
@@ -234,12 +235,12 @@ class _Points:
         self._details: dict[str, str] = {}
 
     def measured(self, points: list[dict[str, float]]) -> list[Point]:
-        """Compute points, and return what is measured there. Collective.
+        """Compute points, and return their measured values. Collective.
 
         Raises
         ------
         InputError
-            If the first of all has no number.
+            If the first point of the calibration has no number for a target.
         """
         if not points:
             return []
@@ -249,7 +250,7 @@ class _Points:
         return on_first(self._comm, lambda: self._add(setup, *table_of(setup, names, done)))
 
     def new(self, search: FitSearch, tell: Callable[[str], object]) -> list[dict[str, float]]:
-        """Return the points that are wanted next, none of which is there already; say how far it is."""
+        """Return the next points to compute, without points already present; report the progress."""
         places, found = search.wanted(), search.found
         spread = np.full(places.shape[1], 1.0)
         if found is not None:
@@ -265,7 +266,7 @@ class _Points:
         return points
 
     def _note(self, points: list[dict[str, float]]) -> None:
-        """Write the points into the folder, those before included, so that they are found if this is stopped."""
+        """Write all points into the folder, new and earlier ones, so that an interrupted calibration can continue."""
         path = self._setup.base / TRIED_FILE
         before = [point[0].values for point in self.table.points]
         save_file(path, json.dumps([*before, *points]))
@@ -286,12 +287,12 @@ class _Points:
         ]
 
     def _require_number(self, rows: Sequence[SweepRow], name: str, problems: Sequence[str]) -> None:
-        """Require of the first point that its runs have a number, or say why there is none by nature.
+        """Check that the runs of the first point have a number for a target.
 
         Raises
         ------
         InputError
-            If a run failed, nothing of this name is measured, or measuring failed.
+            If a run failed, no measure has this name, or the measurement failed.
         """
         for row in rows:
             if row.state == FINISHED and (name in row.measures and not problems):
@@ -300,13 +301,13 @@ class _Points:
 
     @property
     def table(self) -> RunTable:
-        """All runs."""
+        """Table of all runs."""
         logarithmic = tuple(name for name, one in self._plan.vary.items() if one.scale == "log")
         return RunTable(tuple(self._rows), self._units, logarithmic, self._details)
 
 
 def no_number(row: SweepRow, name: str, problems: Sequence[str] = ()) -> str:
-    """Return that a run has no number for a target, and why."""
+    """Return a message that a run has no number for a target, with the reason."""
     where = ", ".join(f"{key} = {value:.6g}" for key, value in row.values.items())
     there = ", ".join(f"{key} is {value:g}" for key, value in row.measures.items())
     remark = next(iter(row.remarks.get(name, ())), "")

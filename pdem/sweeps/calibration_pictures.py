@@ -1,4 +1,4 @@
-"""Pictures of a calibration: the fitted responses with all runs, and where the parameters lie."""
+"""Pictures of a calibration: the fitted responses with all runs, and the probable ranges of the parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHADES = "0.8", "0.55"
 
 
 def draw_fit(done: Calibration, title: str, path: Path) -> None:
-    """Draw each target against each parameter: its band, all runs, the fitted response, and where the parameter lies.
+    """Draw each target against each parameter: target band, all runs, fitted response, and interval of the parameter.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def _panel(axes: Any, done: Calibration, match: Match, parameter: Fitted, place:
 
 
 def _runs(axes: Any, done: Calibration, match: Match, parameter: Fitted, response: Any, column: int) -> None:
-    """Draw all runs, moved along the fit to the values found of the other parameters."""
+    """Draw all runs, shifted along the fit to the fitted values of the other parameters."""
     points = done.solution.points
     places = np.array([one.place for one in points])
     moved = np.repeat(done.solution.best[None], len(points), axis=0)
@@ -99,7 +99,7 @@ def _values_at(parameter: Fitted, done: Calibration, shares: Floats) -> Floats:
 
 
 def draw_parameters(done: Calibration, title: str, path: Path) -> None:
-    """Draw where each parameter lies, or where pairs of them lie together, with 68 and 95 %.
+    """Draw the probability of the parameters, in pairs if there are several, with the regions of 68 and 95 %.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _density(axes: Any, done: Calibration, one: Fitted) -> None:
 
 
 def _region(axes: Any, done: Calibration, first: int, second: int) -> None:
-    """Draw the regions that hold 68 and 95 % of the samples of two parameters."""
+    """Draw the regions that contain 68 and 95 % of the samples of two parameters."""
     one, other = done.parameters[first], done.parameters[second]
     samples = done.solution.samples
     places = samples.places[:, [first, second]]

@@ -1,4 +1,4 @@
-"""What a calibration writes: a page in Markdown, and tables."""
+"""Output of a calibration: a page in Markdown, and tables."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ FIT_PICTURE, PARAMETER_PICTURE, PARAMETER_TABLE = "fit.png", "parameters.png", "
 
 
 def write_calibration(done: Calibration, title: str) -> None:
-    """Write tables, page and pictures, the latter where matplotlib is installed.
+    """Write the tables, the page and, if matplotlib is installed, the pictures of a calibration.
 
     Raises
     ------
     InputError
-        If one cannot be written.
+        If a file cannot be written.
     """
     done.table.write(done.folder)
     save_file(done.folder / PARAMETER_TABLE, _table(done).csv())

@@ -1,4 +1,4 @@
-"""What a calibration has found: parameters with their errors, targets, and all runs."""
+"""Result of a calibration: parameters with their errors, targets, and all runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Intervals = tuple[tuple[float, float], ...]
 
 KNOWN = 0.6
-"""Share of a range: if 68 % of the probability takes more of it, no target says what a parameter is."""
+"""Share of a range: if the 68 % interval of a parameter covers more, the targets do not determine the parameter."""
 
 
 _ROUNDED = 8
@@ -28,20 +28,20 @@ _ROUNDED = 8
 
 @dataclass(frozen=True)
 class Fitted:
-    """A quantity that was varied, as it fits best.
+    """The calibrated value of a varied quantity.
 
     Attributes
     ----------
     name : str
-        As in the file.
+        Name of the quantity in the file.
     value, error : float
-        Its most probable value together with the others, and half of the length of where it lies with 68 %.
+        The value in the most probable set of all parameters, and half the length of the 68 % interval.
     low, high : float
-        Its range.
+        Ends of the range of the parameter.
     likely, very_likely : tuple of (float, float)
-        Where it lies with 68 % and with 95 % probability: one interval, or several.
+        Intervals that contain the parameter with 68 % and with 95 % probability: usually one interval, or several.
     share : float
-        Of its range (of the logarithm on such a scale) that 68 % of the probability take.
+        Fraction of the range (of its logarithm on a logarithmic scale) that the 68 % intervals cover.
     """
 
     name: str
@@ -55,17 +55,17 @@ class Fitted:
 
     @property
     def is_known(self) -> bool:
-        """Whether any target says what it is."""
+        """Whether the targets determine the value of the parameter."""
         return self.share < KNOWN
 
     @property
     def is_unique(self) -> bool:
-        """Whether it lies in one interval, and not in several."""
+        """Whether the 68 % region of the parameter is a single interval."""
         return len(self.likely) == 1
 
     @property
     def is_at_end(self) -> bool:
-        """Whether an end of its range is among what is likely: a wider one might fit better."""
+        """Whether the 68 % region touches an end of the range: a wider range might fit better."""
         margin = 2e-3 * (self.high - self.low)
         ends = self.likely[0][0] - self.low, self.high - self.likely[-1][1]
         return min(ends) < margin
@@ -73,20 +73,20 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Match:
-    """A target, and how near the fit comes.
+    """A target and the fitted value of its measure.
 
     Attributes
     ----------
     name, unit : str
-        Of the measure.
+        Name and unit of the measure.
     target, uncertainty : float
-        What it should be.
+        Value and standard error of the target.
     found : float
-        What it is at the values found, by a fit through all runs.
+        Value of the fitted response at the calibrated parameters.
     chance : float
-        Standard error of that.
+        Standard error of `found`.
     scatter : float
-        Standard deviation of a single run by chance, there.
+        Standard deviation of a single run by chance, at the calibrated parameters.
     """
 
     name: str
@@ -99,36 +99,36 @@ class Match:
 
     @property
     def deviation(self) -> float:
-        """By how many standard errors of target and fit together it is off."""
+        """Difference from the target in standard errors of target and fit together."""
         return (self.found - self.target) / math.hypot(self.uncertainty, self.chance)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A calibration that has been done.
+    """The result of a calibration.
 
     Attributes
     ----------
     folder : Path
-        Where everything is.
+        Folder of all files.
     parameters : tuple of Fitted
-        What was varied.
+        The varied quantities.
     correlations : array
-        Of their errors (parameters, parameters).
+        Correlation matrix of the errors of the parameters, shape (parameters, parameters).
     matches : tuple of Match
         The targets.
     slopes : array
-        Derivatives of the measures (targets, parameters) by the parameters there.
+        Derivatives of the measures by the parameters at the calibrated values, shape (targets, parameters).
     probability : float
-        That targets which are right would be missed by as much, wherever in the ranges that is least.
+        Probability that chance alone misses correct targets by at least the smallest misfit within the ranges.
     is_reached : bool
-        Whether that is not below 5 %.
+        Whether `probability` is at least 5 %.
     is_precise : bool
-        Whether further runs would hardly make the errors smaller.
+        Whether further runs would hardly reduce the errors.
     needed : int
-        Runs, about, with which they would not; that of now if it is precise.
+        Approximate number of runs with which the result would be precise; the present number if it is precise.
     table : RunTable
-        All runs, in the order of the points.
+        All runs, ordered by point.
     solution : Solution
         Responses and samples of the parameters as shares of their ranges, for pictures.
     """
@@ -146,12 +146,12 @@ class Calibration:
     solution: Solution
 
     def __getitem__(self, name: str) -> float:
-        """Return the value of a parameter.
+        """Return the calibrated value of a parameter.
 
         Raises
         ------
         InputError
-            If there is none of this name.
+            If no parameter has this name.
         """
         names = [one.name for one in self.parameters]
         if name not in names:
@@ -160,7 +160,7 @@ class Calibration:
 
     @property
     def converged(self) -> bool:
-        """Whether the targets are reached, and every parameter is known and has one value."""
+        """Whether the targets are reached and determine a single value of every parameter."""
         return self.is_reached and all(one.is_known and one.is_unique for one in self.parameters)
 
     @property
@@ -170,11 +170,11 @@ class Calibration:
 
     @property
     def freedom(self) -> int:
-        """Number of targets less that of parameters."""
+        """Number of targets minus number of parameters."""
         return len(self.matches) - len(self.parameters)
 
     def __str__(self) -> str:
-        """Return parameters with their errors, how near the targets are, and in words what that means."""
+        """Return the report as text: parameters with errors, deviations from the targets, and conclusions."""
         return "\n".join(_lines(self))
 
 
@@ -188,7 +188,7 @@ def _lines(done: Calibration) -> Iterator[str]:
 
 
 def verdict(done: Calibration) -> Iterator[str]:
-    """Yield in words whether the targets are reached, what is not known of the parameters, and what would help."""
+    """Yield the conclusions in words: whether targets are reached, which parameters are undetermined, and remedies."""
     if done.is_reached:
         which = "the target is met within its error", "all targets are met within their errors"
         yield f"reached: {which[len(done.matches) > 1]}{_chi_square(done)}"
@@ -221,7 +221,7 @@ def _chi_square(done: Calibration) -> str:
 
 
 def _not_reached(done: Calibration) -> Iterator[str]:
-    """Yield what the nearest is that can be had, and what was tried."""
+    """Yield the nearest values that can be reached, and the ranges that were tried."""
     for one in done.matches:
         if abs(one.deviation) >= 1.0 or len(done.matches) == 1:
             yield (
@@ -248,7 +248,7 @@ def parameter_table(done: Calibration) -> Table:
 
 
 def with_error(one: Fitted) -> str:
-    """Return a parameter with its error as text; a dash if it is not known."""
+    """Return a parameter with its error as text; a dash if the targets do not determine the parameter."""
     if not one.is_known:
         return "-"
     return f"{rounded(one.value, one.error)} +- {rounded(one.error, one.error)}"
@@ -262,7 +262,7 @@ def intervals_text(one: Fitted, intervals: Intervals) -> str:
 
 
 def rounded(value: float, error: float) -> str:
-    """Return a number with the digits that its error leaves: two of the error itself."""
+    """Return a number rounded according to its error: the error itself has two digits."""
     if not (math.isfinite(error) and error > 0.0 and math.isfinite(value)):
         return f"{value:.6g}"
     digits = 1 - math.floor(math.log10(error))
@@ -274,7 +274,7 @@ def rounded(value: float, error: float) -> str:
 
 
 def correlation_table(done: Calibration) -> Table:
-    """Return the correlations of the parameters."""
+    """Return a table of the correlations of the parameters."""
     names = [one.name for one in done.parameters]
     rows = [[name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, done.correlations, strict=True)]
     return Table(["", *names], rows)
@@ -295,5 +295,5 @@ def wanted_text(one: Match) -> str:
 
 
 def found_text(one: Match) -> str:
-    """Return what is found at the values, with its error."""
+    """Return the fitted value of a measure with its error as text."""
     return f"{rounded(one.found, max(one.chance, 0.05 * one.uncertainty))} +- {one.chance:.2g}"

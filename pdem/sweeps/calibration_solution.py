@@ -1,4 +1,4 @@
-"""From what is known of shares of ranges to what a calibration says of its parameters and targets."""
+"""Conversion of the solution of a fit problem, in shares of ranges, into the result of a calibration."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _APART = 0.02
 
 
 def calibration_of(setup: Setup, search: FitSearch, table: RunTable) -> Calibration:
-    """Return what a search has found.
+    """Return the result of a finished search.
 
     Raises
     ------
     InputError
-        If too few of its points have numbers.
+        If fewer points have numbers than the fit needs.
     """
     plan, found = setup.plan, search.solution()
     assert isinstance(plan, CalibrationPlan)
@@ -52,7 +52,7 @@ def calibration_of(setup: Setup, search: FitSearch, table: RunTable) -> Calibrat
 
 
 def _too_few(plan: CalibrationPlan, table: RunTable) -> str:
-    """Return which target has how few numbers, and why the first of the others has none."""
+    """Return a message for the first target with too few numbers, with the reason at its first empty point."""
     for name in plan.targets:
         some = table.at_points(name)
         empty = [rows[0] for rows, found in zip(table.points, some, strict=True) if not found]
@@ -81,13 +81,13 @@ def _at(varied: Varied, share: float) -> float:
 
 
 def _slope(varied: Varied, value: float) -> float:
-    """Return the derivative of a value by its share of the range."""
+    """Return the derivative of a value with respect to its share of the range."""
     low, high = ends_of(varied)
     return value * math.log(high / low) if varied.scale == "log" else high - low
 
 
 def _slopes(found: Solution) -> Floats:
-    """Return the derivatives of the responses (m, k) by the shares, where they are met."""
+    """Return the derivatives of the responses (m, k) with respect to the shares, at the best place."""
     dimension = len(found.best)
     steps = _APART * np.eye(dimension)
     places = np.clip(np.concatenate([found.best + steps, found.best - steps]), 0.0, 1.0)

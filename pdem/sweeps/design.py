@@ -1,4 +1,4 @@
-"""Points of a design: which values the varied quantities have together."""
+"""Points of a design: combinations of values of the varied quantities."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from pdem.sweeps.sections import SweepPlan, Varied
 
     Point = dict[str, Any]
-    """Values of what is varied, by name."""
+    """Values of the varied quantities, by name."""
 
 
 def points_of(plan: SweepPlan, case: Case) -> list[Point]:
-    """Return the points of a plan for a case: values of what is varied, by name.
+    """Return the points of a plan for a case: values of the varied quantities, by name.
 
     Raises
     ------
     CaseError
-        If there are too many.
+        If the grid has too many points.
     """
     whole = {name: _is_whole(one, one.keys_of(name)[0], case) for name, one in plan.vary.items()}
     if plan.design == "grid":
@@ -55,7 +55,7 @@ def _shares(plan: SweepPlan) -> np.ndarray[Any, Any]:
 
 
 def _is_whole(varied: Varied, key: str, case: Case) -> bool:
-    """Return whether the values of a range are whole numbers: its ends are, and the value in the case is."""
+    """Return whether a range is of whole numbers: both its ends and the value in the case are whole."""
     if varied.min is None or varied.max is None:
         return False
     present = flat_keys("", case.model_dump(mode="python", exclude_none=True)).get(_with_brackets(key))
@@ -78,7 +78,7 @@ def _levels(varied: Varied, is_whole: bool) -> list[Any]:
 
 
 def value_at(varied: Varied, share: float, is_whole: bool = False) -> Any:
-    """Return the value at a share in [0, 1] of a range, or one of the values."""
+    """Return the value at a share in [0, 1] of a range, or the listed value at this share of the list."""
     if varied.values is not None:
         return varied.values[min(int(share * len(varied.values)), len(varied.values) - 1)]
     low, high = ends_of(varied)
@@ -91,7 +91,7 @@ def value_at(varied: Varied, share: float, is_whole: bool = False) -> Any:
 
 
 def share_of(varied: Varied, value: float) -> float:
-    """Return the share in [0, 1] of a range at which a value lies."""
+    """Return the share in [0, 1] of a range that corresponds to a value."""
     low, high = ends_of(varied)
     if varied.scale == "log":
         return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))

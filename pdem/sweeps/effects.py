@@ -1,8 +1,8 @@
-"""Which effects of a sweep are larger than chance: main effects beside the scatter of repetitions.
+"""Statistical significance of the effects in a sweep: main effects compared with the scatter of replicas.
 
-The scatter of runs that differ by a trifle only is what one run may be off by chance. A main effect is what one
-quantity changes in the mean over all others; by an F test (analysis of variance) it is larger than chance, or it may be
-nothing else.
+Replicas differ only by a tiny perturbation; their scatter measures the random error of one run. The main effect of a
+quantity is the change that it causes in the mean over all other quantities. An F test (analysis of variance) decides
+whether chance alone could explain this change.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 SIGNIFICANCE = 0.05
-"""Probability below which an effect is no chance."""
+"""Significance level: chance alone explains a larger effect with a probability below this value."""
 
 ROUNDING = 1e-12
-"""Of the largest mean: what is less is nothing but rounding."""
+"""Threshold for rounding errors, relative to the largest mean."""
 
 _FEW = 6
-"""Most different numbers of a quantity that are levels of their own; with more a parabola is fitted."""
+"""Largest number of distinct values that are treated as levels; for more values a parabola is fitted."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What one quantity does to a measure.
+    """The effect of one quantity on a measure.
 
     Attributes
     ----------
     name : str
-        Of the quantity; empty for what the main effects do not explain: interactions, more than parabolas.
+        Name of the quantity; empty for the residual of the main effects (interactions, higher-order terms).
     size : float
-        Largest less smallest mean of the measure over the values of the quantity.
+        Largest minus smallest mean of the measure over the values of the quantity.
     error : float
-        Standard error of that by chance; NaN without repetitions.
+        Standard error of `size` by chance; NaN without replicas.
     probability : float
-        That chance alone gives as much, NaN without repetitions.
+        Probability that chance alone gives an effect of at least this size, NaN without replicas.
     """
 
     name: str
@@ -52,11 +52,11 @@ class Effect:
 
     @property
     def is_larger(self) -> bool | None:
-        """Whether it is larger than chance; None if that is not known."""
+        """Whether the effect is larger than chance; None without replicas."""
         return None if math.isnan(self.probability) else self.probability < SIGNIFICANCE
 
     def verdict(self) -> str:
-        """Return whether it is larger than chance, in words."""
+        """Return whether the effect is larger than chance, in words."""
         if self.is_larger is None:
             return "not known: give replicas"
         text = f"(p = {self.probability:.2g})"
@@ -65,20 +65,20 @@ class Effect:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a sweep says on one measure.
+    """The effects of all quantities on one measure.
 
     Attributes
     ----------
     measure, unit : str
-        Its name and unit.
+        Name and unit of the measure.
     mean : float
-        Over all points.
+        Mean over all points.
     chance : float
-        Standard deviation of one run among repetitions; NaN without any.
+        Standard deviation of single runs among replicas; NaN without replicas.
     freedom : int
-        Number of repetitions beyond the first of each point.
+        Number of replicas beyond the first run of each point.
     effects : tuple of Effect
-        Of each quantity, and last what is left.
+        Effect of each quantity, then the residual.
     """
 
     measure: str
@@ -101,11 +101,11 @@ def analysed(
     Parameters
     ----------
     measure, unit : str
-        Its name and unit.
+        Name and unit of the measure.
     points : sequence of mapping
         Values of the quantities of each point, by name.
     values : sequence of sequence of float
-        The measure in the runs of each point; what is not finite does not count.
+        The measure in the runs of each point; values that are not finite are ignored.
     logarithmic : sequence of str
         Quantities that are varied over decades.
 
@@ -129,7 +129,7 @@ def analysed(
 
 
 def _columns_of(values: Sequence[Any], *, is_log: bool) -> Floats:
-    """Return the columns (n, k) of a linear model by which a quantity acts: one for each level, or a parabola."""
+    """Return the columns (n, k) of a quantity in a linear model: a column per level, or the terms of a parabola."""
     keys = list(dict.fromkeys(map(repr, values)))
     is_number = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in values)
     if is_number and len(keys) > _FEW:
@@ -146,7 +146,7 @@ def _columns_of(values: Sequence[Any], *, is_log: bool) -> Floats:
 def _effects(
     columns: Mapping[str, Floats], means: Floats, counts: Integers, chance: float, freedom: int
 ) -> list[Effect]:
-    """Return the effects by weighted least squares of all quantities together, and what they leave."""
+    """Return the effects from a weighted least-squares fit of all quantities together, and the residual."""
     design = np.column_stack([np.ones(len(means)), *columns.values()])
     weight = np.sqrt(counts)
     solution, _, rank, _ = np.linalg.lstsq(design * weight[:, None], means * weight, rcond=None)
@@ -169,7 +169,7 @@ def _effects(
 def _effect(
     name: str, columns: Floats, solution: Floats, covariance: Floats, noise: tuple[float, int, float]
 ) -> Effect:
-    """Return the effect of a quantity; `noise` has chance, its freedom, and the largest mean of the measure."""
+    """Return the effect of a quantity; `noise`: deviation by chance, its degrees of freedom, largest mean."""
     chance, freedom, scale = noise
     if not columns.shape[1] or not columns.any():
         return Effect(name, 0.0, math.nan, math.nan)
@@ -187,7 +187,7 @@ def _effect(
 
 
 def _ratio(mean_square: float, chance: float) -> float:
-    """Return a mean square over that of chance; without any chance all that is not nothing is beyond it."""
+    """Return a mean square divided by the variance by chance; infinite if chance is 0 and the mean square is not."""
     if math.isnan(chance):
         return math.nan
     if chance == 0.0:
@@ -196,7 +196,7 @@ def _ratio(mean_square: float, chance: float) -> float:
 
 
 def _probability(ratio: float, first: int, second: int) -> float:
-    """Return how probable it is that chance alone gives as large a ratio."""
+    """Return the probability that chance alone gives a ratio of at least this size."""
     if math.isnan(ratio) or second < 1:
         return math.nan
     return 0.0 if math.isinf(ratio) else float(f_distribution.sf(ratio, first, second))

@@ -1,4 +1,4 @@
-"""Examples of ``pdem new`` with many runs: a file of a sweep or a calibration, and the example case that it changes."""
+"""Examples of ``pdem new`` with many runs: the file of a sweep or a calibration, and the example case for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _OWN_FILE = re.compile(r'^kind = "python:([^:]+):', re.MULTILINE)
 
 _COMMANDS = {"repose_sweep": "sweep", "repose_calibration": "calibrate", "sliding_calibration": "calibrate"}
-"""Commands by the names of the examples that they run."""
+"""The command that runs each example, by name of the example."""
 
 
 def study_names() -> list[str]:
@@ -27,7 +27,7 @@ def study_names() -> list[str]:
 
 
 def study_text(name: str) -> str:
-    """Return the file of an example with many runs."""
+    """Return the text of the file of an example with many runs."""
     return _text(f"{name}.toml")
 
 
@@ -36,17 +36,17 @@ def _text(file: str) -> str:
 
 
 def study_title(name: str) -> str:
-    """Return what an example with many runs is."""
+    """Return the title of an example with many runs."""
     return title_of(study_text(name))
 
 
 def study_command(name: str) -> str:
-    """Return the command with which an example is run: ``"sweep"`` or ``"calibrate"``."""
+    """Return the command that runs an example: ``"sweep"`` or ``"calibrate"``."""
     return _COMMANDS[name]
 
 
 def study_roots() -> dict[str, Root]:
-    """Return what files with many runs may hold, by the names of their commands."""
+    """Return the file formats for many runs, with examples, by name of their command."""
     texts = {name: study_text(name) for name in _COMMANDS}
     kinds: dict[str, type[RunsPlan]] = {"sweep": SweepPlan, "calibrate": CalibrationPlan}
     return {
@@ -56,7 +56,7 @@ def study_roots() -> dict[str, Root]:
 
 
 def write_study(name: str, folder: str | Path) -> dict[Path, bool]:
-    """Write an example with many runs and the case that it changes; see `write_example`."""
+    """Write an example with many runs and its case into a folder; see `write_example`."""
     text = study_text(name)
     case = str(tomllib.loads(text)["case"]).removesuffix(".toml")
     files = {f"{name}.toml": text} | {file: _text(f"{file}.txt") for file in _OWN_FILE.findall(text)}

@@ -1,4 +1,4 @@
-"""The runs of a sweep as jobs, and the beginnings that they share: what is to be computed, and after what."""
+"""Jobs of a sweep: its runs, and the shared beginnings (common first stages) that they start from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
 
 RUNS, BEGINNINGS = "runs", "beginnings"
-"""Folders in that of a sweep."""
+"""Subfolders of the folder of a sweep."""
 
 JOBS_FILE = "jobs.json"
 """Name of the file in the folder of a sweep that lists its jobs."""
@@ -38,20 +38,20 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 @dataclass(frozen=True)
 class Job:
-    """A run of a sweep, or a beginning that several share.
+    """A run of a sweep, or a beginning that several runs share.
 
     Attributes
     ----------
     name : str
-        Its folder in that of the sweep.
+        Name of the job, equal to its path in the folder of the sweep.
     text, directory : str
-        Its case, and the base of the paths in it.
+        Text of the case, and base folder of the paths in it.
     start : str
-        File in the folder of the sweep with the state it begins with; empty for the begin of the case.
+        State file to start from, relative to the folder of the sweep; empty to start from the initial state.
     until : str
-        Stage with whose end it ends; empty for the end of the case.
+        The job stops at the end of this stage; empty to run to the end of the case.
     after : str
-        Name of the job that makes `start`; empty if it needs none.
+        Name of the job that writes `start`; empty without `start`.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Job:
 
 
 def settings_of(values: Mapping[str, Any], keys: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the changes of a case, as ``key=value``, for the values of what is varied.
+    """Return the settings ``key=value`` of a case for the values of the varied quantities.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def settings_of(values: Mapping[str, Any], keys: Mapping[str, Sequence[str]]) ->
 
 
 def digest_of_run(case: Case, made_under: Mapping[str, str]) -> str:
-    """Return a digest (hexadecimal) of all on which the results of a run depend, but not of its folder."""
+    """Return a hexadecimal digest of everything that determines the results of a run, its folder excluded."""
     output = {key: value for key, value in case.output.model_dump().items() if key != "folder"}
     document = before_stage(case, len(case.stages)) | {
         "output": output, "limits": case.limits.model_dump(), "end": case.time.end,
@@ -93,21 +93,21 @@ def digest_of_run(case: Case, made_under: Mapping[str, str]) -> str:
 
 
 def jobs_of(cases: Sequence[Case], at: str | None = None, there: Iterable[str] = ()) -> tuple[list[Job], list[str]]:
-    """Return the jobs of a sweep, beginnings before those that need them, and the name of the job of each case.
+    """Return the jobs of a sweep, each beginning before its dependents, and the job name of each case.
 
     Parameters
     ----------
     cases : sequence of Case
-        Of all runs.
+        The cases of all runs.
     at : str, optional
-        Stage before which all of the same perturbation have to be the same.
+        Stage that begins the differences: up to it, all cases with the same perturbation must agree.
     there : iterable of str
-        Names of beginnings that are finished: they are taken even for a single run.
+        Names of finished beginnings, which are used even for a single run.
 
     Raises
     ------
     CaseError
-        If a case changes what all are to share before that stage.
+        If two cases differ before stage `at`.
     """
     made_under = provenance()
     if at is not None:
@@ -118,7 +118,7 @@ def jobs_of(cases: Sequence[Case], at: str | None = None, there: Iterable[str] =
     shared = _shared(paths) | set(there)
     jobs: dict[str, Job] = {}
     for name, case in unique.items():
-        before = ("", "")  # name of a beginning, and the file of its last state
+        before = ("", "")  # name of a beginning, and its final state file
         for number, node in paths[name]:
             if node not in shared:
                 continue
@@ -136,14 +136,14 @@ def _job(name: str, case: Case, before: tuple[str, str], until: str) -> Job:
 
 
 def _path_of(case: Case, at: str | None, made_under: dict[str, str]) -> list[tuple[int, str]]:
-    """Return number and name of the beginning of each stage but the first of a case, or of one of them."""
+    """Return index and beginning name of each stage of a case except the first, or of stage `at` only."""
     names = [stage.name for stage in case.stages]
     numbers = range(1, len(names)) if at is None else [names.index(at)]
     return [(number, f"{BEGINNINGS}/{digest_before(case, number, made_under)[:_DIGITS]}") for number in numbers]
 
 
 def _shared(paths: Mapping[str, list[tuple[int, str]]]) -> set[str]:
-    """Return the beginnings from which runs part: several of them, or other beginnings, follow."""
+    """Return the beginnings with at least two different successors (runs or other beginnings)."""
     following: dict[str, set[str]] = defaultdict(set)
     for name, path in paths.items():
         nodes = [*(node for _, node in path), name]
@@ -153,7 +153,7 @@ def _shared(paths: Mapping[str, list[tuple[int, str]]]) -> set[str]:
 
 
 def _check_at(cases: Sequence[Case], at: str) -> None:
-    """Require that all cases with the same perturbation are the same before a stage."""
+    """Check that all cases with the same perturbation agree before a stage."""
     first: dict[str, Case] = {}
     for case in cases:
         names = [stage.name for stage in case.stages]
@@ -166,23 +166,23 @@ def _check_at(cases: Sequence[Case], at: str) -> None:
 
 
 def write_jobs(base: Path, jobs: Sequence[Job]) -> None:
-    """Write the list of the jobs into the folder of a sweep.
+    """Write the list of jobs into the folder of a sweep.
 
     Raises
     ------
     InputError
-        If it cannot be written.
+        If the file cannot be written.
     """
     save_file(base / JOBS_FILE, json.dumps([asdict(job) for job in jobs]))
 
 
 def read_jobs(base: Path) -> list[Job]:
-    """Return the jobs of a sweep from its folder.
+    """Read the list of jobs from the folder of a sweep.
 
     Raises
     ------
     InputError
-        If it has none.
+        If the folder has no valid list of jobs.
     """
     path = base / JOBS_FILE
     try:
@@ -192,12 +192,12 @@ def read_jobs(base: Path) -> list[Job]:
 
 
 def toml_value(value: Any) -> str:
-    """Return a value as TOML, tables inline.
+    """Return a value as TOML, with inline tables.
 
     Raises
     ------
     TypeError
-        If TOML has no such type.
+        If TOML has no type for the value.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -206,7 +206,7 @@ def toml_value(value: Any) -> str:
     if isinstance(value, dict):
         entries = (f"{key if _BARE_KEY.match(key) else _quoted(key)} = {toml_value(one)}" for key, one in value.items())
         return f"{{{', '.join(entries)}}}"
-    if hasattr(value, "tolist"):  # of numpy
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars
         return toml_value(value.tolist())
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(toml_value, value))}]"
@@ -216,5 +216,5 @@ def toml_value(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text in quotes: as JSON writes it, which leaves one control character that TOML does not take."""
+    """Return a quoted TOML string: JSON's notation, with the one control character escaped that only JSON allows."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""A measure of sweeps in a single run."""
+"""Evaluation of a measure of sweeps for a single run."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 def measure(results: Results | str | Path, kind: str, **keys: Any) -> Measured:
-    """Return what a measure of sweeps finds in the results of a single run.
+    """Evaluate a measure of sweeps for the results of a single run.
 
     Parameters
     ----------
     results : Results or path
-        Of the run, or its output folder.
+        Results of the run, or its output folder.
     kind : str
-        As in ``[measures.NAME]``: ``"angle-of-repose"``, ``"discharge-rate"``, ``"column"``, ...
+        Kind as in ``[measures.NAME]``: ``"angle-of-repose"``, ``"discharge-rate"``, ``"column"``, ...
     **keys
         Further keys of the measure.
 
     Returns
     -------
     Measured
-        ``value``, ``unit``, and ``remarks`` that say why there is no number, or what makes it doubtful.
+        ``value``, ``unit``, and ``remarks`` with the reason for a missing or doubtful value.
 
     Raises
     ------
     CaseError, InputError
-        If there is no such measure, or the run does not have what it looks at.
+        If there is no such measure, or the run lacks the data for it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of measures before any run: their sensors, walls, stages and functions are there."""
+"""Checks of measures before any run: their sensors, walls, stages and functions exist."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def check_measures(measures: Mapping[str, Any], case: Case) -> None:
-    """Require that a case has what measures look at.
+    """Check that a case has the sensors, walls and stages that measures refer to.
 
     Raises
     ------
     CaseError
-        Which measure, and what there is.
+        Names the measure, and the names available in the case.
     """
     for name, section in measures.items():
         where = f"measures.{name}"
@@ -47,7 +47,7 @@ def _require(name: str, names: Sequence[str], where: str, what: str) -> None:
 
 
 def _require_both(sensor: str, case: Case, where: str) -> None:
-    """Require that there are particles of both materials whose mixing a sensor measures."""
+    """Check that a case has particles of both materials in the mixing index of a sensor."""
     there = {getattr(one, "material", "") for one in (*case.particles, *case.insertions)}
     mixing = next(one.mixing for one in case.sensors if one.name == sensor)
     assert mixing is not None

@@ -1,4 +1,4 @@
-"""``[measures.NAME]`` of a sweep: numbers that are taken from the results of each run."""
+"""``[measures.NAME]`` of a sweep: numbers evaluated from the results of each run."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Measured(NamedTuple):
     unit : str
         SI, ``"1"`` without dimension.
     value : float
-        NaN where there is none.
+        The number; NaN if it cannot be determined.
     remarks : tuple of str
-        Why there is none, or what makes it doubtful: ``"fact: details; remedy"``. Empty if the number is good.
+        Why there is no number, or why it is doubtful: ``"fact: details; remedy"``. Empty if the number is good.
     is_detail : bool
-        Whether it only describes another number, as its error does: it stands in the table of runs alone.
+        Whether it only describes a different number, such as its error; it then appears only in the table of runs.
     """
 
     unit: str
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 
 
 class Window(Section):
-    """The part of a run that counts, all of it unless given."""
+    """The part of a run that counts, by default all of it."""
 
     stage: Name | None = entry(
         "Name of a stage: measure only during this stage; `start` and `end` are counted from its beginning.",
@@ -185,4 +185,4 @@ Measure = Annotated[
     | Annotated[OwnMeasure, Tag(OwnMeasure.branch)],
     Discriminator(_branch_of),
 ]
-"""One measure, told apart by its kind."""
+"""A measure; `kind` decides on its class."""

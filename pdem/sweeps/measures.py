@@ -1,4 +1,4 @@
-"""Numbers that are taken from the results of a run: by the sections of a sweep, or by functions of users."""
+"""Evaluation of measures of a run, both the sections of a sweep file and functions of users."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ if TYPE_CHECKING:
 
 
 def measured(name: str, section: Any, results: Results) -> dict[str, Measured]:
-    """Return what a measure finds in the results of a run: its number by its name, and further ones.
+    """Evaluate a measure for a run; return its number by the name of the measure, and further numbers.
 
-    Those that describe the number (the residual of a fit) have its name with an ending; an own function names its own.
+    Numbers that describe the main number (such as the residual of a fit) have its name with a suffix. A function of a
+    user chooses its own names.
 
     Parameters
     ----------
     name : str
-        Of the measure.
+        Name of the measure.
     section : measure or callable
-        As in a sweep, or a function of `pdem.Results`.
+        Section of a sweep file, or a function of `pdem.Results`.
     results : Results
-        Of the run.
+        Results of the run.
 
     Raises
     ------
     InputError, CaseError
-        If the run has no such sensor, wall or column, or the function fails or returns something else.
+        If the run has no such sensor, wall or column, or a user's function fails or returns another type.
     """
     if isinstance(section, OwnMeasure):
         return _own(name, function_of(section, results.case), results)
@@ -58,12 +59,12 @@ def measured(name: str, section: Any, results: Results) -> dict[str, Measured]:
 
 
 def function_of(section: OwnMeasure, case: Case) -> Callable[[Any], Any]:
-    """Return the function that a measure names, in a file beside the case.
+    """Load the function of a measure from a file beside the case.
 
     Raises
     ------
     CaseError
-        If it cannot be read, or has no such function.
+        If the file cannot be read, or has no such function.
     """
     file, _, function = section.kind.removeprefix(FROM_FILE).rpartition(":")
     variables = variables_of(case.file(file), f'kind = "{section.kind}"')

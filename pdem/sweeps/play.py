@@ -1,4 +1,4 @@
-"""One job of a sweep, from its begin or from where it was stopped, and what is noted of it."""
+"""Execution of one job of a sweep, from its start or from its last checkpoint, and the record of its outcome."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     from pdem.sweeps.jobs import Job
 
 IN_SWEEP = UserCommands("", "", "another --folder of the sweep")
-"""Commands for messages on the folder of a job."""
+"""Commands for error messages about the folder of a job."""
 
 FINISHED, FAILED = "finished", "failed"
 
 WAIT_EVERY = 5.0
-"""Time between two looks whether the beginning of a job is there [s]."""
+"""Interval at which a job checks whether its beginning is finished [s]."""
 
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """What became of a job.
+    """Outcome of a job.
 
     Attributes
     ----------
     state : str
         `FINISHED` or `FAILED`.
     message : str
-        Why it failed.
+        Reason of a failure.
     seconds : float
-        How long its last part took [s].
+        Elapsed time of its last part [s].
     """
 
     state: str
@@ -57,7 +57,7 @@ class JobOutcome:
 
 
 def outcome_of(base: Path, name: str) -> JobOutcome | None:
-    """Return what became of a job of a sweep, None if it has not come to its end."""
+    """Return the recorded outcome of a job, None if the job has not ended."""
     try:
         return JobOutcome(**json.loads(_note(base, name).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -69,24 +69,24 @@ def _note(base: Path, name: str) -> Path:
 
 
 def play(base: Path, job: Job, comm: Any = None, threads: int | None = None) -> JobOutcome:
-    """Compute a job unless that has been done, and note what became of it. Collective.
+    """Compute a job unless it has an outcome already, and record its outcome. Collective.
 
-    A run that fails (it blows up, its case has an error) is noted as such.
+    A run that fails (it blows up, or its case has an error) is recorded as failed.
 
     Raises
     ------
     Interrupted
-        After a stop signal; the job goes on from a checkpoint when it is played again.
+        After a stop signal; the next call continues from a checkpoint.
     FolderInUseError
-        If another process computes it; nothing is noted then.
+        If another process computes the job; no outcome is recorded.
     WriteError
-        If a file cannot be written; nothing is noted, and the job goes on when there is room.
+        If a file cannot be written; no outcome is recorded, and the next call continues.
     """
     found: JobOutcome | None = on_first(comm, lambda: outcome_of(base, job.name))
     if found is not None:
         return found
     with writing_into(base / job.name, comm, IN_SWEEP) as lock:
-        found = on_first(comm, lambda: outcome_of(base, job.name))  # another process may have computed it meanwhile
+        found = on_first(comm, lambda: outcome_of(base, job.name))  # a concurrent process may have finished the job
         return _played(base, job, comm, threads, lock) if found is None else found
 
 
@@ -111,12 +111,12 @@ def _write(base: Path, name: str, outcome: JobOutcome) -> None:
 
 
 def forget(base: Path, name: str) -> None:
-    """Let a job be computed anew: remove the files of its run, and what is noted of it.
+    """Reset a job: remove the files of its run and its recorded outcome, so that it is computed again.
 
     Raises
     ------
     FolderInUseError
-        If another process computes it.
+        If another process computes the job.
     """
     if (base / name).is_dir():
         with writing_into(base / name, None, IN_SWEEP):
@@ -125,7 +125,7 @@ def forget(base: Path, name: str) -> None:
 
 
 def _compute(base: Path, job: Job, comm: Any, threads: int | None, lock: FolderLock | None) -> None:
-    """Run a job to its end, from its newest checkpoint if it has one. Collective."""
+    """Run a job to its end, from its newest checkpoint if there is one. Collective."""
     case, folder = Case.from_text(job.text, job.directory), base / job.name
     set_folder(case, folder)
     checkpoint, may_begin = on_first(comm, lambda: _newest(folder))
@@ -152,7 +152,7 @@ def _compute(base: Path, job: Job, comm: Any, threads: int | None, lock: FolderL
 
 
 def _newest(folder: Path) -> tuple[Path | None, bool]:
-    """Return the newest readable checkpoint of a job; without one whether the run may begin anew."""
+    """Return the newest readable checkpoint of a job, or None; and whether the run may overwrite results (never)."""
     paths = CheckpointFolder(folder)
     if not paths.paths():
         with suppress(FileNotFoundError):
@@ -167,12 +167,12 @@ def _require_start(start: Path, job: Job) -> None:
 
 
 def _checked(case: Case, comm: Any, threads: int | None) -> Simulation:
-    """Return a simulation of a case that has been checked as before any run. Collective.
+    """Return a simulation of a case after the usual checks before a run. Collective.
 
     Raises
     ------
     CaseError
-        If a check finds an error.
+        If a check reports an error.
     """
     start = CheckedCase(comm, 1 if threads is None else threads, None)
     findings = start.prepare(case, progress=False)
@@ -185,7 +185,7 @@ def _checked(case: Case, comm: Any, threads: int | None) -> Simulation:
 
 
 def wait_for(base: Path, name: str, seconds: float = WAIT_EVERY) -> JobOutcome:
-    """Wait until a job that something else computes has come to its end; return what became of it."""
+    """Wait until another process has computed a job; return its outcome."""
     while True:
         found = outcome_of(base, name)
         if found is not None:

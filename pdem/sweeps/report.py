@@ -1,4 +1,4 @@
-"""What a sweep says: text for the terminal, a page in Markdown, a picture of the main effects."""
+"""Report of a sweep: text for the terminal, a page in Markdown, a picture of the main effects."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from pdem.sweeps.table import RunTable, SweepRow
 
 REPORT_FILE, EFFECTS_PICTURE = "report.md", "effects.png"
-"""Names of the page and the picture in the folder of a sweep."""
+"""Names of the report and the picture in the folder of a sweep."""
 
 STATES = "finished", "failed", "missing"
-"""Of runs in a table."""
+"""Possible states of runs in a table."""
 
 _WIDTH, _HEIGHT = 3.0, 2.5
 _MOST_POINTS = 60
 
 
 def summary(table: RunTable) -> str:
-    """Return what a sweep says, for the terminal."""
+    """Return the report of a sweep as text for the terminal."""
     return "\n".join(_lines(table))
 
 
@@ -51,7 +51,7 @@ def _lines(table: RunTable) -> Iterator[str]:
 
 
 def remark_lines(table: RunTable) -> Iterator[str]:
-    """Yield a line for each kind of remark on a measure: in how many runs, and what it says of the first of them."""
+    """Yield a line for each kind of remark on a measure: the number of runs, and the text of the first run."""
     kinds: dict[tuple[str, str], list[tuple[SweepRow, str]]] = {}
     for name, row, text in table.remarks:
         fact, _, details = text.partition(": ")
@@ -64,7 +64,7 @@ def remark_lines(table: RunTable) -> Iterator[str]:
 
 
 def remark_items(table: RunTable) -> Iterator[str]:
-    """Yield all remarks on measures as items of a list in Markdown."""
+    """Yield all remarks on measures as list items in Markdown."""
     for name, row, text in table.remarks:
         yield f"* `{row.folder}` (point {row.point}, replica {row.replica}), {name}: {text}"
 
@@ -90,7 +90,7 @@ def _effect_table(analysis: Analysis) -> Table:
 
 
 def point_table(table: RunTable) -> Table:
-    """Return a line for each point, with means and errors."""
+    """Return a table with a row for each point: means and errors of the measures."""
     varied = list(table.rows[0].values) if table.rows else []
     head = ["point", *varied, *(f"{name} [{unit}]" for name, unit in table.units.items())]
     rows = []
@@ -106,24 +106,24 @@ def point_table(table: RunTable) -> Table:
 
 
 def with_error(mean: float, error: float) -> str:
-    """Return a mean and its error as text; a dash for what is not there."""
+    """Return a mean and its error as text; a dash if there is no mean."""
     if math.isnan(mean):
         return "-"
     return f"{mean:.5g}" + ("" if math.isnan(error) else f" +- {error:.2g}")
 
 
 def shown(value: Any) -> str:
-    """Return a value of what is varied as text."""
+    """Return a value of a varied quantity as text."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def write_report(table: RunTable, folder: Path, title: str, *, picture: bool = True) -> list[Path]:
-    """Write the page, and the picture where matplotlib is installed; return the files.
+    """Write the report, and the picture if matplotlib is installed; return the paths of the files.
 
     Raises
     ------
     InputError
-        If one cannot be written.
+        If a file cannot be written.
     """
     paths = [folder / REPORT_FILE]
     if picture and table.analyses and can_draw():
@@ -157,7 +157,7 @@ def _page(table: RunTable, title: str, *, has_picture: bool) -> Iterator[str]:
 
 
 def _draw(table: RunTable, title: str, path: Path) -> None:
-    """Draw each measure against each quantity: runs, points with their errors, means over all other quantities."""
+    """Draw each measure against each quantity: all runs, point means with errors, and means over other quantities."""
     names, measures = list(table.rows[0].values), [one.measure for one in table.analyses]
     figure = empty_figure(max(_WIDTH * len(names), 2.0 * _WIDTH) + 0.6, _HEIGHT * len(measures) + 1.1)
     figure.suptitle(f"{title}: main effects", fontsize="medium")
@@ -178,7 +178,7 @@ def _draw(table: RunTable, title: str, path: Path) -> None:
 
 
 def with_unit(name: str, unit: str) -> str:
-    """Return the name of a measure with its unit, as axes have it."""
+    """Return the name of a measure with its unit for an axis label."""
     return name if unit == "1" else f"{name} [{unit}]"
 
 

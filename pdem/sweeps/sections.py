@@ -1,4 +1,4 @@
-"""Sections of the file of a sweep, and of a calibration."""
+"""Sections of the files of sweeps and calibrations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pdem.sweeps.measure_sections import Measure
 Plan = TypeVar("Plan", bound="RunsPlan")
 
 MOST_RUNS = 100_000
-"""Runs of one sweep that are accepted."""
+"""Largest number of runs in a sweep."""
 
 
 class Varied(Section):
@@ -60,12 +60,12 @@ class Varied(Section):
         return self
 
     def keys_of(self, name: str) -> tuple[str, ...]:
-        """Return the keys of the case, of an entry of this name."""
+        """Return the keys of the case that the entry `name` varies."""
         return self.keys or (self.key or name,)
 
 
 class RunsPlan(Section):
-    """Many runs of one case: what is varied, what is measured."""
+    """Many runs of one case: varied quantities and measures."""
 
     file: ClassVar[str]
     case: Name = entry("Case file, relative to the folder of this file.")
@@ -118,7 +118,7 @@ class SweepPlan(RunsPlan):
 
 
 class Target(Section):
-    """``[targets.NAME]``: what a measure of this name should be."""
+    """``[targets.NAME]``: target value of the measure with this name."""
 
     value: float = entry("Value of the target, in the unit of the measure.")
     uncertainty: Positive = entry("Standard error of this value.")
@@ -160,7 +160,7 @@ def plan_of_document(kind: type[Plan], document: dict[str, Any], source: str) ->
     Raises
     ------
     CaseError
-        If anything in it is wrong; one line for each problem.
+        If the document is not valid; one line per problem.
     """
     try:
         return kind.model_validate(document)
@@ -170,12 +170,12 @@ def plan_of_document(kind: type[Plan], document: dict[str, Any], source: str) ->
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Return a parsed TOML file.
+    """Return the content of a TOML file.
 
     Raises
     ------
     CaseError
-        If it cannot be read.
+        If the file cannot be read.
     """
     try:
         text = read_text(path)

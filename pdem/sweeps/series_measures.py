@@ -1,4 +1,4 @@
-"""Measures of the series of a run: rates, times, means; each says when its number means little."""
+"""Measures of the series of a run: rates, times, means; each adds remarks if its number is doubtful."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
 STEADY = 0.1
-"""Relative difference of both halves of a window from which on something is not steady."""
+"""Relative difference between both halves of a window above which a signal is not steady."""
 
 _ERRORS = 3.0
-"""Standard errors by which both halves have to differ as well."""
+"""The halves must also differ by this number of standard errors."""
 
 _STILL = 0.2
-"""Of a window: a flow that stands still for longer was blocked."""
+"""Share of a window: a longer pause of the flow is reported as a blockage."""
 
 _FEW_LINES, _FEW_GRAINS, _BATCHES = 3, 20, 10
 _BELOW, _MIXED_BEFORE = 0.25, 0.5
 
 
 def column(results: Results, name: str) -> Floats:
-    """Return a column of the series as numbers.
+    """Return a column of the series as floats.
 
     Raises
     ------
     InputError
-        If there is none of this name.
+        If there is no column of this name.
     """
     found: Floats = np.asarray(results.series[name], np.float64)
     return found
 
 
 def rows_of(window: Window, results: Results, *, half: bool = False) -> Rows:
-    """Return the lines of the series in a window; with `half` the last half, unless the window says when it begins.
+    """Return the indices of the series lines in a window; with `half`, its second half unless the window has a start.
 
     Raises
     ------
     InputError
-        If there is no such stage, or no line.
+        If there is no such stage, or the window contains no line.
     """
     time = column(results, "time")
     begin, end = span_of(window, results, half=half)
@@ -64,7 +64,7 @@ def rows_of(window: Window, results: Results, *, half: bool = False) -> Rows:
 
 
 def span_of(window: Window, results: Results, *, half: bool = False) -> tuple[float, float]:
-    """Return the times [s] between which a window lies; see `rows_of`."""
+    """Return begin and end of a window [s]; see `rows_of`."""
     time, inside = column(results, "time"), _in_stage(window, results)
     if not inside.any():
         raise InputError(f"the series has no line in the window ({window.model_dump(exclude_none=True)})")
@@ -76,7 +76,7 @@ def span_of(window: Window, results: Results, *, half: bool = False) -> tuple[fl
 
 
 def _in_stage(window: Window, results: Results) -> Booleans:
-    """Return which lines of the series are of the stage of a window."""
+    """Return a mask of the series lines in the stage of a window."""
     if window.stage is None:
         return np.ones(len(results.series), np.bool_)
     names = [stage.name for stage in results.case.stages]
@@ -86,7 +86,7 @@ def _in_stage(window: Window, results: Results) -> Booleans:
 
 
 def _cut_short(window: Window, results: Results, time: Floats) -> Iterator[str]:
-    """Yield a remark if the run or the stage ended before the window does."""
+    """Yield a remark if the run or the stage ended before the end of the window."""
     if window.end is None:
         return
     every = float(np.diff(column(results, "time")[-2:]).sum())
@@ -96,12 +96,12 @@ def _cut_short(window: Window, results: Results, time: Floats) -> Iterator[str]:
 
 
 def discharge_rate(section: DischargeRate, results: Results) -> Measured:
-    """Return the mass flow through a sensor by a line through the steady part of what has passed.
+    """Return the mass flow through a sensor: the slope of the passed mass in its steady part.
 
     Raises
     ------
     InputError
-        If the run has no such sensor, or no line in the window.
+        If the run has no such sensor, or the window contains no line.
     """
     kinds = [kind for kind in ("passed", "removed") if f"{section.sensor}_{kind}" in results.series.names]
     if not kinds:
@@ -126,7 +126,7 @@ def discharge_rate(section: DischargeRate, results: Results) -> Measured:
 
 
 def _flow_remarks(time: Floats, passed: Floats, grains: Floats | None) -> Iterator[str]:
-    """Yield what makes a rate doubtful: it changes, stands still, or is that of few grains."""
+    """Yield remarks on a doubtful rate: it changes, has a long pause, or rests on few grains."""
     middle = int(np.searchsorted(time, 0.5 * (time[0] + time[-1])))
     mean = (passed[-1] - passed[0]) / (time[-1] - time[0])
     count = math.inf if grains is None else abs(float(grains[-1] - grains[0]))
@@ -147,12 +147,12 @@ def _flow_remarks(time: Floats, passed: Floats, grains: Floats | None) -> Iterat
 
 
 def mixing_time(section: MixingTime, results: Results) -> Measured:
-    """Return the time from the beginning of the window until Lacey's index first reaches a level.
+    """Return the time from the begin of the window until Lacey's index first reaches a level.
 
     Raises
     ------
     InputError
-        If the run has no such sensor, or no line in the window.
+        If the run has no such sensor, or the window contains no line.
     """
     rows = rows_of(section, results)
     time, index = column(results, "time")[rows], column(results, f"{section.sensor}_lacey")[rows]
@@ -187,7 +187,7 @@ def torque(section: Torque, results: Results) -> Measured:
     Raises
     ------
     InputError
-        If the run has no such wall, or no line in the window.
+        If the run has no such wall, or the window contains no line.
     """
     require_wall(section.wall, results)
     rows = rows_of(section, results, half=True)
@@ -205,7 +205,7 @@ def power(section: Power, results: Results) -> Measured:
     Raises
     ------
     InputError
-        If the run has no such wall, or no line in the window.
+        If the run has no such wall, or the window contains no line.
     """
     require_wall(section.wall, results)
     rows = rows_of(section, results, half=True)
@@ -214,7 +214,7 @@ def power(section: Power, results: Results) -> Measured:
 
 
 def _load_remarks(section: Torque | Power, results: Results, time: Floats, load: Floats) -> tuple[str, ...]:
-    """Return what makes a mean load doubtful: few lines, less than a turn, a trend, nothing that acts."""
+    """Return remarks on a doubtful mean load: few lines, less than a turn, a trend, no load at all."""
     remarks = [*_cut_short(section, results, time)]
     if len(load) < _FEW_LINES:
         remarks.append(f"too few lines: the mean is that of {len(load)} instants; give a smaller output.series_every")
@@ -227,7 +227,7 @@ def _load_remarks(section: Torque | Power, results: Results, time: Floats, load:
 
 
 def _trend(time: Floats, values: Floats) -> Iterator[str]:
-    """Yield a remark if the means of both halves of a window differ by more than chance, and by much."""
+    """Yield a remark if the means of both halves of a window differ by more than chance and by more than `STEADY`."""
     batches = [one for one in np.array_split(np.arange(len(time)), _BATCHES) if len(one) > 1]
     if len(batches) < _BATCHES:
         return
@@ -241,13 +241,13 @@ def _trend(time: Floats, values: Floats) -> Iterator[str]:
 
 
 def axis_of(results: Results, wall: str) -> tuple[float, float, float] | None:
-    """Return the axis about which a wall turns by itself, or by what carries it."""
+    """Return the axis of rotation of a wall or of the motion that carries it, None without rotation."""
     rotation = rotation_of(results, wall)
     return None if rotation is None else rotation.axis
 
 
 def rotation_of(results: Results, wall: str) -> RotationKind | None:
-    """Return the rotation of a wall, its own or of what carries it; None if it does not turn."""
+    """Return the rotation of a wall, or of the motion that carries it; None without rotation."""
     case = results.case
     frame: Any = next(one for one in case.walls if one.name == wall)
     while frame is not None:
@@ -259,18 +259,18 @@ def rotation_of(results: Results, wall: str) -> RotationKind | None:
 
 
 def _turns(results: Results, wall: str, duration: float) -> float:
-    """Return how often a wall turns in a time, NaN if that is not at a constant rate."""
+    """Return the number of turns of a wall in a time, NaN unless the rate is constant."""
     rotation = rotation_of(results, wall)
     return abs(rotation.rate) * duration / (2.0 * math.pi) if isinstance(rotation, Rotation) else math.nan
 
 
 def require_wall(name: str, results: Results) -> None:
-    """Require that a case has a wall.
+    """Check that a case has a wall of a name.
 
     Raises
     ------
     InputError
-        If not.
+        If there is no such wall.
     """
     names = [wall.name for wall in results.case.walls]
     if name not in names:
@@ -278,18 +278,18 @@ def require_wall(name: str, results: Results) -> None:
 
 
 def _mean(time: Floats, values: Floats) -> float:
-    """Return the mean over time of values at some times, which need not be evenly spaced."""
+    """Return the time average of values at times that need not be evenly spaced."""
     length = float(time[-1] - time[0])
     return float(np.trapezoid(values, time)) / length if length > 0.0 else float(values[-1])
 
 
 def of_column(section: ColumnOfSeries, results: Results) -> Measured:
-    """Return a statistic of a column; lines in which it has no number do not count.
+    """Return a statistic of a column; lines without a number in this column are ignored.
 
     Raises
     ------
     InputError
-        If the series has no such column, or no line in the window.
+        If the series has no such column, or the window contains no line.
     """
     rows, unit = rows_of(section, results), results.series.units.get(section.column, "1")
     time, values = column(results, "time")[rows], column(results, section.column)[rows]
@@ -307,7 +307,7 @@ def of_column(section: ColumnOfSeries, results: Results) -> Measured:
 
 
 def _is_filled(name: str, results: Results) -> Booleans:
-    """Return in which lines a column says something: the mean velocity in a sensor without particles is a mere 0."""
+    """Return a mask of lines with a meaningful value: without particles, the mean velocity of a sensor is a mere 0."""
     for sensor in results.case.sensors:
         counts = {"velocity_x": "count", "velocity_y": "count", "velocity_z": "count", "mean_stay": "stays"}
         count = counts.get(name.removeprefix(f"{sensor.name}_")) if name.startswith(f"{sensor.name}_") else None

@@ -1,4 +1,4 @@
-"""What is to be run of a case, from the file of a sweep or a calibration, or the folder of one."""
+"""Complete description of a sweep or a calibration, from its file or its folder."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setup:
-    """All of a sweep but its results.
+    """A sweep or calibration before its results.
 
     Attributes
     ----------
     plan : RunsPlan
-        As given.
+        The sections of the file.
     case : Case
-        Which all runs change.
+        Base case of all runs.
     base : Path
         Folder of the sweep.
     points : list of dict
-        Values of what is varied, by name.
+        Values of the varied quantities, by name.
     keys : mapping of str to tuple of str
-        Keys of the case, by what is varied.
+        Keys of the case, by name of the varied quantity.
     measures : mapping
-        Sections or functions, by name.
+        Sections or functions, by name of the measure.
     """
 
     plan: RunsPlan
@@ -54,7 +54,7 @@ class Setup:
 
     @property
     def runs(self) -> list[tuple[int, int]]:
-        """Number of the point, and of the replica, of each run."""
+        """Point number and replica number of each run."""
         return [(point, one) for point in range(len(self.points)) for one in range(self.plan.replicas)]
 
     def case_of(self, point: int, replica: int) -> Case:
@@ -63,7 +63,7 @@ class Setup:
         Raises
         ------
         CaseError
-            If it is not valid: which quantity is at fault.
+            If the case is not valid; the message names the quantity.
         """
         case = self.case.changed()
         for name, value in self.points[point].items():
@@ -80,16 +80,16 @@ class Setup:
 
 
 FOLDER_OF_SWEEP = UserCommands("", "", "-o FOLDER")
-"""Commands for messages on the folder of a sweep or a calibration."""
+"""Commands for error messages about the folder of a sweep or a calibration."""
 
 
 def holds_folder(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of a setup and others, `comm` among them, hold the lock on the folder of that setup. Collective.
+    """Make a function of a setup and a communicator hold the lock on the setup's folder. Collective.
 
     Raises
     ------
     FolderInUseError
-        When it is called while another process computes in that folder.
+        If another process computes in that folder.
     """
 
     @wraps(function)
@@ -101,12 +101,12 @@ def holds_folder(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_setup(kind: type[RunsPlan], path: Path) -> Setup:
-    """Return what is to be run, from a file or the folder of one.
+    """Read the setup of a sweep or a calibration from its file or its folder.
 
     Raises
     ------
     CaseError, InputError
-        If file or case are wrong, or a folder holds no such file.
+        If the file or the case is not valid, or the folder has no such file.
     """
     file = path / kind.file if path.is_dir() else path
     if path.is_dir() and not file.exists():
@@ -115,12 +115,12 @@ def read_setup(kind: type[RunsPlan], path: Path) -> Setup:
 
 
 def setup_of(kind: type[RunsPlan], document: dict[str, Any], file: Path, base: Path | None = None) -> Setup:
-    """Return what is to be run by a parsed file; `base` is its folder if that is not the one it names.
+    """Return the setup for a parsed file; `base` replaces the folder named in the file.
 
     Raises
     ------
     CaseError
-        If file or case are wrong.
+        If the file or the case is not valid.
     """
     plan = plan_of_document(kind, document, str(file))
     path = Path(os.path.normpath(file.parent / plan.case))
@@ -133,12 +133,12 @@ def setup_of(kind: type[RunsPlan], document: dict[str, Any], file: Path, base: P
 
 
 def jobs_of_setup(setup: Setup) -> tuple[list[Job], list[str]]:
-    """Return the jobs of a sweep, and the name of the job of each run; all cases and measures are checked.
+    """Return the jobs of a sweep, and the job name of each run, after checks of all cases and measures.
 
     Raises
     ------
     CaseError
-        If one is not valid, or changes what is to be shared.
+        If a case is not valid, or differs where runs are to be shared.
     """
     check_measures(setup.measures, setup.case)
     cases = [setup.case_of(*run) for run in setup.runs]
@@ -151,24 +151,24 @@ def _finished_beginnings(base: Path) -> list[str]:
 
 
 def prepare(setup: Setup) -> tuple[list[Job], list[str]]:
-    """Write what is to be done into the folder of a sweep; return its jobs, and the name of the job of each run.
+    """Write the list of jobs and the plan into the folder of a sweep; return the jobs, and the job name of each run.
 
     Raises
     ------
     CaseError, InputError
-        See `jobs_of_setup`; if the folder cannot be written.
+        As `jobs_of_setup`; also if the folder cannot be written.
     """
     jobs, names = jobs_of_setup(setup)
     _forget_what_is_gone(setup.base, jobs)
     write_jobs(setup.base, jobs)
-    if setup.plan.case != "case":  # a script has no file to go on with
+    if setup.plan.case != "case":  # a script has no file with which to continue
         save_file(setup.base / setup.plan.file, text_of_plan(setup.plan))
     return jobs, names
 
 
 def _forget_what_is_gone(base: Path, jobs: Sequence[Job]) -> None:
-    """Let runs whose folders were removed be computed anew, and beginnings without a last state that are needed."""
-    for job in reversed(jobs):  # what begins with something comes behind it
+    """Reset runs without a folder, and required beginnings without a final state, so that they are computed again."""
+    for job in reversed(jobs):  # dependents come after their beginnings
         outcome = outcome_of(base, job.name)
         if outcome and outcome.state == FINISHED and not job.until and not (base / job.name).is_dir():
             forget(base, job.name)

@@ -1,4 +1,4 @@
-"""Measures of surfaces in snapshots: the angle of repose of a heap, and that of the bed in a rotating drum."""
+"""Measures of surfaces in snapshots: the angle of repose of a heap, and the slope of the bed in a rotating drum."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from pdem.sweeps.measure_sections import AngleOfRepose, DynamicAngle
 
 FLAT, UNEVEN = 0.3, 0.7
-"""Of the radius of the foot: a wider top is flat. Mean diameters: a surface with a larger residual is no cone."""
+"""A top wider than this share of the foot radius is flat; a residual above this number of diameters is no cone."""
 
 UNCERTAIN = 2.0
-"""Degrees: standard error by the roughness of the surface from which on a heap has too few grains."""
+"""Standard error from surface roughness [degrees] above which a heap has too few grains."""
 
 _MOVING, _FLYING, _CHANGE, _CURVED = 0.02, 0.05, 2.0, 1.0
 _ALONG_AXIS, _LEVEL_AXIS = 1e-3, 0.05
 
 
 def angle_of_repose(section: AngleOfRepose, results: Results) -> dict[str, Measured]:
-    """Return the slope of the flank of a heap, under the empty name, and what describes it.
+    """Return the slope of the flank of a heap, under the empty name, and numbers that describe it.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def _angles(angle: float, remarks: Sequence[str], flank: Flank | None = None) ->
 
 
 def gravity_of(results: Results, time: float) -> Floats:
-    """Return gravity (3,) at a time of a run [m/s^2], which stages and tables may change."""
+    """Return gravity (3,) at a time of a run [m/s^2], including changes by stages and tables."""
     series, begins = results.series, list[float]()
     if results.case.stages and "stage" in series.names and len(series):
         times, stages = column(results, "time"), column(results, "stage")
@@ -78,7 +78,7 @@ def gravity_of(results: Results, time: float) -> Floats:
 
 
 def _upward(gravity: Floats, dimension: int) -> tuple[Floats | None, list[int]]:
-    """Return the unit vector against gravity and the horizontal axes; None if it is not along an axis."""
+    """Return the unit vector against gravity and the horizontal axes; None if gravity is not along an axis."""
     vertical = int(np.argmax(np.abs(gravity)))
     across = [axis for axis in range(dimension) if axis != vertical]
     rest = np.delete(gravity, vertical)
@@ -90,7 +90,7 @@ def _upward(gravity: Floats, dimension: int) -> tuple[Floats | None, list[int]]:
 
 
 def _at_rest(section: AngleOfRepose, snapshot: Snapshot, gravity: float) -> tuple[Booleans, tuple[str, ...]]:
-    """Return which grains lie in the heap and do not fall, and a remark if many move."""
+    """Return a mask of the grains in the heap that do not fall, and a remark if many of them move."""
     inside = np.ones(len(snapshot), np.bool_) if section.region is None else snapshot.inside(section.region)
     if not inside.any():
         return inside, ()
@@ -104,7 +104,7 @@ def _at_rest(section: AngleOfRepose, snapshot: Snapshot, gravity: float) -> tupl
 
 
 def _flank_remarks(flank: Flank) -> Iterator[str]:
-    """Yield why a heap has no angle, or what makes it doubtful."""
+    """Yield remarks on a heap without an angle, or with a doubtful angle."""
     if flank.fault:
         fact, _, why = flank.fault.partition(": ")
         yield f"no heap: {why or fact}"
@@ -119,7 +119,7 @@ def _flank_remarks(flank: Flank) -> Iterator[str]:
 
 
 def dynamic_angle(section: DynamicAngle, results: Results) -> dict[str, Measured]:
-    """Return the slope of the free surface in a rotating drum, under the empty name, and what describes it.
+    """Return the slope of the free surface in a rotating drum, under the empty name, and numbers that describe it.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def dynamic_angle(section: DynamicAngle, results: Results) -> dict[str, Measured
 def _surfaces(
     results: Results, times: Sequence[float], centre: Floats, frame: Floats, share: float
 ) -> tuple[FreeSurface, list[FreeSurface]]:
-    """Return the mean surface over some times, and those of the first and of the second half of them."""
+    """Return the mean surface over several times, and the surfaces of the first and second half of the times."""
     first = results.at(times[0])
     away = np.linalg.norm((first.position - centre) @ frame, axis=1)
     grain = 2.0 * float(np.mean(first.radius)) if len(first) else 1.0
@@ -166,7 +166,7 @@ def _surfaces(
 
 
 def _surface_remarks(whole: FreeSurface, halves: Sequence[FreeSurface], count: int) -> Iterator[str]:
-    """Yield why there is no free surface, or what makes its slope doubtful."""
+    """Yield remarks on a drum without a free surface, or with a doubtful slope."""
     if whole.fault:
         fact, _, why = whole.fault.partition(": ")
         yield f"no free surface: {why or fact}"

@@ -1,4 +1,4 @@
-"""Sweeps: a case at many points of a design, what is measured in each run, and which effects are larger than chance."""
+"""Sweeps: a case at many points of a design, measures of each run, and effects that are larger than chance."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _DESIGN_KEYS = ("design", "points", "seed", "replicas", "perturbation", "at", "s
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that has been run, or a part of one.
+    """The result of a complete or partial sweep.
 
     Attributes
     ----------
     folder : Path
-        Where everything is.
+        Folder of all files.
     table : RunTable
-        A row for each run.
+        Table with a row for each run.
     problems : tuple of str
-        Measures that could not be taken, and why.
+        Failed measures with the reasons.
     """
 
     folder: Path
@@ -50,21 +50,21 @@ class Sweep:
     problems: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
-        """Return what was varied or measured under a name, a value for each run."""
+        """Return the values of a varied quantity or a measure, one per run."""
         return self.table.column(name)
 
     def results(self, run: int) -> Results:
-        """Return the results of a run by its row in the table.
+        """Return the results of the run in row `run` of the table.
 
         Raises
         ------
         InputError
-            If it has none.
+            If the run has no results.
         """
         return Results(self.folder / self.table.rows[run].folder)
 
     def __str__(self) -> str:
-        """Return means of points, and effects."""
+        """Return the means of points, and the effects, as text."""
         return "\n".join([summary(self.table), *self.problems])
 
 
@@ -79,26 +79,26 @@ def sweep(
     threads: int | None = None,
     **design: Any,
 ) -> Sweep:
-    """Run a case at many points, and measure. Collective.
+    """Run a case at many points, and measure each run. Collective.
 
-    Runs that are in the folder already are not run again, so that a sweep that was stopped goes on, and one with more
-    points adds only these. Runs that differ only from a stage on share what comes before.
+    Finished runs in the folder are not repeated: an interrupted sweep continues, and a sweep with additional points
+    computes only these points. Runs that differ only from some stage on share the stages before it.
 
     Parameters
     ----------
     case : Case or path
-        What all runs change.
+        Base case of all runs.
     values : mapping or sequence of mapping
-        By keys of the case: values, or ``{"min": .., "max": .., "count": .., "scale": ..}``, for a design; or a mapping
-        of keys to values for each point.
+        For a design, by key of the case: values, or ``{"min": .., "max": .., "count": .., "scale": ..}``. Otherwise
+        a list with a mapping of keys to values for each point.
     measures : mapping, optional
-        By name: functions of `pdem.Results`, or what ``[measures.NAME]`` has in a file.
+        By name: functions of `pdem.Results`, or sections as in ``[measures.NAME]`` of a file.
     folder : path, optional
-        Where everything is written; by default the output folder of the case with ``-sweep`` behind its name.
+        Folder of all results; by default the output folder of the case with the suffix ``-sweep``.
     jobs : int
-        Runs at a time, each in a process of its own if there are several.
+        Number of runs at a time; several runs use separate processes.
     comm, threads
-        As for `pdem.Simulation`; threads of each run.
+        As for `pdem.Simulation`; `threads` applies to each run.
     **design
         ``design`` ("grid", "latin-hypercube", "sobol"), ``points``, ``seed``, ``replicas``, ``perturbation``, ``at``,
         ``settings``, as in the file of a sweep.
@@ -106,16 +106,16 @@ def sweep(
     Returns
     -------
     Sweep
-        ``sweep["name"]`` are the values of a run each; its text says which effects are larger than chance.
+        ``sweep["name"]`` has a value per run; ``str(sweep)`` is the report with the significance of the effects.
 
     Raises
     ------
     CaseError
-        If a case is not valid, or changes what is to be shared; nothing has been run then.
+        If a case is not valid, or differs before the stage `at`; no run is started.
     InputError
-        If an argument is wrong.
+        If an argument is not valid.
     Interrupted
-        After a stop signal; what has been run is kept.
+        After a stop signal; finished runs remain.
     """
     base_case = case if isinstance(case, Case) else Case.read(case)
     odd = [name for name in design if name not in _DESIGN_KEYS]
@@ -142,7 +142,7 @@ def sweep(
 
 
 def _varied(given: Any) -> dict[str, Any]:
-    """Return the section for what a script gives for a key."""
+    """Return the section for the values that a script passes for a key."""
     if isinstance(given, Mapping):
         return dict(given)
     if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
@@ -158,7 +158,7 @@ def play_sweep(
     threads: int | None = None,
     tell: Callable[[str], object] = lambda text: None,
 ) -> Sweep:
-    """Run what a sweep has not run yet, measure, and write tables and report. Collective.
+    """Compute the missing runs of a sweep, measure, and write tables and report. Collective.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def play_sweep(
     at_once, comm, threads
         As for `sweep`.
     tell : callable
-        Is given lines on how far it is.
+        Called with lines of text about the progress.
 
     Raises
     ------
@@ -181,9 +181,9 @@ def play_sweep(
 def compute(
     setup: Setup, at_once: int, comm: Any, threads: int | None, tell: Callable[[str], object]
 ) -> tuple[list[str], Mapping[str, JobOutcome]]:
-    """Run what has not been run yet; return the name of the job of each run, and what became of all jobs. Collective.
+    """Compute the missing runs; return the job name of each run, and the outcomes of all jobs. Collective.
 
-    Parameters and errors are those of `play_sweep`.
+    Parameters and errors are the same as for `play_sweep`.
     """
     jobs, names = on_first(comm, lambda: prepare(setup))
     missing = [job for job in jobs if outcome_of(setup.base, job.name) is None]
@@ -203,7 +203,7 @@ def compute(
 
 
 def _label(setup: Setup, point: int, replica: int) -> str:
-    """Return in words what tells a run from others."""
+    """Return the values and the replica number of a run in words."""
     parts = [f"{name} {shown(value)}" for name, value in setup.points[point].items()]
     return ", ".join([*parts, *([f"replica {replica}"] if setup.plan.replicas > 1 else [])]) or "the case"
 
@@ -222,7 +222,7 @@ def _count(number: int, what: str) -> str:
 
 
 def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, JobOutcome]) -> Sweep:
-    """Measure all runs that have been run, and write tables and report.
+    """Measure all finished runs, and write tables and report.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, JobOutco
 
 
 def table_of(setup: Setup, names: Sequence[str], done: Mapping[str, JobOutcome]) -> tuple[RunTable, tuple[str, ...]]:
-    """Measure all runs that have been run; return the table, and what could not be measured."""
+    """Measure all finished runs; return the table, and the failed measures with the reasons."""
     rows, units, details, problems = [], dict[str, str](), dict[str, str](), dict[str, None]()
     for (point, replica), name in zip(setup.runs, names, strict=True):
         outcome = done.get(name)
@@ -253,7 +253,7 @@ def table_of(setup: Setup, names: Sequence[str], done: Mapping[str, JobOutcome])
 
 
 def _measured(setup: Setup, name: str, problems: dict[str, None]) -> dict[str, Measured]:
-    """Return what is measured in a run; what cannot be is noted once."""
+    """Return the measures of a run; each failed measure is added to `problems`."""
     found: dict[str, Measured] = {}
     results = Results(setup.base / name)
     for key, section in setup.measures.items():

@@ -1,4 +1,4 @@
-"""The table of a sweep: a line for each run with what was varied and measured, means of points, effects."""
+"""The table of a sweep: varied values and measures of each run, means of points, effects."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class SweepRow:
     Attributes
     ----------
     point, replica : int
-        Number of its point, and which repetition it is; 0 is the case as it stands.
+        Number of its point and of the replica; replica 0 is the unperturbed case.
     values : dict
-        What was varied, by name.
+        Values of the varied quantities, by name.
     folder : str
-        Its output, in the folder of the sweep.
+        Output folder of the run, relative to the folder of the sweep.
     state, message : str
-        ``finished``, ``failed``, or ``missing``, and why.
+        ``finished``, ``failed`` or ``missing``, and the reason.
     measures : dict of str to float
-        What was measured, by name; NaN where there is nothing.
+        Values of the measures, by name; NaN if there is no number.
     remarks : dict of str to tuple of str
-        Why there is nothing, or what makes a number doubtful, by the name of the measure.
+        Why a number is missing or doubtful, by name of the measure.
     """
 
     point: int
@@ -59,13 +59,14 @@ class RunTable:
     Attributes
     ----------
     rows : tuple of SweepRow
-        Point by point.
+        Rows ordered by point.
     units : dict of str to str
-        Of the measures by name.
+        Units by name of the measure.
     logarithmic : tuple of str
         Quantities that are varied over decades.
     details : dict of str to str
-        Units of numbers that only describe measures, as the residual of a fit does: they stand in the table of runs.
+        Units of numbers that only describe measures, such as the residual of a fit; only the table of runs has
+        them.
     """
 
     rows: tuple[SweepRow, ...]
@@ -75,14 +76,14 @@ class RunTable:
 
     @cached_property
     def points(self) -> list[list[SweepRow]]:
-        """The runs of each point."""
+        """Rows of the runs, grouped by point."""
         found: dict[int, list[SweepRow]] = {}
         for row in self.rows:
             found.setdefault(row.point, []).append(row)
         return list(found.values())
 
     def column(self, name: str) -> Any:
-        """Return what was varied or measured under a name (runs,).
+        """Return a varied quantity or a measure for all runs, shape (runs,).
 
         Raises
         ------
@@ -97,16 +98,16 @@ class RunTable:
 
     @property
     def names(self) -> list[str]:
-        """Names of what was varied, then of what was measured, last of what describes measures."""
+        """Names of the varied quantities, then of the measures, then of the numbers that describe measures."""
         return [*(self.rows[0].values if self.rows else ()), *self.units, *self.details]
 
     @property
     def remarks(self) -> list[tuple[str, SweepRow, str]]:
-        """Name of the measure, run, and text of all remarks, in the order of the runs."""
+        """Measure name, run and text of every remark, ordered by run."""
         return [(name, row, text) for row in self.rows for name, texts in row.remarks.items() for text in texts]
 
     def at_points(self, name: str) -> list[list[float]]:
-        """Return a measure in the finished runs of each point."""
+        """Return the values of a measure in the finished runs of each point."""
         return [
             [row.measures[name] for row in point if math.isfinite(row.measures.get(name, math.nan))]
             for point in self.points
@@ -114,7 +115,7 @@ class RunTable:
 
     @cached_property
     def analyses(self) -> list[Analysis]:
-        """Effects on each measure that has values at two points at least."""
+        """Effects on each measure that has values at two or more points."""
         values = [point[0].values for point in self.points]
         if not values or not values[0]:
             return []
@@ -124,12 +125,12 @@ class RunTable:
         return [one for one in found if one is not None]
 
     def write(self, folder: Path) -> None:
-        """Write all tables as CSV.
+        """Write all tables as CSV files.
 
         Raises
         ------
         InputError
-            If one cannot be written.
+            If a file cannot be written.
         """
         for name, table in (
             (RUN_TABLE, self._runs()), (POINT_TABLE, self._points()), (EFFECT_TABLE, self._effects())
@@ -173,7 +174,7 @@ class RunTable:
 
 
 def spread(values: Iterable[float]) -> tuple[float, float, float]:
-    """Return mean, standard deviation and standard error of some values, those that are finite."""
+    """Return mean, standard deviation and standard error of the finite values."""
     finite = np.array([one for one in values if math.isfinite(one)])
     if not len(finite):
         return math.nan, math.nan, math.nan

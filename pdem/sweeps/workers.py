@@ -1,4 +1,4 @@
-"""Jobs of a sweep one after the other in this process, or so many at a time in processes of their own."""
+"""Computation of the jobs of a sweep, sequentially in this process or several at a time in worker processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Report = Callable[[Job, JobOutcome], object]
 
 STOPPED, REFUSED = "stopped", "refused"
-"""States of a job that a signal has stopped, and of one whose files cannot be written: it goes on the next time."""
+"""States of a job stopped by a signal, and of a job with unwritable files: the next call continues both."""
 
 _PROGRAM = "from pdem.sweeps.workers import serve; serve({!r}, {!r})"
 _STDERR_LINES = 15
@@ -39,20 +39,20 @@ _STDERR_LINES = 15
 def play_all(
     base: Path, jobs: Sequence[Job], at_once: int, report: Report, comm: Any = None, threads: int | None = None
 ) -> dict[str, JobOutcome]:
-    """Compute all jobs that have not been computed, and return what became of each. Collective.
+    """Compute all jobs without an outcome, and return the outcomes of all jobs. Collective.
 
     Parameters
     ----------
     base : Path
-        Folder of the sweep, which has the list of these jobs.
+        Folder of the sweep, with the list of these jobs.
     jobs : sequence of Job
-        Beginnings before what begins with them.
+        Jobs, with each beginning before its dependents.
     at_once : int
-        How many at a time; more than one on one rank only.
+        Number of jobs at a time; more than one requires a single rank.
     report : callable
-        Called with each job that was computed now, and what became of it.
+        Called with each computed job and its outcome.
     comm, threads
-        As for `pdem.Simulation`; threads of each job.
+        As for `pdem.Simulation`; `threads` applies to each job.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _in_turn(
 
 
 def _of_beginning(job: Job, done: dict[str, JobOutcome]) -> JobOutcome | None:
-    """Return the failure of a job whose beginning has failed, None if it can be computed."""
+    """Return a failure for a job with a failed beginning, None if the job can be computed."""
     before = done.get(job.after)
     if before is None or before.state == FINISHED:
         return None
@@ -90,7 +90,7 @@ def _of_beginning(job: Job, done: dict[str, JobOutcome]) -> JobOutcome | None:
 
 
 class _Workers:
-    """Processes that compute jobs, each driven by a thread of this one."""
+    """Worker processes for jobs, each driven by a thread of this process."""
 
     def __init__(self, base: Path, jobs: Sequence[Job], done: dict[str, JobOutcome], report: Report) -> None:
         self._base, self._jobs, self._done, self._report = base, list(jobs), done, report
@@ -101,7 +101,7 @@ class _Workers:
         self._refused = ""
 
     def play(self, at_once: int, threads: int) -> None:
-        """Compute all jobs, so many at a time.
+        """Compute all jobs, at most `at_once` at a time.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class _Workers:
             raise Interrupted(f"{state}; the same command again goes on")
 
     def _stop(self) -> None:
-        """Let no job begin any more, and those that run end with a checkpoint."""
+        """Start no further job, and make running jobs stop with a checkpoint."""
         with self._change:
             self._stops = True
             for one in self._processes:
@@ -135,7 +135,7 @@ class _Workers:
             self._change.notify_all()
 
     def _next(self) -> int | None:
-        """Return a job that can be computed now; wait until there is one. None if there will be none."""
+        """Return the next job that can be computed, after waiting if necessary; None if no job remains."""
         with self._change:
             while self._waiting and not self._stops:
                 for number in self._waiting:
@@ -157,7 +157,7 @@ class _Workers:
             self._change.notify_all()
 
     def _drive(self, threads: int) -> None:
-        """Give jobs to a process until there are none; begin another one if it dies."""
+        """Pass jobs to a process until none remains; replace the process if it dies."""
         process: _Process | None = None
         while (number := self._next()) is not None:
             outcome = _of_beginning(self._jobs[number], self._done)
@@ -167,7 +167,7 @@ class _Workers:
                     with self._change:
                         self._processes.append(process.popen)
                 outcome = process.play(number)
-                if outcome is None:  # it died
+                if outcome is None:  # the process died
                     outcome = JobOutcome(STOPPED) if self._stops else JobOutcome(FAILED, process.last_words())
                     process.close()
                     process = None
@@ -177,7 +177,7 @@ class _Workers:
 
 
 class _Process:
-    """A process that computes jobs by their numbers."""
+    """A worker process that computes jobs by their numbers."""
 
     def __init__(self, base: Path, threads: int) -> None:
         self._stderr: Any = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
@@ -188,7 +188,7 @@ class _Process:
         )  # fmt: skip
 
     def play(self, number: int) -> JobOutcome | None:
-        """Compute a job; return what became of it, None if the process has ended."""
+        """Compute a job; return its outcome, None if the process has ended."""
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         try:
@@ -199,14 +199,14 @@ class _Process:
             return None
 
     def last_words(self) -> str:
-        """Return how the process has ended."""
+        """Return the exit code of the process and the last lines of its standard error."""
         code = self.popen.wait()
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()[-_STDERR_LINES:]
         return "\n".join([f"its process ended with exit code {code}", *lines])
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, and close its streams."""
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         self.popen.stdin.close()
@@ -216,10 +216,10 @@ class _Process:
 
 
 def serve(base: str, threads: int) -> None:
-    """Compute the jobs whose numbers come by standard input, until that ends; say what became of each."""
+    """Compute the jobs with the numbers from standard input until its end; write each outcome to standard output."""
     replies = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what functions of users print is no reply
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it as well, and says what to do
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # output of user functions must not mix with the replies
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives the signal as well, and decides
     threading.Thread(target=_stop_with_parent, args=(os.getppid(),), daemon=True).start()
     jobs = read_jobs(Path(base))
     for line in sys.stdin:
@@ -238,7 +238,7 @@ def serve(base: str, threads: int) -> None:
 
 
 def _stop_with_parent(parent: int) -> None:
-    """End as by a signal, with a checkpoint, when the parent has died."""
+    """Stop with a checkpoint, as after a signal, when the parent process has died."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,1 +1,1 @@
-"""Proofs of contact laws, the study of equal bits, and what studies of `pdem verify` are made of."""
+"""Proofs of contact laws, the study of equal bits, and the classes shared by all studies of `pdem verify`."""

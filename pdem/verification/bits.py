@@ -44,7 +44,7 @@ class Example(NamedTuple):
     step : float
         Time step [s].
     settings : tuple of str
-        Settings that make it small, quick and lively.
+        Settings that make the case small and quick, with frequent contacts.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Example(NamedTuple):
     settings: tuple[str, ...]
 
     def all_settings(self) -> list[str]:
-        """Return all settings, those of times and output included."""
+        """Return all settings, including times and output."""
         end = self.steps * self.step
         times = {"step": self.step, "end": end}
         output = {"fields_every": end, "series_every": end / 4.0, "checkpoint_every": end / 2.0}
@@ -93,14 +93,14 @@ EXAMPLES = (
 
 @dataclass
 class VariantTable:
-    """A table of variants, and whether each has the bits of the reference.
+    """A table of variants with the comparison of their bits.
 
     Attributes
     ----------
     title : str
-        Text on the case.
+        Description of the case.
     rows : list of (Variant, RunCounts, str)
-        Variant, its counts, and its difference (empty if there is none).
+        Variant, its counts, and its difference from the reference (empty if the bits are equal).
     """
 
     title: str
@@ -108,12 +108,12 @@ class VariantTable:
 
     @property
     def failed(self) -> int:
-        """1 if some variants have other bits, else 0."""
+        """1 if some variants have other bits, otherwise 0."""
         return sum(one.passed is False for one in self.findings)
 
     @property
     def findings(self) -> list[StudyFinding]:
-        """How many variants have other bits, of how many."""
+        """A finding with the number of variants that have other bits."""
         other = sum(bool(difference) for _, _, difference in self.rows)
         return [StudyFinding(f"variants with other bits, of {len(self.rows)}", other, 0.0, 0.0)]
 
@@ -133,7 +133,7 @@ class VariantTable:
 
 
 def run(notebook: Notebook) -> Iterator[StudyResult]:
-    """Run every variant of every case; yield for each case a table of variants and one of duplicated work.
+    """Run every variant of every case; for each case, yield a table of variants and a table of duplicated work.
 
     Raises
     ------
@@ -150,7 +150,7 @@ STUDY = Study("bits", "The same bits on any ranks, threads and division, and aft
 
 
 def all_variants(ranks: Sequence[int] = RANKS) -> list[Variant]:
-    """Return all variants: from the beginning, and restarts from the middle of a run on other ranks."""
+    """Return all variants: runs from the beginning, and restarts in mid-run on a different number of ranks."""
     variants = []
     for number, count in enumerate(ranks):
         options = (
@@ -174,9 +174,9 @@ def compare_variants(
     example : Example
         The case.
     folder : Path
-        For all files; runs with equal bits are removed again.
+        Folder for all files; runs with equal bits are removed after the comparison.
     launcher : sequence of str
-        Words of the launcher.
+        Command words of the MPI launcher.
     variants : sequence of Variant
         The variants, the reference among them.
     """
@@ -199,7 +199,7 @@ def compare_variants(
 
 
 def _batches(variants: Sequence[Variant]) -> Iterator[list[Variant]]:
-    """Yield batches of one number of ranks each, restarts after the runs that they continue; the reference first."""
+    """Yield batches of variants with equal numbers of ranks: the reference first, restarts after their first halves."""
     from_start, restarted = (
         [variant for variant in variants if bool(variant.before) == is_restart] for is_restart in (False, True)
     )
@@ -215,7 +215,7 @@ def _batches(variants: Sequence[Variant]) -> Iterator[list[Variant]]:
 
 
 def _compare_variant(folder: Path, variant: Variant) -> tuple[Variant, RunCounts, str]:
-    """Return the counts of a run and the difference of its checkpoints; remove the run if there is none."""
+    """Return the counts of a run and the difference of its checkpoints; remove the run if there is no difference."""
     folder_of_run = folder / variant.folder
     counts = RunCounts(**json.loads((folder_of_run / "played.json").read_text(encoding="utf-8")))
     found = {path.name: path for path in CheckpointFolder(folder_of_run).paths()}
@@ -234,7 +234,7 @@ def _compare_variant(folder: Path, variant: Variant) -> tuple[Variant, RunCounts
 
 
 def _duplicated_work(example: Example, table: VariantTable) -> FindingTable:
-    """Return the share of contacts and candidates that two ranks evaluate."""
+    """Return the shares of contacts and candidate pairs that two ranks both evaluate."""
     findings = []
     for variant, counts, _ in table.rows:
         if variant.ranks > 1 and (variant.threads, variant.balance, variant.before) == (1, "never", 0):

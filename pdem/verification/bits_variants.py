@@ -1,4 +1,4 @@
-"""Variants of a run for the study of equal bits: ranks, threads, partitions, restarts; and their runs."""
+"""Variants of a run for the study of equal bits: ranks, threads, partitions and restarts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Variant:
     Attributes
     ----------
     ranks, threads : int
-        Ranks, and threads of each.
+        Number of ranks, and number of threads per rank.
     method, balance : str
-        Values of ``[decomposition]``.
+        Values of the keys in ``[decomposition]``.
     before : int
-        Ranks that ran the first half, from whose checkpoint it continues; 0 for a run from the beginning.
+        Ranks of a run of the first half, which wrote the checkpoint to continue from; 0 for a run from the beginning.
     """
 
     ranks: int
@@ -55,15 +55,15 @@ class RunCounts:
     Attributes
     ----------
     particles, contacts : int
-        Numbers at its end.
+        Numbers at the end of the run.
     twice : int
-        Contacts at its end between particles of two ranks, which both evaluate.
+        Contacts at the end between particles of two ranks; both ranks evaluate these.
     listed, listed_twice : int
-        The same for candidate pairs.
+        Candidate pairs at the end, and candidate pairs that two ranks both evaluate.
     detections, divisions : int
-        Number of detections, and of partitions of the domain.
+        Number of detections, and number of partitions of the domain.
     steps : int
-        Steps at its end, from time 0.
+        Number of the last step.
     """
 
     particles: int
@@ -77,12 +77,12 @@ class RunCounts:
 
 
 def run_variant(case: Case, communicator: Any, variant: Variant, start: Path | None = None) -> RunCounts:
-    """Run a case to its end with all its output. Collective.
+    """Run a case to its end, with all its output. Collective.
 
     Parameters
     ----------
     case : Case
-        Changed to the method and balance of the variant.
+        The case; its method and balance are set to the values of the variant.
     communicator : mpi4py communicator or None
         The ranks.
     variant : Variant
@@ -106,7 +106,7 @@ def _counts_of(simulation: Simulation) -> RunCounts:
     own, pairs = system.particles, system.contacts.pairs
 
     def counted(rows: Any) -> tuple[int, int]:
-        higher = np.maximum(pairs.lower[rows], pairs.higher[rows])  # rows from own.count on are copies
+        higher = np.maximum(pairs.lower[rows], pairs.higher[rows])  # rows from own.count on are ghosts
         return len(higher), int((higher >= own.count).sum())
 
     own_counts = [own.count, *counted(pairs.touching), *counted(slice(pairs.candidates))]
@@ -118,25 +118,25 @@ def _counts_of(simulation: Simulation) -> RunCounts:
 
 
 def write_plan(path: Path, case: Path, settings: Sequence[str], variants: Sequence[Variant]) -> None:
-    """Write the plan for `run_plan`.
+    """Write the plan file for `run_plan`.
 
     Parameters
     ----------
     path : Path
-        File to write; runs go into folders beside it.
+        File to write; the folders of the runs are created beside it.
     case : Path
         Case file.
     settings : sequence of str
-        Changes of the case, as of ``pdem run --set``.
+        Changes of the case, as for ``pdem run --set``.
     variants : sequence of Variant
-        Variants on the same number of ranks.
+        Variants with the same number of ranks.
     """
     plan = {"case": str(case), "settings": list(settings), "cells": [asdict(variant) for variant in variants]}
     save_file(path, json.dumps(plan))
 
 
 def run_plan(communicator: Any, path: Path) -> None:
-    """Run the variants of a plan one after the other and write ``played.json`` beside each run. Collective."""
+    """Run the variants of a plan one after the other, and write ``played.json`` for each run. Collective."""
     plan = json.loads(on_first(communicator, lambda: path.read_text(encoding="utf-8")))
     for entry in plan["cells"]:
         variant, case = Variant(**entry), Case.read(plan["case"])
@@ -151,5 +151,5 @@ def run_plan(communicator: Any, path: Path) -> None:
 
 
 def middle_checkpoint(folder: Path, ranks: int) -> Path:
-    """Return the path of the checkpoint from the middle of a run on `ranks` ranks."""
+    """Return the path of the mid-run checkpoint of the run on `ranks` ranks."""
     return folder / f"middle-of-{ranks}.h5"

@@ -1,4 +1,4 @@
-"""Proofs of the functions of a law as they stand, in plain numbers: at the touch, and against their derivatives."""
+"""Proofs of the scalar functions of a law: at the first touch, and against their derivatives."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 PATHS = 20
 STEPS = 400
-"""Of each path: as fine as that for the work between two points to be known to a thousandth."""
+"""Number of steps per path: enough to integrate the work between two turning points to a thousandth."""
 
 
 def curve_proofs(subject: Subject) -> Iterator[Proof]:
-    """Yield the proofs of the normal force of an interaction, which adhesion is no part of."""
+    """Yield the proofs of the normal force of an interaction, without adhesion."""
     mass, radius = subject.inertia(subject.ratios[0])
     depth = min(subject.spring.depth(mass, radius, subject.speed), DEEPEST * radius)
     overlaps = np.geomspace(1e-3 * depth, DEEPEST * radius, POINTS)
@@ -45,7 +45,7 @@ def _at_touch(subject: Subject, radius: float, depth: float, where: str) -> Iter
         f"force that begins with "
         "a jump makes energy; let it vanish at the touch"
     )
-    # what remembers how far it was pressed may be sticky, with a pull that is there from the touch on
+    # a normal force with a history may be sticky, with a pull from the first touch on
     jump = max(begin, 0.0) if subject.recipe.normal.part.history else abs(begin)
     yield Proof("force at the touch", jump / max(abs(usual), 1e-300), TOUCH, remedy)
 
@@ -138,7 +138,7 @@ def _gap(subject: Subject, radius: float) -> Proof:
 
 
 def symmetric_coefficients(subject: Subject) -> Proof:
-    """Return the proof that the coefficients of all parts are those of the pair in either order."""
+    """Return the proof that all coefficients are symmetric in the two materials."""
     worst, named = 0.0, ""
     for use in subject.recipe.uses:
         one, other = (subject.spring.values_of(use, swapped=swapped) for swapped in (False, True))
@@ -151,12 +151,12 @@ def symmetric_coefficients(subject: Subject) -> Proof:
 
 
 class Pressed:
-    """The normal force of a contact that is pressed and released, in plain numbers.
+    """The normal force of a contact that is loaded and unloaded, evaluated in Python floats.
 
     Attributes
     ----------
     force, stored, lost, work : float
-        At the present overlap: force [N], energy that can be got back, lost so far, and done on it so far [J].
+        At the present overlap: force [N], recoverable energy, energy dissipated so far, and work done on it [J].
     """
 
     def __init__(self, subject: Subject, radius: float) -> None:
@@ -169,7 +169,7 @@ class Pressed:
         self.lost = self.work = 0.0
 
     def lead(self, overlap: float) -> float:
-        """Bring it to an overlap in one step; return the force."""
+        """Change the overlap in one step; return the force."""
         force, _, _, self._history, lost = self._part.elastic(overlap, self._radius, self._c, self._history)
         self.work += 0.5 * (self.force + force) * (overlap - self._overlap)
         self.lost, self.force, self._overlap = self.lost + lost, force, overlap
@@ -178,13 +178,13 @@ class Pressed:
 
 
 def remembering_proofs(subject: Subject, radius: float, deepest: float) -> Iterator[Proof]:
-    """Yield the proofs of the normal force of an interaction, which has a history, up to an overlap [m]."""
+    """Yield the proofs of a normal force with a history, up to the overlap `deepest` [m]."""
     yield _account(subject, radius, deepest)
     yield _unloading(subject, radius, deepest)
 
 
 def _account(subject: Subject, radius: float, deepest: float) -> Proof:
-    """Compare what is stored and lost with the work along random paths of several turns."""
+    """Compare stored plus dissipated energy with the work along random paths with several reversals."""
     worst, rng = 0.0, np.random.default_rng(7)
     for _ in range(PATHS):
         contact, turns, most = Pressed(subject, radius), rng.uniform(0.0, deepest, 6), 0.0
@@ -204,7 +204,7 @@ def _account(subject: Subject, radius: float, deepest: float) -> Proof:
 
 
 def _unloading(subject: Subject, radius: float, deepest: float) -> Proof:
-    """Compare the stiffness of unloading with the declared one."""
+    """Compare the stiffness of unloading with the declared stiffness."""
     worst, told = 0.0, ""
     for overlap in np.geomspace(1e-3 * deepest, deepest, 20).tolist():
         contact, step = Pressed(subject, radius), 1e-4 * overlap

@@ -1,4 +1,4 @@
-"""Free impacts of two spheres: rebound against speed, and the largest time step that makes no energy."""
+"""Free impacts of two spheres: restitution as a function of speed, and the largest stable time step."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from pdem.verification.law_subjects import Subject
 
 SLOWEST, SPEEDS = 1e-2, 9
-"""Slowest impact over the fastest one of the case, and how many there are in between."""
+"""Slowest impact speed relative to the fastest speed of the case, and number of speeds."""
 
 FINEST = 1e-3
-"""Steps of rebounds are no finer than this part of an impact."""
+"""Smallest time step for rebounds, as a share of the duration of an impact."""
 
 LASTING = 6.0
-"""What still touches after so many durations of an impact sticks."""
+"""A pair that still touches after this multiple of the duration of an impact counts as sticking."""
 
 STEPS = np.geomspace(0.02, 2.0, 25)
-"""Steps that are tried, over the duration of an impact."""
+"""Tested time steps, in durations of an impact."""
 
 TRIED = 36
-"""Impacts with each of them."""
+"""Number of impacts per tested time step."""
 
 GAIN = 1.02
-"""Kinetic energy after an impact over that before, from which on a step is no good."""
+"""A time step is unstable if the ratio of kinetic energies after and before an impact exceeds this value."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Rebounds:
     Attributes
     ----------
     speed : (n,) array
-        Of the impact [m/s].
+        Impact speed [m/s].
     found : (n,) array
-        Rebound speed over that; 0 of what sticks.
+        Ratio of rebound speed to impact speed; 0 for sticking pairs.
     sticks : (n,) bool array
-        What was still in contact at the end.
+        Whether the pair was still in contact at the end.
     wanted : float
-        Restitution of the case.
+        Restitution coefficient of the case.
     step : float
         Time step [s].
     """
@@ -61,7 +61,7 @@ class Rebounds:
 
 
 def rebounds_of(subject: Subject) -> Rebounds:
-    """Return the rebounds of an interaction, at the step of its case or a finer one that resolves the slow ones."""
+    """Compute the rebounds of an interaction, with the step of its case or a finer step that resolves slow impacts."""
     speed = subject.speed * np.geomspace(SLOWEST, 1.0, SPEEDS)
     shortest, longest = subject.duration(subject.speed), subject.duration(subject.speed * SLOWEST)
     step = max(subject.step, FINEST * shortest)
@@ -75,7 +75,7 @@ def rebounds_of(subject: Subject) -> Rebounds:
 
 
 def _meeting(radius: Floats, speed: Floats, spin: Floats, way: Floats | float, slip: Floats | None = None) -> State:
-    """Return pairs a time `way` [s] before they meet along z, the second body coming down; `slip` is along x [m/s]."""
+    """Return pairs a time `way` [s] before contact along z; the second body moves down, with `slip` along x [m/s]."""
     position, velocity = np.zeros((2, len(speed), 2, 3))
     position[:, 1, 2] = radius.sum(axis=1) + way * speed
     velocity[:, 1, 2] = -speed
@@ -85,7 +85,7 @@ def _meeting(radius: Floats, speed: Floats, spin: Floats, way: Floats | float, s
 
 
 def rebound_proof(subject: Subject, rebounds: Rebounds) -> Proof:
-    """Return the proof that no impact gives energy."""
+    """Return the proof that no impact creates energy."""
     worst = int(np.argmax(rebounds.found))
     remedy = (
         f"an impact at {rebounds.speed[worst]:.3g} m/s rebounds {rebounds.found[worst]:.4g} times as "
@@ -97,18 +97,18 @@ def rebound_proof(subject: Subject, rebounds: Rebounds) -> Proof:
 
 @dataclass(frozen=True)
 class Stability:
-    """Kinetic energy after impacts over that before, by the time step.
+    """Ratio of kinetic energies after and before impacts, for several time steps.
 
     Attributes
     ----------
     step : (n,) array
-        Tried [s].
+        Tested time steps [s].
     gain : (n,) array
-        Largest quotient of all impacts.
+        Largest energy ratio of all impacts.
     largest : float
-        Largest step up to which no impact gave energy [s]; 0 if there was none.
+        Largest time step below which no impact gained energy [s]; 0 if every step did.
     duration : float
-        Of an impact, by the declared stiffness [s].
+        Duration of an impact according to the declared stiffness [s].
     """
 
     step: Floats
@@ -118,7 +118,7 @@ class Stability:
 
 
 def stability_of(subject: Subject) -> Stability:
-    """Return what time steps do to oblique impacts of spinning spheres."""
+    """Compute the energy ratio of oblique impacts of spinning spheres for several time steps."""
     duration = subject.duration(subject.speed)
     tried = duration * STEPS
     gain = np.array([_largest_gain(subject, step, duration) for step in tried])
@@ -128,7 +128,7 @@ def stability_of(subject: Subject) -> Stability:
 
 
 def _largest_gain(subject: Subject, step: float, duration: float) -> float:
-    """Return the largest kinetic energy after an impact over that before it, with what adhesion may have given."""
+    """Return the largest ratio of kinetic energies after and before an impact, the latter with energy of adhesion."""
     rng, radius = np.random.default_rng(1), subject.radii(TRIED)
     speed = subject.speed * 10.0 ** -rng.uniform(0.0, 0.5, TRIED)
     slip = speed * rng.normal(size=TRIED)
@@ -144,7 +144,7 @@ def _largest_gain(subject: Subject, step: float, duration: float) -> float:
 
 
 def stability_proofs(subject: Subject, stability: Stability) -> list[Proof]:
-    """Return the proofs that the step of the case, and those that its checks would let pass, make no energy."""
+    """Return the proofs that the time step of the case, and the steps that its checks accept, create no energy."""
     largest, allowed = stability.largest, STEP_WARNING["Hertz"] * stability.duration
     if not largest:
         remedy = (

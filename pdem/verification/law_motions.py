@@ -1,4 +1,4 @@
-"""Proofs of a law on random paths: energy, exchange of the partners, turning, momentum, equal bits."""
+"""Proofs of a law on random paths: energy, exchange of bodies, rotation of the frame, momentum, equal bits."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ if TYPE_CHECKING:
     from pdem.verification.law_subjects import Subject
 
 NUMBER = 32
-"""Paths of each kind."""
+"""Number of paths of each kind."""
 
 IMPACTS = 6.0
-"""Duration of a path over that of an impact."""
+"""Duration of a path in durations of an impact."""
 
 SEED = 20061
 
 GAIN = 5e-3
-"""Energy that a closed path may give over all that goes to and fro on it: what is left of the error
-of the steps."""
+"""Largest energy gain of a closed path relative to the exchanged energy: a bound on the error of the finite
+steps."""
 
 SAME = 1e-4
-"""Difference that rounding may make between what should be equal, over the largest: stiff spheres overlap by a
-millionth of their radius."""
+"""Largest relative difference by rounding of quantities that should be equal: stiff spheres overlap by a millionth of
+their radius."""
 
 TURN = 1.0
-"""Angle by which pairs are turned that otherwise keep still [rad]."""
+"""Angle by which pairs at relative rest are rotated [rad]."""
 
 TURNED = 0.03
-"""Difference that steps make to a contact that is turned by about one radian; a law that is not turned with it
-differs by a part of order one."""
+"""Largest relative error by finite steps for a contact rotated by about one radian. A law with a history that does not
+rotate with the contact has an error of order one."""
 
 NO_TORQUE = 1e-3
-"""Torque over force and radius that is about none."""
+"""Torques below this share of force times radius count as zero."""
 
 COPIES, FEWER = 24, 150
-"""Of each path, and steps of it, for the proof of equal bits."""
+"""Copies of each path, and steps per path, in the proof of equal bits."""
 
 FAULT_OF_PDEM = "this is a fault of pdem, not of the law: please report it with the case"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Paths of one kind, and what has happened on them."""
+    """Paths of one kind, and the forces and work along them."""
 
     kind: str
     paths: Paths
@@ -71,13 +71,13 @@ class Trial:
 
     @property
     def gain(self) -> Floats:
-        """Energy that each path has given, over what has gone to and fro (n,)."""
+        """Energy gained along each path relative to the exchanged energy (n,)."""
         found: Floats = -self.run.work[-1] / np.maximum(self.run.gross, 1e-300)
         return found
 
 
 class Motions:
-    """The proofs of a law that move pairs of spheres along given paths.
+    """Proofs of a law with pairs of spheres on prescribed paths.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Motions:
         self.trials = {kind: self._trial(kind, span) for kind in self._kinds()}
 
     def _kinds(self) -> list[str]:
-        """Return the kinds of paths for which the law has a part, and all motions at once."""
+        """Return the kinds of motion for which the law has a part, and the kind ``all``."""
         has = {kind: getattr(self.subject.recipe, kind, None) is not None for kind in KINDS}
         return [kind for kind in KINDS if has[kind] or kind == "all"]
 
@@ -109,7 +109,7 @@ class Motions:
         return Trial(kind, paths, follow(paths, self._pairs))
 
     def proofs(self) -> Iterator[Proof]:
-        """Yield all of them."""
+        """Yield all proofs."""
         yield from self._energy()
         yield from self._exchange()
         yield from self._frame()
@@ -173,7 +173,7 @@ class Motions:
                 yield Proof(f"{name}, {_words(kind)}", value, TURNED, remedy)
 
     def _acting(self, run: Run, kind: str) -> Floats:
-        """Return the force, or the torque without that of the force, on the second body of each pair (t, n, 3)."""
+        """Return the force on the second body (t, n, 3), or the torque without the moment of the force."""
         if kind == "tangential":
             return run.force[:, :, 1]
         arm = self._radius[:, :, None]
@@ -188,7 +188,7 @@ class Motions:
         yield Proof("sum of both moments", _largest(moments, arm * size), SAME, FAULT_OF_PDEM)
 
     def _bits(self) -> Iterator[Proof]:
-        """Yield that what is evaluated in other places, beside others and by other workers has the same bits."""
+        """Yield the proof of equal bits in a different order, in other chunks and with several workers."""
         order = np.random.default_rng(SEED).permutation(np.arange(COPIES * NUMBER) % NUMBER)
         trial, pairs, differ = (self.trials["all"], self.subject.pairs(self._radius[order], self._pairs.step), 0)
         for workers, chunk in ((1, CHUNKS[-1]), (3, CHUNKS[0])):
@@ -204,14 +204,14 @@ def _words(kind: str) -> str:
 
 
 def _largest(values: Floats, sizes: Floats) -> float:
-    """Return the largest quotient; sizes that are next to nothing beside the largest count as a part of that."""
+    """Return the largest quotient; very small sizes are replaced by a share of the largest size."""
     return float((values / np.maximum(sizes, 1e-9 * sizes.max() + 1e-300)).max())
 
 
 def _difference(force: Floats, torque: Floats, expected: Run, radius: Floats) -> float:
-    """Return the largest difference of forces and torques from those of a run, over the largest of each path.
+    """Return the largest difference of forces and torques from a run, relative to the largest value of each path.
 
-    Torques that are next to nothing beside the force at the radius (n,) count as `NO_TORQUE` of that.
+    Torques are compared with at least `NO_TORQUE` times force times radius (n,).
     """
     forces, torques = (np.abs(one).max(axis=(0, 2, 3)) for one in (expected.force, expected.torque))
     apart = [
@@ -223,7 +223,7 @@ def _difference(force: Floats, torque: Floats, expected: Run, radius: Floats) ->
 
 
 def _turned_back(moved: Floats, turned: Floats) -> Floats:
-    """Return what acts on pairs that turn (t, n, 3) as they see it, while they are held."""
+    """Return vectors on rotating pairs (t, n, 3) in the frame of the pair, for the steps at relative rest."""
     return np.stack([
         (rotations(-turned * ((number + 1) / STEPS)) @ moved[number][..., None])[..., 0]
         for number in range(HELD_FROM, STEPS)
@@ -231,9 +231,9 @@ def _turned_back(moved: Floats, turned: Floats) -> Floats:
 
 
 def _apart(one: Floats, other: Floats, along: Floats | None) -> float:
-    """Return the difference of two vectors (t, n, 3), along directions (n, 3) if some are given, over the first one.
+    """Return the relative difference of two vector fields (t, n, 3), optionally of their components along (n, 3).
 
-    It is the median over the paths of the root mean square over each.
+    The result is the median over the paths of the root mean square over time.
     """
     if along is not None:
         one, other = ((part * along).sum(axis=2, keepdims=True) for part in (one, other))

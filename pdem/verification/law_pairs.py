@@ -1,4 +1,4 @@
-"""Pairs of spheres, each pair alone, whose contacts are evaluated by the kernel that a run evaluates them with."""
+"""Isolated pairs of spheres with contacts evaluated by the same kernel as in a run."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _OPEN = np.zeros(3), np.zeros(3)
 _SIDES = np.array([[0.0] * 3, [0.0] * 3, [0.0] * 3, [-np.inf] * 3, [np.inf] * 3])
 _STILL = Motion(np.zeros(3), np.ones(6), _SIDES)
 _DEEPEST = 10.0
-"""Overlap over the smaller radius that no pair reaches: nothing is cut off."""
+"""Overlap limit in smaller radii; no pair reaches it, so that no overlap is limited."""
 
 
 class LawTable(NamedTuple):
-    """What contacts are evaluated with.
+    """A contact law with its parameters.
 
     Attributes
     ----------
     law : ContactLaw
-        The law.
+        The contact law.
     rows : (M * M, width) array
-        Its pair table.
+        Pair table of the law.
     density : (M,) array
-        By material [kg/m^3].
+        Density of each material [kg/m^3].
     """
 
     law: ContactLaw
@@ -49,12 +49,12 @@ class LawTable(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where both spheres of each pair are at the end of a step, and how they move in its middle.
+    """Positions of both spheres of each pair at the end of a step, and their velocities in the middle of the step.
 
     Attributes
     ----------
     position, velocity, spin : (n, 2, 3) arrays
-        In m, m/s and rad/s.
+        Position [m], velocity [m/s] and angular velocity [rad/s].
     """
 
     position: Floats
@@ -63,12 +63,12 @@ class State(NamedTuple):
 
 
 class Acting(NamedTuple):
-    """What contacts do to both spheres of each pair.
+    """Contact forces and torques on both spheres of each pair.
 
     Attributes
     ----------
     force, torque : (n, 2, 3) arrays
-        In N and N m.
+        Force [N] and torque [N m].
     """
 
     force: Floats
@@ -76,25 +76,25 @@ class Acting(NamedTuple):
 
 
 class SeparatePairs:
-    """Pairs of spheres, each pair alone, under a contact law.
+    """Isolated pairs of spheres under a contact law.
 
     Parameters
     ----------
     table : LawTable
-        The law.
+        The law and its parameters.
     radius : (n, 2) array
-        Of both spheres of each pair [m].
+        Radii of both spheres of each pair [m].
     material : (n, 2) array
-        Their materials.
+        Material indices of both spheres.
     step : float
         Time step [s].
 
     Attributes
     ----------
     mass, inertia : (n, 2) arrays
-        In kg and kg m^2.
+        Mass [kg] and moment of inertia [kg m^2].
     chunk_size, workers : int
-        Pairs that are evaluated at a time, and workers among which these are divided, from the next `begin` on.
+        Number of pairs per chunk, and number of workers; both take effect at the next `begin`.
     """
 
     def __init__(self, table: LawTable, radius: Floats, material: Int32s, step: float) -> None:
@@ -114,7 +114,7 @@ class SeparatePairs:
         self.begin()
 
     def begin(self) -> None:
-        """Forget all contacts."""
+        """Discard all contacts."""
         self._contacts = PairContacts(self._table.law)
         self._contacts.chunk_size = self.chunk_size
         rows = np.arange(self.radius.size, dtype=np.int32).reshape(-1, 2)
@@ -123,9 +123,9 @@ class SeparatePairs:
             self._contacts.take_candidates(pairs, self._particles, self._ended)
 
     def evaluate(self, state: State, *, at_rest: bool = False) -> Acting:
-        """Take one step to a state, and return what acts there.
+        """Advance the contacts to a state by one step, and return the forces and torques.
 
-        With `at_rest` no time passes, as before the first step of a run: histories do not grow.
+        With `at_rest` no time passes, as before the first step of a run: histories do not change.
         """
         particles, table = self._particles, self._table
         particles.position[:] = state.position.reshape(-1, 3)
@@ -148,9 +148,9 @@ class SeparatePairs:
         return found
 
     def fly(self, state: State, steps: int) -> State:
-        """Return the state after some steps of free motion; velocities at the begin and at the end are of those times.
+        """Return the state after steps of free motion; all velocities are at the times of the positions.
 
-        The spheres move by what their contacts do to them alone, by central differences as in a run.
+        The spheres move only under their contact forces, by central differences as in a run.
         """
         position, velocity, spin = (one.copy() for one in state)
         gain, turn = 0.5 * self.step / self.mass[..., None], 0.5 * self.step / self.inertia[..., None]
@@ -165,7 +165,7 @@ class SeparatePairs:
         return State(position, velocity, spin)
 
     def kinetic_energy(self, state: State) -> Floats:
-        """Return the kinetic energy of each pair [J], (n,), without that of the motion of its centre of mass."""
+        """Return the kinetic energy of each pair relative to its centre of mass [J], (n,)."""
         mass, away = (self.mass.prod(axis=1) / self.mass.sum(axis=1), state.velocity[:, 1] - state.velocity[:, 0])
         turning = (self.inertia * (state.spin**2).sum(axis=2)).sum(axis=1)
         found: Floats = 0.5 * (mass * (away**2).sum(axis=1) + turning)

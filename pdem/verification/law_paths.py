@@ -1,7 +1,7 @@
-"""Random closed paths of two spheres relative to each other: they meet, press, slip, roll, twist, and part again.
+"""Random closed paths of the relative motion of two spheres: approach, press, slip, roll, twist, and separate.
 
-A path begins and ends with both bodies apart, so that nothing is stored in the contact before and after it. Whatever a
-contact remembers, it must not have given away more work than it was given.
+Both bodies are apart at the begin and end of a path, so that the contact stores no energy there. Whatever the history
+of a contact is, the contact must not have returned more work than it received.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
     from pdem.verification.law_pairs import SeparatePairs
 
 STEPS = 400
-"""Steps of a path."""
+"""Number of steps of a path."""
 
 HELD_FROM = STEPS // 4
-"""Step of `held_paths` from which on bodies keep still."""
+"""Step of `held_paths` after which the bodies are at relative rest."""
 
 HARMONICS = 5
-"""Of the random functions of time."""
+"""Number of harmonics of the random functions of time."""
 
 KINDS = ("normal", "tangential", "rolling", "twisting", "all")
-"""Which relative motion there is beside the approach; all of them at once, and the pair turned in space as well."""
+"""Relative motion in addition to the approach; ``all`` combines the motions and also rotates the pair in space."""
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Relative motions of some pairs, at the ends of steps; entry 0 of time is the begin.
+    """Relative motions of pairs over time; index 0 of `overlap` is the begin.
 
     Attributes
     ----------
     overlap : (t, n) array
-        Negative where the bodies are apart [m].
+        Overlap at the ends of steps, negative without contact [m].
     slip : (t - 1, n, 2) array
-        Velocity in two directions of the tangent plane [m/s], in the middle of steps.
+        Velocity along two directions of the tangent plane [m/s], in the middle of steps.
     roll : (t - 1, n, 2) array
-        Relative angular velocity about these [rad/s].
+        Relative angular velocity about these directions [rad/s].
     twist : (t - 1, n) array
-        The same about the normal [rad/s].
+        Relative angular velocity about the normal [rad/s].
     frame : (n, 3, 3) array
-        Columns are the normal and the two directions.
+        Columns: the normal and the two tangential directions.
     turned : (n, 3) array
-        By which vector of rotation the pair as a whole is turned in space until the end [rad].
+        Rotation vector of the whole pair in space over the path [rad].
     """
 
     overlap: Floats
@@ -63,34 +63,34 @@ class Paths:
     turned: Floats
 
     def turned_by(self, rotation: Floats) -> Paths:
-        """Return the same paths in another frame, by a matrix (3, 3)."""
+        """Return the same paths in a frame rotated by a matrix (3, 3)."""
         return replace(self, frame=rotation @ self.frame, turned=self.turned @ rotation.T)
 
     def taken(self, order: NDArray[np.intp]) -> Paths:
-        """Return some of the paths, by number, in another order."""
+        """Return the paths with the given indices, in this order."""
         one_by_one = {name: getattr(self, name)[:, order] for name in ("overlap", "slip", "roll", "twist")}
         return replace(self, **one_by_one, frame=self.frame[order], turned=self.turned[order])
 
     def turning(self, turned: Floats) -> Paths:
-        """Return the same paths, each pair as a whole turning steadily until it has turned by vectors (n, 3)."""
+        """Return the same paths with each whole pair rotating steadily by a rotation vector (n, 3) over the path."""
         return replace(self, turned=turned)
 
 
 def random_paths(kind: str, scale: Floats, span: float, gap: Floats, seed: int) -> Paths:
-    """Return random paths of one of `KINDS`.
+    """Return random closed paths of one kind.
 
     Parameters
     ----------
     kind : str
         One of `KINDS`.
     scale : (n, 2) array
-        Largest overlap of each [m], and effective radius [m].
+        Largest overlap [m] and effective radius [m] of each pair.
     span : float
         Duration [s].
     gap : (n,) array
-        How far a contact can be stretched [m].
+        Largest gap of a stretched contact [m].
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
     """
     rng, number = np.random.default_rng([seed, KINDS.index(kind)]), len(scale)
     time, dt = np.linspace(0.0, 1.0, STEPS + 1), span / STEPS
@@ -121,9 +121,9 @@ def random_paths(kind: str, scale: Floats, span: float, gap: Floats, seed: int) 
 
 
 def held_paths(kind: str, scale: Floats, span: float, seed: int) -> Paths:
-    """Return paths of pairs that are pressed together, slip, roll or twist a little, and keep still from then on.
+    """Return paths of pairs that are pressed together, slip, roll or twist a little, and then stay at relative rest.
 
-    Parameters are those of `random_paths`. From the step `HELD_FROM` on nothing moves relative to each other.
+    Parameters are the same as for `random_paths`. There is no relative motion from the step `HELD_FROM` on.
     """
     rng, number = np.random.default_rng([seed, KINDS.index(kind)]), len(scale)
     depth, radius = scale.T
@@ -159,12 +159,12 @@ def _frames(rng: np.random.Generator, number: int) -> Floats:
 
 
 def random_rotation(seed: int) -> Floats:
-    """Return a random matrix of rotation (3, 3)."""
+    """Return a random rotation matrix (3, 3)."""
     return _frames(np.random.default_rng(seed), 1)[0]
 
 
 def rotations(vectors: Floats) -> Floats:
-    """Return the matrices of rotation (n, 3, 3) by vectors (n, 3) [rad]."""
+    """Return the rotation matrices (n, 3, 3) of rotation vectors (n, 3) [rad]."""
     found: Floats = Rotation.from_rotvec(vectors).as_matrix()
     return found
 
@@ -172,8 +172,8 @@ def rotations(vectors: Floats) -> Floats:
 def states(paths: Paths, pairs: SeparatePairs, *, swapped: bool = False) -> Iterator[State]:
     """Yield the states of the pairs at the end of each step of their paths.
 
-    With `swapped` the first body of each pair does what the second one did, and the other way round; radii and
-    materials of `pairs` have to be exchanged as well.
+    With `swapped` the two bodies of each pair exchange their roles; radii and materials of `pairs` must be exchanged
+    as well.
     """
     radius = pairs.radius[:, ::-1] if swapped else pairs.radius
     reach = radius.sum(axis=1)
@@ -195,7 +195,7 @@ def _frame_at(paths: Paths, number: float) -> Floats:
 
 
 def _spins(paths: Paths, number: int, radius: Floats, dt: float) -> Floats:
-    """Return angular velocities in the middle of a step, (n, 2, 3): rolling does not slip, slip does not roll."""
+    """Return angular velocities in the middle of a step, (n, 2, 3): rolling without slip, and slip without rolling."""
     n, *tangents = np.moveaxis(_frame_at(paths, number + 0.5), 2, 0)
     slip, roll = (
         part[:, :1] * tangents[0] + part[:, 1:] * tangents[1] for part in (paths.slip[number], paths.roll[number])
@@ -208,24 +208,24 @@ def _spins(paths: Paths, number: int, radius: Floats, dt: float) -> Floats:
 
 
 def _exchanged(state: State) -> State:
-    """Return a state with the bodies of each pair in the other order."""
+    """Return a state with the bodies of each pair exchanged."""
     return State(*(column[:, ::-1] for column in state))
 
 
 @dataclass(frozen=True)
 class Run:
-    """What has happened on some paths.
+    """Forces and work along paths.
 
     Attributes
     ----------
     force, torque : (t, n, 2, 3) arrays
-        On both bodies at the end of each step [N, N m].
+        Force [N] and torque [N m] on both bodies at the end of each step.
     moment : (t, n, 3) array
         Sum of both torques and of the moments of both forces [N m].
     work : (t, n) array
-        What has been done on the bodies from outside until then [J].
+        Cumulative work done on the bodies from outside [J].
     gross : (n,) array
-        Sum of the sizes of what was given and taken back [J].
+        Sum of the absolute work of all steps [J].
     """
 
     force: Floats
@@ -236,7 +236,7 @@ class Run:
 
 
 def follow(paths: Paths, pairs: SeparatePairs, *, swapped: bool = False, steps: int = STEPS) -> Run:
-    """Move pairs along their paths, from contacts without a past on, for some steps."""
+    """Move pairs along their paths for a number of steps, starting without contact histories."""
     pairs.begin()
     count = len(pairs.radius)
     force, torque = np.zeros((2, steps + 1, count, 2, 3))

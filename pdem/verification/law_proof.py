@@ -1,4 +1,4 @@
-"""One thing that has been proved of a contact law, or refuted: number, limit, and what to do."""
+"""The outcome of one check of a contact law: value, limit and remedy."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from pdem.preflight.findings import Level
 
 DEEPEST = 0.3
-"""Overlap over the effective radius up to which functions are looked at."""
+"""Largest overlap at which functions are checked, in effective radii."""
 
 POINTS = 40
 
 TOUCH = 1e-9
-"""Force at the touch over that at the depth of an impact."""
+"""Largest force at zero overlap, relative to the force at the overlap of an impact."""
 
 SOFTER = 0.05
-"""By how much a declared stiffness may be less than the derivative of the force, over that."""
+"""Largest relative amount by which a declared stiffness may be below the derivative of the force."""
 
 UNLIKE = 1e-2
-"""By how much the energy of a part may differ from the work of its force, over that."""
+"""Largest relative difference between the derivative of the energy of a part and its force."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Proof:
     Attributes
     ----------
     name : str
-        What was to be shown.
+        The property to prove.
     value : float
-        What was found.
+        Measured value.
     limit : float
-        What `value` may be at most.
+        Largest accepted value.
     remedy : str
-        Where and what is to be done if it is more.
+        Location of the fault in the law, and its correction.
     fault : {"error", "warning"}
-        What it is if it is more.
+        Severity if the value exceeds the limit.
     """
 
     name: str
@@ -57,37 +57,37 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether the value is within its limit; one that is no number is not."""
+        """Whether the value is within its limit; NaN is not."""
         return self.value <= self.limit
 
     @property
     def level(self) -> Level:
-        """Severity."""
+        """Severity of the outcome."""
         return "info" if self.holds else self.fault
 
     def __str__(self) -> str:
-        """Return what was found in a line."""
+        """Return the outcome in one line."""
         text = f"{self.name}: {self.value:.3g}, at most {self.limit:.3g} is allowed"
         return text if self.holds else f"{text}; {self.remedy}"
 
 
 def places_of(recipe: Recipe, kind: str) -> str:
-    """Return where the part of a law is computed that a kind of motion is about; for all motions all parts."""
+    """Return the source locations of the part of a law for a kind of motion, or of all parts for all motions."""
     use = getattr(recipe, kind, None)
     uses = recipe.uses if use is None else [use]
     return " or ".join(place_of_part(one.part) for one in uses)
 
 
 def place_of_part(part: Part) -> str:
-    """Return where a part is computed: file, function and line of a user's, else its name."""
+    """Return the source location of a part: file, function and line of a user's function, otherwise its name."""
     functions = functions_of(part)
     return place_of(next(iter(functions.values()))) if functions else f"{part.role} {part.model}"
 
 
 def functions_of(part: Part) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a part that a user has written, by the names of their fields.
+    """Return the user's functions of a part, by name of their fields.
 
-    Where pdem has made a function of one of a user, it is that one.
+    If pdem has wrapped a function of a user, the original function is returned.
     """
     fields = ("elastic", "force", "torque", "energy", "gap", "steepest")
     found = {name: _of_user(getattr(part, name, None)) for name in fields}

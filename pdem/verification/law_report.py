@@ -1,4 +1,4 @@
-"""The report on the contact laws of a case: what was proved, rebounds, the largest stable step; and a picture."""
+"""Report on the contact laws of a case: proofs, rebounds, the largest stable step; and a picture."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ ENOUGH = "they can run all the same with --no-laws"
 
 @dataclass(frozen=True)
 class LawReport:
-    """What was found about one interaction.
+    """The results for one interaction.
 
     Attributes
     ----------
     subject : Subject
         The interaction.
     proofs : sequence of Proof
-        What was to be shown.
+        Outcomes of all checks.
     rebounds : Rebounds
-        Central impacts at several speeds.
+        Restitution of central impacts at several speeds.
     stability : Stability
-        Oblique impacts with several time steps.
+        Energy of oblique impacts with several time steps.
     """
 
     subject: Subject
@@ -46,12 +46,12 @@ class LawReport:
 
     @property
     def title(self) -> str:
-        """The interaction, and of what it is."""
+        """The interaction with its materials."""
         first, second = self.subject.materials
         return f"{self.subject.key}: {first} on {'wall of ' if self.subject.is_wall else ''}{second}"
 
     def findings(self) -> Iterator[Finding]:
-        """Yield one finding for each proof that has failed, and one for the others."""
+        """Yield one finding for each failed proof, and one finding for all remaining proofs."""
         subject = f"law of {self.subject.key}"
         held = [proof for proof in self.proofs if proof.holds]
         for proof in self.proofs:
@@ -62,18 +62,18 @@ class LawReport:
         yield Finding("info", subject, f"{counted(len(held), 'proof')} of {len(self.proofs)} hold; {stable}")
 
     def rebound_table(self) -> str:
-        """Return the rebounds as a table of text."""
+        """Return the rebounds as a text table."""
         wanted = f"restitution of the case {self.rebounds.wanted:g}, time step {self.rebounds.step:.3g} s"
         return f"{self.title} ({wanted})\n{self._rebounds(3).text(0, '  ')}"
 
     def _rebounds(self, digits: int) -> Table:
-        """Return speeds, written with `digits`, and rebounds."""
+        """Return a table of impact speeds with `digits` digits, and rebounds."""
         found = zip(self.rebounds.speed, self.rebounds.found, self.rebounds.sticks, strict=True)
         rows = [(f"{speed:.{digits}g}", "sticks" if sticks else f"{ratio:.4f}") for speed, ratio, sticks in found]
         return Table(("impact speed [m/s]", "rebound over impact speed"), rows)
 
     def markdown(self) -> str:
-        """Return all of it as a section of a page."""
+        """Return the report as a section in Markdown."""
         verdicts = ("holds" if one.holds else f"**{one.level}**: {one.remedy}" for one in self.proofs)
         rows = [
             (proof.name, f"{proof.value:.3g}", f"{proof.limit:.3g}", verdict)
@@ -88,7 +88,7 @@ class LawReport:
         return "\n\n".join([f"## {self.title}", proved.markdown(), self._rebounds(4).markdown(), text])
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as numbers and texts."""
+        """Return the report as a dictionary for JSON."""
         subject, rebounds, stability = self.subject, self.rebounds, self.stability
         proofs = [
             {"name": one.name, "value": one.value, "limit": one.limit, "holds": one.holds, "level": one.level}
@@ -111,7 +111,7 @@ class LawReport:
 
 
 def law_files(source: str, reports: Sequence[LawReport]) -> dict[str, bytes]:
-    """Return the files of a report by their names: a page, numbers, and a picture if matplotlib is installed."""
+    """Return the files of a report by name: a page, the numbers, and a picture if matplotlib is installed."""
     page, numbers, picture = LAW_FILES
     head = f"# Contact laws of {source}\n\nProved by pdem {VERSION} on contacts that it made, before the first step.\n"
     text = "\n".join([head, *(one.markdown() for one in reports)])
@@ -121,7 +121,7 @@ def law_files(source: str, reports: Sequence[LawReport]) -> dict[str, bytes]:
 
 
 def _picture(reports: Sequence[LawReport]) -> bytes:
-    """Return a picture of rebounds and stable steps of all laws, as PNG.
+    """Return a PNG picture with the rebounds and the stable steps of all laws.
 
     Raises
     ------

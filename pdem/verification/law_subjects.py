@@ -1,4 +1,4 @@
-"""What is proved of a contact law: the interactions of a case, each between spheres as the case has them."""
+"""Subjects of the proofs: the interactions of a case, each between spheres with radii and speeds of the case."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 SIZE_RATIOS = (1.0, 10.0)
-"""Radius of the second body over that of the first, of pairs of particles."""
+"""Ratios of the radius of the second body to the radius of the first, for pairs of particles."""
 
 WALL_RATIO = 100.0
-"""The same of a wall, which is a sphere so large and so heavy that it makes no difference to a plane."""
+"""Radius ratio for a wall: a sphere so large and heavy that it acts as a plane."""
 
 FALLBACK_SPEED = 0.1
-"""Speed of impacts where nothing in the case moves [m/s]."""
+"""Impact speed if nothing in the case moves [m/s]."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,21 @@ class Subject:
     Attributes
     ----------
     key : str
-        Of the interaction.
+        Key of the interaction.
     materials : (str, str)
-        Of the first body, a particle, and of the second one.
+        Material of the first body, a particle, and of the second body.
     is_wall : bool
         Whether the second body is a wall.
     recipe : Recipe
-        Of the contacts.
+        Law and coefficients of the contacts.
     spring : ContactSpring
-        The elastic contact in plain numbers.
+        The elastic contact evaluated in Python floats.
     table : LawTable
-        For `SeparatePairs`, with the first body of material 0 and the second one of material 1.
+        Law for `SeparatePairs`: the first body has material 0, the second body material 1.
     radius : float
-        Smallest one of the first body [m].
+        Smallest radius of the first body [m].
     speed : float
-        Largest one of impacts [m/s].
+        Largest impact speed [m/s].
     step : float
         Time step of the case [s].
     """
@@ -73,52 +73,52 @@ class Subject:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """Radius of the second body over that of the first one."""
+        """Ratios of the radius of the second body to the radius of the first."""
         return (WALL_RATIO,) if self.is_wall else SIZE_RATIOS
 
     def radii(self, number: int) -> Floats:
-        """Return the radii of so many pairs (n, 2) [m], all ratios in turn."""
+        """Return the radii of `number` pairs (n, 2) [m], cycling through all ratios."""
         ratio = np.array([self.ratios[k % len(self.ratios)] for k in range(number)])
         return self.radius * np.stack([np.ones(number), ratio], axis=1)
 
     def inertia(self, ratio: float) -> tuple[float, float]:
-        """Return effective mass [kg] and radius [m] of a pair with this ratio of radii."""
+        """Return the effective mass [kg] and effective radius [m] of a pair with a ratio of radii."""
         first, second = self.table.density * 4.0 / 3.0 * math.pi * (self.radius * np.array([1.0, ratio])) ** 3
         return float(first * second / (first + second)), self.radius * ratio / (1.0 + ratio)
 
     def depths(self, number: int) -> Floats:
-        """Return the largest overlaps of so many pairs at the speed of impacts (n,) [m]."""
+        """Return the largest overlaps of `number` pairs at the impact speed (n,) [m]."""
         each = [self.spring.depth(*self.inertia(ratio), self.speed) for ratio in self.ratios]
         return np.array([each[k % len(each)] for k in range(number)])
 
     def duration(self, speed: float) -> float:
-        """Return about how long an impact of the smallest spheres lasts [s]."""
+        """Return the approximate duration of an impact of the smallest spheres [s]."""
         return self.spring.duration(*self.inertia(self.ratios[0]), speed)
 
     def pairs(self, radius: Floats, step: float, *, swapped: bool = False) -> SeparatePairs:
-        """Return separate pairs of radii (n, 2) [m]; `swapped` for the second body first."""
+        """Return isolated pairs with radii (n, 2) [m]; `swapped` exchanges the bodies of each pair."""
         material = np.tile(np.array([0, 1], np.int32), (len(radius), 1))
         order = slice(None, None, -1 if swapped else 1)
         return SeparatePairs(self.table, radius[:, order].copy(), material[:, order].copy(), step)
 
 
 def subjects_of(case: Case, keys: Sequence[str] | None = None) -> Iterator[Subject]:
-    """Yield the interactions of a case between materials that can touch, each once; of all its stages.
+    """Yield each interaction between materials that can touch in any stage of a case, without duplicates.
 
     Parameters
     ----------
     case : Case
         The case.
     keys : sequence of str, optional
-        Of interactions, in place of all.
+        Interactions to include; by default all.
 
     Raises
     ------
     CaseError
-        If a file of particles or of a law cannot be used, or there is no time step.
+        If a file of particles or of a law cannot be used, or the case has no time step.
     """
     law, step, conditions, done = (law_of(case, images=False), case.resolved_step(), impact_conditions(case), [])
-    pairs = sorted(contact_pairs(case), key=lambda pair: pair[2])  # with walls last
+    pairs = sorted(contact_pairs(case), key=lambda pair: pair[2])  # walls last
     for present in cases_of_stages(case):
         for first, second, is_wall in pairs:
             key = present.interaction_key(first, second)

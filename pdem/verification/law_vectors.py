@@ -1,4 +1,4 @@
-"""Whether the compiler makes vector code of the functions of a user's law: read from the machine code of a loop."""
+"""Check whether the compiler vectorises the functions of a user's law, by the machine code of a loop over contacts."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from pdem.verification.law_subjects import Subject
 
 MANY = 64
-"""Contacts of the loop that is looked at."""
+"""Number of contacts in the compiled loop."""
 
 VECTORS = re.compile(r"\bv?(?:add|sub|mul|div|sqrt|fn?m(?:add|sub)\d*)pd\b")
 SCALARS = re.compile(r"\bv?(?:add|sub|mul|div|sqrt|fn?m(?:add|sub)\d*)sd\b")
-"""Arithmetic of x86 on several numbers at a time, and on single ones."""
+"""Arithmetic instructions of x86 on vectors, and on single numbers."""
 
 MOST_SCALAR = 0.75
-"""Share of arithmetic on single numbers in a loop that has become vector code: a second one that is "
-"not is beside it."""
+"""Largest share of arithmetic on single numbers in a vectorised loop: the compiler adds a scalar copy of the loop for
+the remaining contacts."""
 
 CONTACT_NUMBERS, LOAD_NUMBERS = 19, 4
 
 
 PRESSED = 4
-"""Arguments of a function of overlap, radius, coefficients and history."""
+"""Number of arguments of a function of overlap, radius, coefficients and history."""
 
 
 def vector_proofs(subject: Subject) -> Iterator[Proof]:
-    """Yield the proofs of a user's functions; none on processors whose machine code is another one.
+    """Yield the proofs of a user's functions; no proofs on processors other than x86-64.
 
-    That pdem's own functions become vector code is held by a test.
+    A test checks that pdem's own functions are vectorised.
     """
     if platform.machine() not in ("x86_64", "AMD64"):
         return
@@ -71,7 +71,7 @@ def _proof(function: Callable[..., Any], part: Part) -> Proof:
 
 
 def machine_code(function: Callable[..., Any], part: Part) -> str:
-    """Return the machine code of a loop over contacts that calls a function of a part, for numbers in columns."""
+    """Return the machine code of a loop over contacts in columns that calls a function of a part."""
     call = _maker_of(function, part)(function, part)
 
     @numba.njit(error_model="numpy")
@@ -85,7 +85,7 @@ def machine_code(function: Callable[..., Any], part: Part) -> str:
 
 
 def _maker_of(function: Callable[..., Any], part: Part) -> Callable[..., Any]:
-    """Return what makes the call of a function of a part."""
+    """Return the factory of the call of a function of a part."""
     if not isinstance(part, (AdhesionPart, NormalPart)):
         return _with_memory
     return _pressed if part.history and function.__code__.co_argcount == PRESSED else _of_overlap
@@ -96,7 +96,7 @@ def _columns(first: int, count: int) -> list[int]:
 
 
 def _of_overlap(function: Callable[..., Any], part: Part) -> Any:
-    """Make the function that calls one of overlap, radius and coefficients for a contact."""
+    """Make a function that evaluates one contact with a function of overlap, radius and coefficients."""
     inner, Coefficients = compiled(function), tuple_type(part.coefficients)
     read, of_pair = column_reader(_columns(0, 2)), column_reader(_columns(2, len(part.coefficients)))
     results = 2 if functions_of(part)["elastic"] is function else 1
@@ -116,7 +116,7 @@ def _of_overlap(function: Callable[..., Any], part: Part) -> Any:
 
 
 def _pressed(function: Callable[..., Any], part: Part) -> Any:
-    """Make the function that calls one of overlap, radius, coefficients and history for a contact."""
+    """Make a function that evaluates one contact with a function of overlap, radius, coefficients and history."""
     inner, Coefficients, memory = compiled(function), tuple_type(part.coefficients), len(part.history)
     read, of_history = column_reader(_columns(0, 2)), column_reader(_columns(2, memory))
     of_pair = column_reader(_columns(2 + memory, len(part.coefficients)))
@@ -139,7 +139,7 @@ def _pressed(function: Callable[..., Any], part: Part) -> Any:
 
 
 def _with_memory(function: Callable[..., Any], part: Part) -> Any:
-    """Make the function that calls one with a memory for a contact."""
+    """Make a function that evaluates one contact with a function of the contact, its load and its history."""
     inner, Coefficients, step = compiled(function), tuple_type(part.coefficients), STEP
     behind, memory = CONTACT_NUMBERS + LOAD_NUMBERS, len(part.history)
     of_contact, of_load = (

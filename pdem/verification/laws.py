@@ -1,4 +1,4 @@
-"""Proofs of the contact laws of a case, on contacts made for that, by the kernel that evaluates those of a run."""
+"""Proofs of the contact laws of a case, on isolated contacts, with the same kernel as in a run."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 def prove_laws(case: Case, *, all_laws: bool = False) -> list[LawReport]:
-    """Return what is found about the contact laws of a case.
+    """Prove the contact laws of a case; return a report for each interaction.
 
-    Compiles the kernel of contacts between particles of the case, unless there is one already.
+    Compiles the kernel of contacts between particles of the case, unless the kernel is in the cache.
 
     Parameters
     ----------
     case : Case
         The case.
     all_laws : bool
-        Also those of which every part is pdem's own; else only those with functions of a user.
+        Also prove laws made only of parts of pdem; by default only laws with functions of a user.
 
     Raises
     ------
     CaseError
-        If a file of particles or of a law cannot be used, or there is no time step.
+        If a file of particles or of a law cannot be used, or the case has no time step.
     """
     return [_proved(subject) for subject in subjects_of(case) if all_laws or is_own(subject)]
 

@@ -1,4 +1,4 @@
-"""Studies of `pdem verify`: findings, tables of findings, and a notebook for plots."""
+"""Classes for the studies of `pdem verify`: findings, tables of findings, and a notebook for plots."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class StudyFinding:
     computed : float
         Value computed here.
     expected : float or None
-        Published or predicted value; None without one.
+        Published or predicted value; None if there is no such value.
     tolerance : float or None
         Largest relative difference; None if there is no limit.
     at_most : bool
         Whether `expected` is an upper limit.
     printed : float or None
-        Value printed in the paper, where its method gives another one.
+        Value printed in the paper, if the paper's own method gives a different value.
     margin : float
-        Largest difference beside that of the tolerance, in the unit of the quantity.
+        Absolute tolerance in addition to the relative tolerance, in the unit of the quantity.
     """
 
     name: str
@@ -72,7 +72,7 @@ class StudyFinding:
 
 
 def at_most(name: str, value: float, limit: float) -> StudyFinding:
-    """Return a number that may not be larger than a limit."""
+    """Return a finding with an upper limit."""
     return StudyFinding(name, float(value), limit, 0.0, True)
 
 
@@ -130,12 +130,12 @@ class StudyResult(Protocol):
 
     @property
     def title(self) -> str:
-        """What was looked at."""
+        """Title of the result."""
         ...
 
     @property
     def findings(self) -> list[StudyFinding]:
-        """What was found."""
+        """All findings of the result."""
         ...
 
     @property
@@ -146,20 +146,20 @@ class StudyResult(Protocol):
 
 @dataclass
 class Notebook:
-    """Folder of a study, its options and the plots that it has written.
+    """Folder of a study, its options, and the plots written so far.
 
     Attributes
     ----------
     folder : Path
-        Folder for plots and runs; created when needed.
+        Folder for plots and runs; created on first use.
     full : bool
         Whether the long runs are included.
     threads : int
-        Threads of simulations.
+        Number of threads of simulations.
     plots : list of Path
         Plots written so far.
     earlier : float
-        Time that runs of this study have taken before, in parts that need not be repeated [s].
+        Elapsed time of earlier runs of this study, for parts that are not repeated [s].
     """
 
     folder: Path
@@ -172,7 +172,7 @@ class Notebook:
     def plot(self, name: str, panels: int = 1) -> Iterator[Any]:
         """Yield the axes of a plot (a sequence if there are several panels); save it as ``NAME.png`` afterwards.
 
-        Two panels stand side by side, more of them in rows of two: so their texts can be read on a page.
+        Several panels are arranged in rows of two, so that their texts are readable on a page.
 
         Raises
         ------
@@ -192,7 +192,7 @@ class Notebook:
 
 
 def plain_numbers(*axes: Any) -> None:
-    """Write the numbers along logarithmic axes (of matplotlib) as 2, 20, 200 instead of as powers of ten."""
+    """Label logarithmic axes (of matplotlib) with plain numbers such as 2, 20, 200 instead of powers of ten."""
     from matplotlib.ticker import LogFormatter
 
     for axis in axes:
@@ -202,7 +202,7 @@ def plain_numbers(*axes: Any) -> None:
 
 @dataclass(frozen=True)
 class Study:
-    """The benchmarks of a paper, a process or law beside its reference, or a check of pdem's own.
+    """The benchmarks of a paper, a process or law compared with its reference, or a check of pdem's own.
 
     Attributes
     ----------
@@ -211,15 +211,15 @@ class Study:
     title : str
         The paper, the process, or the property that is checked.
     run : callable
-        Takes a notebook and yields results.
+        Called with a notebook, yields results.
     group : str
-        Name on the command line of several studies that belong together; empty for one that stands alone.
+        Name on the command line for a group of related studies; empty for a single study.
     source : str
-        Where the expected values come from.
+        Source of the expected values.
     parameters : mapping of str to str
-        What was simulated: names and values with units, for its page.
+        Parameters of the simulation: names and values with units, for the page of the study.
     long : bool
-        Whether it runs with ``--full`` only.
+        Whether the study runs only with ``--full``.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What studies of `pdem verify` found, as files: a page for each, one table of all, and the same for programs."""
+"""Result files of the studies of `pdem verify`: a page per study, a table of all studies, and a JSON file."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _WORDS = {None: "", True: "ok", False: "OFF"}
 
 @dataclass
 class Kept:
-    """Results of one study, as they are kept.
+    """Stored results of one study.
 
     Attributes
     ----------
     name, title, group, source : str
-        Of the study.
+        Attributes of the study.
     parameters : dict of str to str
-        What was simulated.
+        Parameters of the simulation.
     full : bool
         Whether the long runs are included.
     seconds : float
-        Time needed [s].
+        Elapsed time [s].
     threads : int
-        Threads of its simulations.
+        Number of threads of its simulations.
     tables : list of dict
-        ``title``, ``source``, ``remark`` and ``findings`` of each.
+        ``title``, ``source``, ``remark`` and ``findings`` of each table.
     plots : list of str
         Pictures in the folder of the study.
     trouble : str
-        Why it could not run to its end, if it could not.
+        Why the study stopped early; empty if it is complete.
     when, version, processor : str
-        Day, version of pdem and type of the processor.
+        Date, version of pdem and type of the processor.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Kept:
 
     @classmethod
     def of(cls, study: Study, full: bool, threads: int) -> Kept:
-        """Return empty results of a study."""
+        """Return an empty record for a study."""
         parameters = dict(study.parameters)
         return cls(study.name, study.title, study.group, study.source, parameters, full, threads=threads)
 
     def add(self, result: StudyResult) -> None:
-        """Take in a result."""
+        """Append a result."""
         found = [_plain(one) for one in result.findings]
         texts = {key: getattr(result, key, "") for key in ("source", "remark")}
         self.tables.append({"title": result.title, **texts, "findings": found})
@@ -88,12 +88,12 @@ class Kept:
 
     @property
     def failed(self) -> int:
-        """Number of findings outside their tolerance; one more if it could not run to its end."""
+        """Number of findings outside their tolerance, plus one if the study stopped early."""
         return sum(one.passed is False for _, one in self.findings()) + bool(self.trouble)
 
 
 def _plain(finding: StudyFinding) -> dict[str, Any]:
-    """Return a finding for JSON, without what it has by default."""
+    """Return a finding as a dictionary for JSON, without default values."""
     given = asdict(finding)
     usual = {one.name: one.default for one in fields(StudyFinding)}
     numbers = {key: float(value) if key in ("computed", "expected") and value is not None else value
@@ -102,14 +102,14 @@ def _plain(finding: StudyFinding) -> dict[str, Any]:
 
 
 def write(kept: Kept, folder: Path) -> list[Path]:
-    """Write the page of a study and enter it into the summaries of a folder; return the files.
+    """Write the page of a study and add the study to the summaries of a folder; return the files.
 
-    Results of other studies in the summaries stay.
+    Results of other studies in the summaries remain.
 
     Raises
     ------
     InputError
-        If there is a summary that cannot be read.
+        If an existing summary cannot be read.
     """
     own = folder / kept.name
     found = {**read(folder), kept.name: kept}
@@ -124,12 +124,12 @@ def write(kept: Kept, folder: Path) -> list[Path]:
 
 
 def read(folder: Path) -> dict[str, Kept]:
-    """Return what a folder keeps of studies, by their names; nothing if there is no summary.
+    """Read the results of all studies in a folder, by name; empty if the folder has no summary.
 
     Raises
     ------
     InputError
-        If its summary cannot be read.
+        If the summary cannot be read.
     """
     path = folder / SUMMARY
     if not path.exists():
@@ -143,7 +143,7 @@ def read(folder: Path) -> dict[str, Kept]:
 
 
 def strained(kept: Kept) -> list[StudyFinding]:
-    """Return of each table the finding nearest to its tolerance, or beyond it, its name after the number of others."""
+    """Return for each table the finding that is nearest to its tolerance or beyond it."""
     chosen = []
     for table in kept.tables:
         judged = [one for one in (StudyFinding(**each) for each in table["findings"]) if one.passed is not None]
@@ -153,7 +153,7 @@ def strained(kept: Kept) -> list[StudyFinding]:
 
 
 def strain(finding: StudyFinding) -> float:
-    """Return the difference from the expected value over what is allowed; at a limit 1."""
+    """Return the difference from the expected value divided by its tolerance; 1 at the limit."""
     expected, allowed = finding.expected or 0.0, finding.allowed or 0.0
     off = finding.computed if finding.at_most else abs(finding.computed - expected)
     limit = expected + allowed if finding.at_most else allowed
@@ -170,7 +170,7 @@ def deviation(finding: StudyFinding) -> str:
 
 
 def table_text(kept: Sequence[Kept]) -> str:
-    """Return one table of all studies with aligned columns: of each table the finding nearest to its limit."""
+    """Return a text table of all studies with aligned columns: the finding nearest to its limit for each table."""
     return Table(_HEAD, [row for one in kept for row in _rows(one)]).text(2)
 
 
@@ -226,7 +226,7 @@ def _end(kept: Kept) -> str:
 
 
 def _shown_seconds(seconds: float) -> str:
-    """Return whole seconds, of less than ten also the tenths: nothing takes none."""
+    """Return seconds as text, with tenths below ten seconds; at least 0.1."""
     return f"{max(seconds, 0.1):.1f}" if seconds < 9.95 else f"{seconds:.0f}"
 
 
@@ -252,7 +252,7 @@ def _tolerance(finding: StudyFinding) -> str:
 
 
 def summary_page(kept: Sequence[Kept]) -> str:
-    """Return one table of all studies in Markdown; each leads to its page."""
+    """Return a table of all studies in Markdown, with links to their pages."""
     rows = [(f"[{row[0]}]({row[0]}/{PAGE})", *row[1:]) for one in kept for row in _rows(one)]
     text = (
         "Of each table of a study the quantity nearest to its limit, or beyond it; the pages have all of them. "

@@ -1,1 +1,1 @@
-"""A page in a browser that shows a run while it is going on."""
+"""A page in a browser that shows a run in progress."""

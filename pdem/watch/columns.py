@@ -1,4 +1,4 @@
-"""Columns of the series as the page shows them: in groups, with what each means, and which are plotted at first."""
+"""Columns of the series for the page: their groups, their meanings, and the column plotted at first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
 
 RUN, CONTACTS, ENERGIES, STRESS, OTHERS = "run", "contacts", "energies", "stress and box", "others"
-"""Groups of columns that belong to no sensor, insertion or wall."""
+"""Groups of columns without a sensor, insertion or wall."""
 
 _RUN = {
     "step": "number of the time step",
@@ -118,24 +118,24 @@ _OF_WALLS = {
 }
 _OF_FIXED = {"force_": "force of the other particles on these in this step", "torque_": "its torque about the origin"}
 _LIKELY = "passed", "removed", "mass"
-"""Columns of a sensor or an insertion, in the order in which a user wants to see them."""
+"""Preferred columns of a sensor or an insertion for the first plot, in order of preference."""
 
 
 class ColumnText(NamedTuple):
-    """Group of a column, and what it means; nothing where that is not known."""
+    """Group and meaning of a column; the meaning of an unrecognised column is empty."""
 
     group: str
     meaning: str
 
 
 def texts_of(names: Sequence[str], case: Case) -> dict[str, ColumnText]:
-    """Return group and meaning of each column of the series of a case."""
+    """Return group and meaning of each column of the series."""
     owners = sorted(_owners(case), key=lambda one: -len(one[0]))
     return {name: _text_of(name, owners, case) for name in names}
 
 
 def first_column(names: Sequence[str], case: Case) -> str | None:
-    """Return the column that is plotted unless a user has chosen others: one of a sensor, if there are any."""
+    """Return the column to plot by default, preferably a column of a sensor or an insertion."""
     for owner in [one.name for one in case.sensors] + [one.name for one in case.insertions]:
         for likely in _LIKELY:
             if f"{owner}_{likely}" in names:
@@ -150,7 +150,7 @@ def groups_of(case: Case) -> list[str]:
 
 
 def _owners(case: Case) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield name, group and texts of all that has columns of its own."""
+    """Yield name, group and texts of each sensor, insertion, wall and group of fixed particles."""
     for sensor in case.sensors:
         yield sensor.name, f"sensor {sensor.name}", _OF_SENSORS
     for insertion in case.insertions:
@@ -175,7 +175,7 @@ def _text_of(name: str, owners: Sequence[tuple[str, str, dict[str, str]]], case:
 
 
 def _meaning(name: str, words: dict[str, str]) -> str:
-    """Return what a name means: as it stands, or by the first word that it begins with."""
+    """Return the meaning of a column name: of the whole name, or of a prefix with a direction or a class behind it."""
     if name in words:
         return words[name]
     found = (one for one in words if one.endswith("_") and re.fullmatch(rf"{one}[-+]?[xyz]{{1,2}}", name))
@@ -184,7 +184,7 @@ def _meaning(name: str, words: dict[str, str]) -> str:
 
 
 def _class_in(name: str, owner: str, case: Case) -> str:
-    """Return the class of particles that the column of a sensor is of, in words."""
+    """Return in words the class of particles in a column of a sensor, empty for all particles."""
     sensor = next((one for one in case.sensors if one.name == owner), None)
     kinds = [] if sensor is None else classes_of(sensor, case.materials)
     kind = next((one for one in kinds if name.endswith(f"_{one}")), None)

@@ -1,4 +1,4 @@
-"""Pictures for the page: the newest snapshot, drawn in a process of its own, and plots of the series."""
+"""Pictures for the page: the newest snapshot, drawn in a separate process, and plots of the series."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SIZE = 960, 720
-"""Of a picture [pixels]."""
+"""Size of a picture [pixels]."""
 
-_NICENESS = 10  # the run comes first
-_MOST_FAILURES = 5  # of drawing, one after the other
+_NICENESS = 10  # the run has priority
+_MOST_FAILURES = 5  # consecutive failures of drawing
 
 
 class NewestPicture:
-    """The picture of the newest snapshot that there is a picture of.
+    """The picture of the newest snapshot drawn so far.
 
-    It is drawn in a process of its own, so that no failure of a graphics library ends the page, and with low priority:
-    the run may need the cores.
+    A separate process draws the picture, so that a failure of a graphics library cannot end the page. It has low
+    priority, because the run may need the cores.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class NewestPicture:
 
     @property
     def can_draw(self) -> bool:
-        """Whether there is what is needed to draw."""
+        """Whether the library for drawing is installed."""
         return find_spec("pyvista") is not None
 
     def refresh(self) -> int:
-        """Begin to draw the newest snapshot, unless it has been; return the number of the picture, 0 for none."""
+        """Start to draw the newest snapshot if it is not drawn yet; return the number of the picture, 0 for none."""
         if not self.can_draw:
             return 0
         with self._lock:
@@ -63,7 +63,7 @@ class NewestPicture:
                 if self._drawing.returncode == 0:
                     os.replace(self._scratch / "next.png", self._scratch / "picture.png")
                     self._number, self._failures = self._number + 1, 0
-                elif self._failures < _MOST_FAILURES:  # the run may have been writing just then
+                elif self._failures < _MOST_FAILURES:  # the run may have written to the file at the same time
                     self._failures, self._wanted = self._failures + 1, -1
                 self._drawing = None
             newest = _snapshots(self._folder)
@@ -72,12 +72,12 @@ class NewestPicture:
             return self._number
 
     def read(self) -> bytes | None:
-        """Return the picture, None if there is none yet."""
+        """Return the picture, None before the first picture."""
         path = self._scratch / "picture.png"
         return path.read_bytes() if path.exists() else None
 
     def close(self) -> None:
-        """End a process that is drawing."""
+        """End a drawing process."""
         if self._drawing is not None:
             self._drawing.kill()
             self._drawing.wait()
@@ -95,7 +95,7 @@ class NewestPicture:
 
 
 def _snapshots(folder: Path) -> int:
-    """Return the number of snapshots, 0 while that cannot be read."""
+    """Return the number of snapshots, 0 while the file cannot be read."""
     try:
         return len(read_times(folder / PARTICLE_FILE))
     except (PdemError, *HDF5_ERRORS):
@@ -103,7 +103,7 @@ def _snapshots(folder: Path) -> int:
 
 
 class Plots:
-    """Plots of columns against time, each drawn once for every line that is new.
+    """Plots of columns against time; a plot is drawn again only after a new line of the series.
 
     Parameters
     ----------

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-"""Addresses that only this machine reaches."""
+"""Addresses that only this machine can reach."""
 
 _MOST_COLUMNS = 12
-_POLICY = "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"  # nothing from elsewhere
+_POLICY = "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"  # no content from other servers
 
 
 class Watch:
-    """Everything that the page asks for.
+    """Answers to all requests of the page.
 
     Parameters
     ----------
     folder : Path
-        Output folder of a run, which may have yet to begin.
+        Output folder of a run, which may not have started.
     scratch : Path
         Folder for pictures.
     """
@@ -43,7 +43,7 @@ class Watch:
         self.picture = NewestPicture(folder, scratch)
 
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[str, bytes] | None:
-        """Return the type and the content of what a path asks for, None if there is no such thing."""
+        """Return the content type and the content for a path of a request, None for an invalid path."""
         if path == "/":
             return "text/html; charset=utf-8", files("pdem.watch").joinpath("page.html").read_bytes()
         if path == "/state":
@@ -59,15 +59,15 @@ class Watch:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one request."""
+    """Handler of one request."""
 
     def __init__(self, watch: Watch, hosts: tuple[str, ...] | None, *arguments: Any) -> None:
         self._watch, self._hosts = watch, hosts
         super().__init__(*arguments)
 
     def do_GET(self) -> None:
-        """Answer with the page or a part of it."""
-        # A page from elsewhere that has this address under another name shall not read the run.
+        """Send the page, or the part of it that the request names."""
+        # A foreign page that reaches this address under a different host name must not read the run.
         if self._hosts is not None and urlsplit(f"//{self.headers.get('Host', '')}").hostname not in self._hosts:
             self._send(HTTPStatus.FORBIDDEN, "text/plain", b"only for this machine\n")
             return
@@ -92,18 +92,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Say nothing of requests."""
+        """Suppress the log of requests."""
 
 
 def serve(folder: Path | str, host: str, port: int, say: Callable[[str], object]) -> None:
-    """Serve the page until somebody interrupts it.
+    """Serve the page until Ctrl-C.
 
     Parameters
     ----------
     folder : path
         Output folder of a run.
     host : str
-        Address to listen at; others than those of `LOOPBACK` let other machines see the run.
+        Address to listen at; addresses outside `LOOPBACK` make the run visible to other machines.
     port : int
         Port, 0 for a free one.
     say : callable
@@ -112,7 +112,7 @@ def serve(folder: Path | str, host: str, port: int, say: Callable[[str], object]
     Raises
     ------
     InputError
-        If nothing can listen there.
+        If the server cannot listen at this address.
     """
     with tempfile.TemporaryDirectory(prefix="pdem-watch-") as scratch:
         watch = Watch(Path(folder), Path(scratch))

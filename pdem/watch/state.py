@@ -1,4 +1,4 @@
-"""What the page shows in numbers: how far a run is, and the last line of its series."""
+"""Numbers of the page: progress of a run, and the last line of its series."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pdem.run.reading.results import SeriesTable
 
 LOG_LINES = 12
-"""Lines of the log that are shown."""
+"""Number of log lines on the page."""
 
 _READINGS = 20
 _COUNTS = ("step", "particles", "detections", "stage")
@@ -31,16 +31,16 @@ _NOT_PLOTTED = ("time", "step")
 
 
 WAITING, KILLED = "waiting", "killed"
-"""Nothing has begun yet; the process of a run is gone, and has not said why."""
+"""Names of phases: no run has started yet; the process of a run ended without a message."""
 
 
 class RunState:
-    """State of the run in a folder, as often as somebody asks.
+    """State of the run in a folder, read at each request.
 
     Parameters
     ----------
     folder : Path
-        Output folder of a run, which may have yet to begin.
+        Output folder of a run, which may not have started.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -48,7 +48,7 @@ class RunState:
         self._readings: deque[tuple[float, float]] = deque(maxlen=_READINGS)
 
     def read(self) -> dict[str, Any]:
-        """Return the state as a dictionary for JSON; files that are just being written leave it at what it can say."""
+        """Return the state as a dictionary for JSON; files that cannot be read at this moment leave parts of it out."""
         status = read_status(self.folder)
         try:
             results = Results(self.folder)
@@ -70,7 +70,7 @@ class RunState:
         }
 
     def _progress(self, series: SeriesTable, case: Case, status: RunStatus | None, log: str) -> dict[str, Any]:
-        """Return time, share, speed, what is left, and a sentence with all of that."""
+        """Return time, share, speed, remaining time, and a sentence with all of these."""
         time, end = float(series["time"][-1]), self._end(case, status)
         step = int(series["step"][-1])
         complete = time >= end - (time / step if step else 0.0) or _has_report(log)
@@ -87,11 +87,11 @@ class RunState:
         return {**found, "sentence": _sentence(phase.text, found, at_most=_may_end_early(case))}
 
     def _end(self, case: Case, status: RunStatus | None) -> float:
-        """Return the time at which the run ends at the latest [s]: of the last one that wrote here."""
+        """Return the latest time at which the run ends [s], according to the last run that wrote into the folder."""
         return status.end if status is not None and status.end > 0.0 else case.time.end
 
     def _speed(self, time: float) -> float:
-        """Return simulated seconds per second, over the last lines that this process has seen come."""
+        """Return simulated seconds per second, over the last lines that arrived while this process was watching."""
         if self._readings and time < self._readings[-1][1]:
             self._readings.clear()  # a restart from an earlier checkpoint
         if not self._readings or self._readings[-1][1] != time:
@@ -103,7 +103,7 @@ class RunState:
 
 
 def _sentence(text: str, found: dict[str, Any], *, at_most: bool) -> str:
-    """Return what stands under the bar."""
+    """Return the sentence below the progress bar."""
     if found["status"] != RUNNING:
         return text
     parts = [f"{100.0 * found['share']:.1f} %", text]
@@ -115,7 +115,7 @@ def _sentence(text: str, found: dict[str, Any], *, at_most: bool) -> str:
 
 
 def _stage(series: SeriesTable, case: Case) -> str:
-    """Return the present stage in words, nothing without stages."""
+    """Return the present stage in words, empty without stages."""
     present = int(series["stage"][-1]) if "stage" in series.names else -1
     if not 0 <= present < len(case.stages):
         return ""
@@ -123,12 +123,12 @@ def _stage(series: SeriesTable, case: Case) -> str:
 
 
 def _may_end_early(case: Case) -> bool:
-    """Tell whether the last stage may end the run before its time."""
+    """Return whether the last stage may end the run before its end time."""
     return bool(case.stages) and (case.stages[-1].until is not None or case.stages[-1].end is not None)
 
 
 def _groups(series: SeriesTable, case: Case) -> list[dict[str, Any]]:
-    """Return the columns of the last line by group: name, value, unit, meaning, and whether it may be plotted."""
+    """Return the columns of the last line by group: name, value, unit, meaning, and whether the page may plot them."""
     texts, rows = texts_of(series.names, case), dict[str, list[dict[str, Any]]]()
     for name in series.names:
         value, unit = series[name][-1], series.units.get(name, "1")
@@ -139,7 +139,7 @@ def _groups(series: SeriesTable, case: Case) -> list[dict[str, Any]]:
 
 
 def _has_report(log: str) -> bool:
-    """Tell whether a log ends with the report of a run that has come to its end."""
+    """Return whether a log ends with the final report of a run."""
     last = log.rstrip().rpartition("\n")[2]
     return last.startswith("results in ")
 
@@ -152,21 +152,21 @@ def _log_of(results: Results) -> str:
 
 
 def _in_short(error: BaseException, folder: Path) -> str:
-    """Return why there is nothing to show, without what a page that waits has no use for."""
+    """Return a short reason why the page has no data yet."""
     if not folder.is_dir():
         return f"{folder} does not exist; the page shows the run when it has begun"
     return str(error)
 
 
 class Reached(NamedTuple):
-    """How far the series of a run has come.
+    """Progress of the series of a run.
 
     Attributes
     ----------
     time, end : float
-        Simulated time of its last line, and at which the run ends at the latest [s].
+        Simulated time of the last line, and latest end of the run [s].
     is_complete : bool
-        Whether that was the last line, as far as times and log tell.
+        Whether this is the final line of the run, judged by its times and log.
     """
 
     time: float
@@ -178,7 +178,7 @@ class Reached(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Name of a phase, and a sentence on it; of a run that goes on, what stands before its speed."""
+    """Name of a phase, and a sentence about it; for a run in progress, the text before its speed."""
 
     name: str
     text: str
@@ -192,11 +192,11 @@ def phase_of(folder: Path, status: RunStatus | None, reached: Reached | None, re
     folder : Path
         The output folder.
     status : RunStatus or None
-        What the run says of itself; None of runs of earlier versions, and of scripts.
+        The status file of the run; None for runs of earlier versions, and for scripts.
     reached : Reached or None
-        How far its series has come, None while there is none.
+        Progress of the series, None without a series.
     reason : str
-        Why there is none.
+        Why the run has no series.
     """
     if status is not None and status.goes_on and status.is_alive is False:
         return _gone(folder, status, reached)
@@ -214,7 +214,7 @@ def phase_of(folder: Path, status: RunStatus | None, reached: Reached | None, re
 
 
 def _continued(status: RunStatus) -> str:
-    """Return from where a run was continued, and how often if more than once."""
+    """Return the time from which a run was continued, with the number of restarts if there were several."""
     again = f", restart {status.starts - 1}" if status.starts > 2 else ""
     return f"continued from {status.begin:.5g} s{again}" if status.begin > 0.0 else ""
 
@@ -234,7 +234,7 @@ def _ended(status: RunStatus, reached: Reached | None) -> Phase:
 
 
 def _gone(folder: Path, status: RunStatus, reached: Reached | None) -> Phase:
-    """Return the phase of a run whose process is gone without a word."""
+    """Return the phase of a run with a process that ended without a message."""
     process = f"its process {status.process} is gone, and has not said why (killed, or out of memory)"
     if status.state in (COMPILING, READY):
         return Phase(KILLED, f"ended before the first step: {process}; start it again, compiled kernels are kept")

@@ -1,1 +1,1 @@
-"""What a run will be like, as far as the case tells: falls and impacts, beds at rest, what stiffness costs, lengths."""
+"""Estimates of a run from its case: falls and impacts, beds at rest, cost of stiffness, plausible lengths."""

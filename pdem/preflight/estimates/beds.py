@@ -1,4 +1,4 @@
-"""The bed that particles at time 0 make when they have come to rest, column by column along gravity."""
+"""Estimate of the bed at rest formed by the particles at time 0, column by column along gravity."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SETTLED = {3: 0.6, 2: 0.8}
 """Solid fraction of a bed at rest, by dimension."""
 
 _MOST_COLUMNS = 32
-"""Columns along each side of a bed."""
+"""Largest number of columns along each side of a bed."""
 
 _WIDTH = 4.0
-"""Width of a column over the largest radius, at least."""
+"""Minimum width of a column, in largest radii."""
 
 _UNITS = 2**24
-"""Parts of the largest volume in which volumes are added up, exactly over ranks."""
+"""Volumes are added as whole multiples of the largest volume divided by this number, exactly over ranks."""
 
 
 class Bed(NamedTuple):
@@ -35,11 +35,11 @@ class Bed(NamedTuple):
     Attributes
     ----------
     highest : (k,) int64 array
-        Rows of the highest particle of each column, of those that this rank has.
+        Index of the highest particle of this rank in each column.
     below : (k,) array
-        Height of all else in its column when that has come to rest [m].
+        Height at rest of all other particles in the column [m].
     depth : float
-        Mean height of all columns with particles, weighted by what is in them [m].
+        Mean height of all columns with particles, weighted by their volume [m].
     """
 
     highest: Integers
@@ -55,9 +55,9 @@ def bed_of(case: Case, particles: Population, frame: Floats) -> Bed:
     case : Case
         The case.
     particles : Population
-        At least one.
+        At least one particle.
     frame : (3, 3) array
-        Unit vectors, of which the last points down.
+        Unit vectors; the last vector points down.
     """
     dimension, largest = case.domain.dimension, float(particles.radii.max())
     places = particles["position"] @ frame.T
@@ -79,9 +79,9 @@ def bed_of(case: Case, particles: Population, frame: Floats) -> Bed:
 
 
 def bed_depth(case: Case, particles: Population, pull: Floats) -> float:
-    """Return how deep the bed of a case is at rest [m], under an acceleration (3,) that is not zero. Collective.
+    """Return the depth of the bed of a case at rest [m], under a non-zero acceleration (3,). Collective.
 
-    What insertions bring makes a heap as high as wide, at most as high as the domain.
+    Inserted particles are estimated as a heap as high as wide, at most as high as the domain.
     """
     frame = frame_of(pull.tolist())
     depth = bed_of(case, particles, frame).depth if particles.count else 0.0
@@ -95,7 +95,7 @@ def bed_depth(case: Case, particles: Population, pull: Floats) -> float:
 
 
 def _ends(particles: Population, places: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of all spheres in a frame [m]."""
+    """Return the extremes of all spheres along the vectors of a frame [m]."""
     radius = particles["radius"][:, None]
     ends = np.concatenate((radius - places, places + radius), axis=1)
     most = particles.over.largest(ends.max(axis=0, initial=-np.inf))
@@ -103,7 +103,7 @@ def _ends(particles: Population, places: Floats) -> tuple[Floats, Floats]:
 
 
 def _volumes(case: Case, particles: Population) -> Floats:
-    """Return the volumes of spheres [m^3], of those of clusters without overlaps; in 2D the areas of discs [m^2]."""
+    """Return the volumes of spheres [m^3], in clusters without overlaps; in 2D the areas of discs [m^2]."""
     radius = particles["radius"]
     if case.domain.dimension == 2:
         return np.asarray(math.pi * radius**2)
@@ -113,7 +113,7 @@ def _volumes(case: Case, particles: Population) -> Floats:
 
 
 def _added(particles: Population, cells: Integers, volume: Floats, count: int) -> Floats:
-    """Return the volume in each column, over all ranks [m^3]."""
+    """Return the volume in each column, summed over all ranks [m^3]."""
     unit = float(particles.over.largest(np.array([volume.max(initial=0.0)]))[0]) / _UNITS
     whole = np.zeros(count, np.int64)
     np.add.at(whole, cells, np.rint(volume / unit).astype(np.int64))

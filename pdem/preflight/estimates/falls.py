@@ -1,4 +1,4 @@
-"""How far particles fall before they meet a wall or the bed below them."""
+"""Fall heights of particles down to a wall or to the bed below."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     from pdem.preflight.population import Population
 
 STEEPEST = 0.05
-"""Cosine of the inclination below which a facet is upright: no particles slide to its lower edge."""
+"""Cosine of the inclination below which a facet is vertical: no particles slide to its lower edge."""
 
 _MOST_EDGES = 400
-"""Corners of a wall from which particles may drop that are looked at."""
+"""Largest number of corners of a wall that are tested as starts of drops."""
 
 _LEVEL = 1e-9
-"""Inclination of an axis below which it counts as vertical."""
+"""Sine of the inclination below which an axis counts as vertical."""
 
 
 class Fall(NamedTuple):
-    """A fall.
+    """A fall of particles.
 
     Attributes
     ----------
     height : float
-        In m.
+        Height of the fall [m].
     speed : float
-        Speed with which it begins [m/s].
+        Initial speed [m/s].
     text : str
-        From where to where.
+        Start and end in words.
     wall : int
-        Number of the wall that is met, -1 for none.
+        Index of the wall at the end, -1 for none.
     depth : float
-        Coordinate along gravity at which it ends [m].
+        Coordinate of the end along gravity [m].
     """
 
     height: float
@@ -59,21 +59,21 @@ class Fall(NamedTuple):
     depth: float
 
     def impact(self, gravity: float, longest: float) -> float:
-        """Return the speed [m/s] at its end, by gravity [m/s^2], if it takes at most a time [s]."""
+        """Return the speed at its end [m/s], for a gravity [m/s^2] and a longest duration [s]."""
         return min(math.sqrt(self.speed**2 + 2.0 * gravity * self.height), self.speed + gravity * longest)
 
 
 def falls_of(case: Case, particles: Population, meshes: Sequence[Mesh], gravity: Floats) -> list[Fall]:
-    """Return the longest falls of particles at time 0, of insertions, and from wall to wall. Collective.
+    """Return the longest falls of particles at time 0, of inserted particles, and from wall to wall. Collective.
 
     Parameters
     ----------
     case : Case
         The case.
     particles : Population
-        Those at time 0.
+        Particles at time 0.
     meshes : sequence of Mesh
-        Of the walls at time 0.
+        Meshes of the walls at time 0.
     gravity : (3,) array
         Acceleration [m/s^2], not zero.
     """
@@ -85,9 +85,9 @@ def falls_of(case: Case, particles: Population, meshes: Sequence[Mesh], gravity:
 
 
 def distances_below(points: Floats, meshes: Sequence[Mesh | None], frame: Floats) -> tuple[Floats, Integers]:
-    """Return how far below each point (n, 3) the first wall is [m], and its number; infinite and -1 without any.
+    """Return the distance from points (n, 3) down to the first wall [m], and its index; inf and -1 without a wall.
 
-    The last row of the frame (3, 3) is the direction down.
+    The last row of the frame (3, 3) is the downward direction.
     """
     begins = points @ frame.T
     distance, wall = np.full(len(points), np.inf), np.full(len(points), -1)
@@ -108,7 +108,7 @@ def distances_below(points: Floats, meshes: Sequence[Mesh | None], frame: Floats
 
 
 def _of_particles(case: Case, particles: Population, meshes: Sequence[Mesh | None], frame: Floats) -> Iterator[Fall]:
-    """Yield the longest fall of particles at time 0 onto a wall, or onto those that have come to rest on it."""
+    """Yield the longest fall of particles at time 0 onto a wall, or onto the bed at rest on the wall."""
     if not particles.count:
         return
     bed = bed_of(case, particles, frame)
@@ -130,7 +130,7 @@ def _of_particles(case: Case, particles: Population, meshes: Sequence[Mesh | Non
 def _first_touches(
     points: Floats, radius: Floats, meshes: Sequence[Mesh | None], frame: Floats
 ) -> tuple[Floats, Integers]:
-    """Return the same for spheres (n,): rays begin at the centre and near the rim, since spheres do not pass holes."""
+    """Return the distances and walls below spheres (n,), with rays from the centre and near the rim to skip holes."""
     begins = points + radius[:, None] * (RAYS @ frame)[:, None]
     found = distances_below(begins.reshape(-1, 3), meshes, frame)
     distance, wall = (one.reshape(len(RAYS), -1) for one in found)
@@ -139,7 +139,7 @@ def _first_touches(
 
 
 def _of_inlets(case: Case, meshes: Sequence[Mesh], frame: Floats) -> Iterator[Fall]:
-    """Yield the fall of what each insertion brings, from its highest point."""
+    """Yield the fall of the particles of each insertion, from its highest point."""
     for index, insertion in enumerate(case.insertions):
         face = face_of(case, index)
         lower, upper = inlet_of(case, insertion, face, interval_of(case, insertion, face)).bounds
@@ -154,7 +154,7 @@ def _of_inlets(case: Case, meshes: Sequence[Mesh], frame: Floats) -> Iterator[Fa
 
 
 def _drops(case: Case, meshes: Sequence[Mesh], frame: Floats, begins: Sequence[Fall]) -> Iterator[Fall]:
-    """Yield the longest drop from the edges of each wall that particles reach to the next wall below."""
+    """Yield the longest drop to the next wall below, from the edges of each wall that particles reach."""
     waiting, seen = list(begins), set()
     while waiting:
         reached = waiting.pop(0)
@@ -175,7 +175,7 @@ def _drops(case: Case, meshes: Sequence[Mesh], frame: Floats, begins: Sequence[F
 
 
 def _edges(mesh: Mesh, frame: Floats, depth: float) -> Floats:
-    """Return points a little below the corners of facets that hold particles, from a depth along gravity on."""
+    """Return points slightly below the corners of facets that hold particles, from a depth along gravity on."""
     vertices = mesh.vertices @ frame.T
     triangles = triangle_fans(mesh.facet_start, mesh.facet_vertices)[0]
     one, two, three = (vertices[triangles[:, corner]] for corner in range(3))
@@ -185,12 +185,12 @@ def _edges(mesh: Mesh, frame: Floats, depth: float) -> Floats:
     rows = np.unique(triangles[flat])
     rows = rows[vertices[rows, 2] >= depth - 1e-6 * size]
     rows = rows[:: max(1, len(rows) // _MOST_EDGES)]
-    # a ray begins beside the wall that it leaves, and inside what that wall hides from above
+    # start slightly below the corners, so that no ray meets the wall that it leaves
     return np.asarray(mesh.vertices[rows] + 1e-6 * size * frame[2])
 
 
 def _lifts(case: Case, meshes: Sequence[Mesh], frame: Floats) -> Iterator[Fall]:
-    """Yield the fall from the highest to the lowest point of each wall that turns about an axis across gravity."""
+    """Yield the fall from the highest to the lowest point of each wall that rotates about a non-vertical axis."""
     corners = np.array([case.domain.lower, case.domain.upper]) @ frame.T
     box = float(np.abs(corners[1] - corners[0])[2])
     for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
@@ -204,7 +204,7 @@ def _lifts(case: Case, meshes: Sequence[Mesh], frame: Floats) -> Iterator[Fall]:
 
 
 def _reach(turn: MotionTurn, mesh: Mesh, down: Floats) -> float:
-    """Return how far up a turning wall reaches from its axis [m], 0 if that is along gravity."""
+    """Return the vertical reach of a rotating wall from its axis [m], 0 for a vertical axis."""
     axis = np.array(turn.axis) / math.hypot(*turn.axis)
     lever = float(np.linalg.norm(np.cross(axis, down)))
     if lever < _LEVEL:

@@ -1,4 +1,4 @@
-"""With which speed particles are expected to meet something, and how deep such an impact goes."""
+"""Estimates of the largest impact speed of particles, and of the overlap of such an impact."""
 
 from __future__ import annotations
 
@@ -26,21 +26,20 @@ if TYPE_CHECKING:
 
 
 def expected_impact(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Impact:
-    """Return the fastest impact that is expected. Collective.
+    """Return the fastest expected impact. Collective.
 
-    It is the fastest of: a fall of particles at time 0 onto a wall, or onto those that have settled there; what
-    insertions bring, after its fall; a drop from one wall to the next; a fall inside a wall that turns; initial
-    velocities; walls that move. Falls end with the run. Where gravity changes, particles may fall through all of the
-    domain.
+    Candidates are: a fall of particles at time 0 onto a wall or onto particles at rest there; inserted particles after
+    their fall; a drop from one wall to the next; a fall inside a rotating wall; initial velocities; moving walls. Falls
+    end with the run. If gravity changes, particles may fall through the whole domain.
 
     Parameters
     ----------
     case : Case
         The case.
     particles : Population
-        Those at time 0.
+        Particles at time 0.
     meshes : sequence of Mesh
-        Of the walls, in the order of the case.
+        Meshes of the walls, in the order of the case.
     """
     return max(_impacts(case, particles, meshes), default=Impact(0.0, ""), key=lambda one: one.speed)
 
@@ -63,14 +62,14 @@ def _impacts(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Itera
 
 
 def pull_of(case: CaseData) -> Floats:
-    """Return the acceleration (3,) of all particles at time 0 along the axes that are not periodic [m/s^2]."""
+    """Return the acceleration (3,) of all particles at time 0, without components along periodic axes [m/s^2]."""
     given = [one.acceleration for one in case.forces if one.acceleration is not None]
     pull = first_gravity(case) + np.array(given).reshape(-1, 3).sum(axis=0)
     return np.where(case.domain.periodic, 0.0, pull)
 
 
 def _of_velocities(case: Case, particles: Population) -> Iterator[Impact]:
-    """Yield the impacts of particles on walls at rest and on each other, with the velocities that they begin with."""
+    """Yield the impacts of particles on walls at rest and between particles, with their initial velocities."""
     velocity = particles["velocity"]
     ends = np.concatenate((-velocity, velocity), axis=1)
     most = particles.over.largest(ends.max(axis=0, initial=-np.inf))
@@ -85,12 +84,12 @@ def _of_velocities(case: Case, particles: Population) -> Iterator[Impact]:
 
 
 def impact_overlap(case: CaseData, pair: tuple[str, str], mass: float, radius: float, speed: float) -> float:
-    """Return the largest overlap of an impact of effective mass [kg] and radius [m] at a speed [m/s], in m.
+    """Return the largest overlap [m] of an impact with effective mass [kg], effective radius [m] and speed [m/s].
 
-    Damping that gives a restitution e takes half of its loss, in the logarithm of the speed, until the largest overlap:
-    an impact goes as deep as an undamped one at sqrt(e) of its speed, which is exact for the dampings of
-    `pdem.contact.law.restitution`. Undamped it is sqrt(m / k) v of the linear law, and
-    (15 m v^2 / (16 sqrt(R) E))^(2/5) of elastic spheres (Johnson, Contact Mechanics, 1985, sect. 11.4).
+    Damping with restitution e has caused half of its loss, in the logarithm of the speed, at the largest overlap:
+    therefore an impact is as deep as an undamped impact with sqrt(e) times its speed, which is exact for the dampings
+    of `pdem.contact.law.restitution`. The undamped overlap is sqrt(m / k) v for the linear law, and (15 m v^2 / (16
+    sqrt(R) E))^(2/5) for elastic spheres (Johnson, Contact Mechanics, 1985, sect. 11.4).
     """
     law = case.interaction(*pair)
     assert law is not None, "a checked case has an interaction for every pair that can meet"
@@ -103,5 +102,5 @@ def impact_overlap(case: CaseData, pair: tuple[str, str], mass: float, radius: f
 
 
 def _restitution(law: Interaction) -> float:
-    """Return the restitution of the damping of a law, 1 of laws in files, whose damping is not known."""
+    """Return the restitution of a law; 1 for laws in files, because their damping is unknown."""
     return law.restitution if law.law in LAWS else 1.0

@@ -1,4 +1,4 @@
-"""Findings on lengths as a whole: particles, the box, and how far anything gets in the time of the run."""
+"""Findings on lengths: particles, the box, and distances reached during the run."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
     from pdem.preflight.population import Population
 
 LARGE_RADIUS, LARGE_BOX = 0.1, 30.0
-"""Radius and side of the domain [m] from which on lengths are probably in mm, if nothing gets far in them."""
+"""Radius and side of the domain [m] above which lengths are probably in mm, if nothing moves far in comparison."""
 
 FEW_STEPS = 1000
-"""Steps of a run in which hardly anything can happen, unless particles are as large as houses by mistake."""
+"""Number of steps in which hardly anything can happen, unless particles are huge by mistake."""
 
 SLOW = 3.0
-"""Time of a fall through the domain, over that of the run, above which a few steps are suspicious."""
+"""Duration of a fall through the domain, relative to the run, above which a small number of steps is suspicious."""
 
 THIN = 1e-8
-"""Part of its box that a bed of many particles fills at least, also of a dust in a cyclone."""
+"""Smallest share of its bounding box that a bed of many particles fills, even for dust in a cyclone."""
 
 WIDE = 1e4
-"""Size of a bed or an inlet over the largest diameter above which that is probably too small."""
+"""Size of a bed or an inlet in largest diameters, above which particles are probably too small."""
 
 BULK = 20
-"""Particles from which on a bed has a size."""
+"""Smallest number of particles for which a bed has a meaningful size."""
 
 _UNITS = {"um": 1e-6, "mm": 1e-3, "m": 1.0, "km": 1e3}
 
 
 def length_findings(case: Case, particles: Population, radius: Floats, step: float) -> Iterator[Finding]:
-    """Yield the findings on lengths, with a time step [s]. The same on all ranks.
+    """Yield the findings on lengths, with a time step [s]; identical on all ranks.
 
     Parameters
     ----------
     case : Case
         The case.
     particles : Population
-        Those at time 0.
+        Particles at time 0.
     radius : (n,) array
-        Their radii and those of what comes in, or the ends of these [m].
+        Their radii and the radii of inserted particles, or only the smallest and the largest [m].
     step : float
         Time step [s].
     """
@@ -65,13 +65,13 @@ def length_findings(case: Case, particles: Population, radius: Floats, step: flo
 
 
 def length_text(length: float) -> str:
-    """Return a length in the unit in which people say it."""
+    """Return a length as text in a convenient unit."""
     unit = next((one for one, size in reversed(_UNITS.items()) if length >= 0.999 * size), "um")
     return f"{length / _UNITS[unit]:.3g} {unit}"
 
 
 def _too_large(case: Case, radius: Floats, sides: Floats, step: float) -> Iterator[Finding]:
-    """Warn of lengths that seem to be in mm: nothing gets far in the time of the run."""
+    """Warn of lengths that seem to be in mm: nothing moves far during the run."""
     most, end = float(radius.max()), case.time.end
     if most < LARGE_RADIUS or sides.max() < LARGE_BOX:
         return
@@ -90,7 +90,7 @@ def _too_large(case: Case, radius: Floats, sides: Floats, step: float) -> Iterat
 
 
 def _too_small(case: Case, particles: Population, radius: Floats) -> Iterator[Finding]:
-    """Warn of particles that are dust in what is meant for them."""
+    """Warn of particles that are tiny compared with their bed or inlet."""
     largest = float(radius.max())
     bed = particles.upper - particles.lower
     if particles.count >= BULK and float(bed.max()) > WIDE * 2.0 * largest:

@@ -1,4 +1,4 @@
-"""Findings on the stiffness of contacts: how deep impacts go, what a bed at rest does, and what stiffness costs."""
+"""Findings on the stiffness of contacts: overlaps of impacts and of a bed at rest, and the cost of stiffness."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 HARD = 0.01
-"""Overlap at rest, over the radius, below which bulk results hardly depend on the stiffness."""
+"""Overlap at rest, in radii, below which bulk results hardly depend on the stiffness."""
 
 RESTING_WARNING = 0.1
-"""Overlap at rest, over the radius, above which a bed is much denser than one of hard grains."""
+"""Overlap at rest, in radii, above which a bed is much denser than a bed of hard grains."""
 
 DEEPEST_WORTH, RESTING_WORTH = 0.05, 0.005
-"""Overlaps of impacts and at rest up to which a softer material is suggested."""
+"""Overlaps of impacts and at rest, in radii, up to which a softer material is suggested."""
 
 LEAST_GAIN = 3.0
-"""How much longer steps have to become for a softer material to be worth a word."""
+"""Smallest factor of longer time steps for which a softer material is suggested."""
 
 BULK = 20
-"""Particles from which on a case is about many, not about single impacts."""
+"""Smallest number of particles for which bulk behaviour matters rather than single impacts."""
 
 _HALVINGS = 60
 
@@ -52,13 +52,13 @@ def stiffness_findings(
     case : Case
         The case.
     conditions : ImpactConditions
-        Of its particles.
+        Conditions of its particles.
     radius : (n,) array
-        Their smallest and largest radius [m].
+        Smallest and largest radius [m].
     bed : tuple of 2 float
         Depth of the bed at rest [m], and gravity [m/s^2].
     count : float
-        Number of particles, those that come in included.
+        Number of particles, including inserted particles.
     """
     yield from impact_findings(case, conditions, radius)
     if count < BULK:
@@ -72,13 +72,13 @@ def stiffness_findings(
 
 
 def impact_findings(case: Case, conditions: ImpactConditions, radius: Floats) -> Iterator[Finding]:
-    """Report the largest overlap of an impact, over the smaller radius, at the speed that is expected.
+    """Report the largest overlap of an impact at the expected speed, in smaller radii.
 
-    It is the largest over all pairs of materials that can touch, with their smallest radii and with the largest of
-    `radius` (n,) [m]: by Hertz the size does not matter, by the linear law large spheres overlap more.
+    It is the maximum over all pairs of materials that can touch, with their smallest radii and with the largest of
+    `radius` (n,) [m]: by Hertz the size does not matter, with the linear law large spheres overlap more.
 
-    Soft spheres with some 10 % in their fastest impacts are common practice, so there is a warning only above
-    `limits.largest_overlap`, at which such an impact would end the run.
+    Soft spheres with an overlap of some 10 % in their fastest impacts are common practice. Therefore there is a warning
+    only above `limits.largest_overlap`, at which such an impact would end the run.
     """
     deepest, pair = deepest_impact(case, conditions, radius)
     if not deepest:
@@ -97,12 +97,12 @@ def impact_findings(case: Case, conditions: ImpactConditions, radius: Floats) ->
 
 
 def impact_of(conditions: ImpactConditions) -> Impact:
-    """Return the impact that is expected; where that is not known the fastest that is possible."""
+    """Return the expected impact, or the fastest possible impact if no estimate is available."""
     return Impact(conditions.speed, "") if conditions.impact is None else conditions.impact
 
 
 def deepest_impact(case: CaseData, conditions: ImpactConditions, radius: Floats) -> tuple[float, str]:
-    """Return the largest overlap of the expected impact over the smaller radius, and the pair; 0 without any."""
+    """Return the largest overlap of the expected impact in smaller radii, and the pair; 0 without impact."""
     speed = impact_of(conditions).speed
     if not len(radius) or speed == 0.0:
         return 0.0, ""
@@ -118,11 +118,11 @@ def deepest_impact(case: CaseData, conditions: ImpactConditions, radius: Floats)
 def resting_overlap(
     case: CaseData, conditions: ImpactConditions, radius: Floats, depth: float, gravity: float
 ) -> float:
-    """Return the overlap at the bottom of a bed at rest, over the radius; 0 without weight.
+    """Return the overlap at the bottom of a bed at rest, in radii; 0 without weight.
 
-    Each grain bears the weight of a column of grains, one in each layer: m g depth / d, which follows from the
-    pressure phi rho g depth and pi d^2 pressure / (6 phi) for six contacts each (Rumpf). Some contacts bear three times
-    as much.
+    Each grain carries the weight of a column of grains, one per layer: m g depth / d. This follows from the pressure
+    phi rho g depth, and from the force pi d^2 pressure / (6 phi) with six contacts per grain (Rumpf). Some contacts
+    carry three times this force.
     """
     if not depth * gravity or not len(radius):
         return 0.0
@@ -134,7 +134,7 @@ def resting_overlap(
 
 
 def _overlap_under(case: CaseData, pair: tuple[str, str], effective: float, force: float, most: float) -> float:
-    """Return the overlap [m] at which a contact bears a force [N], at most a radius."""
+    """Return the overlap [m] at which a contact carries a force [N], limited to `most`."""
     low, high = 0.0, most
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -143,12 +143,12 @@ def _overlap_under(case: CaseData, pair: tuple[str, str], effective: float, forc
 
 
 def _at_rest(resting: float, depth: float) -> Iterator[Finding]:
-    """Report the overlaps of a bed at rest, and what harder grains cost if they are large."""
+    """Report the overlaps of a bed at rest, and the cost of harder grains if the overlaps are large."""
     text = f"at rest the weight of a bed of {depth:.2g} m makes overlaps of about {_percent(resting)}"
     if resting <= HARD:
         yield Finding("info", "stiffness", f"{text}: below 1 % bulk results hardly depend on the stiffness")
         return
-    stiffer = (resting / HARD) ** 1.5  # as of Hertz; a linear law needs a little less
+    stiffer = (resting / HARD) ** 1.5  # exponent of Hertz; a linear law needs slightly less
     remedy = f"{_times(stiffer)} the stiffness makes them 1 %, with {_times(math.sqrt(stiffer))} the steps"
     level = "warning" if resting > RESTING_WARNING else "info"
     what = "bulk results depend on it a little"
@@ -158,7 +158,7 @@ def _at_rest(resting: float, depth: float) -> Iterator[Finding]:
 
 
 def _too_stiff(case: Case, conditions: ImpactConditions, deepest: float, resting: float) -> Iterator[Finding]:
-    """Report what a softer material would save, where overlaps would still be small."""
+    """Report the gain of a softer material, if its overlaps would still be small."""
     factors = [(DEEPEST_WORTH / deepest) ** 2.5, (RESTING_WORTH / resting) ** 1.5 if resting else math.inf]
     elastic = {name: one.youngs_modulus for name, one in case.materials.items() if one.youngs_modulus}
     hardest = max((name for name in conditions.smallest if name in elastic), key=lambda name: elastic[name], default="")
@@ -177,7 +177,7 @@ def _too_stiff(case: Case, conditions: ImpactConditions, deepest: float, resting
 
 
 def _is_pressed(case: Case) -> bool:
-    """Return whether something besides their weight presses or pulls on particles, which limits how soft they are."""
+    """Return whether forces other than weight press or pull on particles, which limits how soft they may be."""
     pulled = any(one.adhesion for one in case.interactions.values())
     driven = any(wall.servo is not None or wall.body is not None for wall in case.walls)
     filled = any(group.fill is not None and group.fill.pressure is not None for group in case.particles)
@@ -185,7 +185,7 @@ def _is_pressed(case: Case) -> bool:
 
 
 def _gain(case: Case, factor: float) -> float:
-    """Return how much longer automatic steps are with all stiffnesses times a factor."""
+    """Return the factor of longer automatic steps if all stiffnesses are multiplied by a factor."""
     materials = {
         name: one
         if one.youngs_modulus is None
@@ -197,7 +197,7 @@ def _gain(case: Case, factor: float) -> float:
 
 
 def _round_up(value: float) -> float:
-    """Return the next 1, 2 or 5 times a power of ten."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is not below a value."""
     unit = 10.0 ** math.floor(math.log10(value))
     return next(one * unit for one in (1.0, 2.0, 5.0, 10.0) if one * unit >= value * (1.0 - 1e-9))
 
@@ -213,9 +213,9 @@ def _times(factor: float) -> str:
 def _contacts(
     case: CaseData, conditions: ImpactConditions, radius: Floats
 ) -> Iterator[tuple[tuple[str, str], tuple[float, float], float, str]]:
-    """Yield each pair at both ends of sizes: materials, effective mass and radius [kg, m], smaller radius [m], text."""
+    """Yield each pair at its extreme sizes: materials, effective mass and radius [kg, m], smaller radius [m], text."""
     largest = float(radius.max())
-    if not SMALLEST <= float(radius.min()) <= largest <= LARGEST:  # that is an error of its own: masses may be 0
+    if not SMALLEST <= float(radius.min()) <= largest <= LARGEST:  # a separate error: masses may be 0
         return
     for first, second, is_wall in conditions.pairs:
         if first not in conditions.smallest or (not is_wall and second not in conditions.smallest):

@@ -1,4 +1,4 @@
-"""Whether anything can move in a run: gravity that was forgotten."""
+"""Check whether anything can move in a run, in case gravity was forgotten."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def stillness_findings(case: Case, particles: Population, *, touch: bool) -> Ite
     case : Case
         The case.
     particles : Population
-        Those at time 0.
+        Particles at time 0.
     touch : bool
-        Whether some overlap each other or a wall at time 0: they are pushed apart.
+        Whether particles overlap each other or a wall at time 0, and are pushed apart.
     """
     moves = [particles.worst(np.linalg.norm(particles[key], axis=1))[0] for key in ("velocity", "angular_velocity")]
     if not (particles.count or case.insertions) or largest_gravity(case).any():
@@ -46,14 +46,14 @@ def stillness_findings(case: Case, particles: Population, *, touch: bool) -> Ite
 
 
 def _acts(case: Case) -> bool:
-    """Return whether something of a case besides gravity moves particles at rest."""
+    """Return whether a case has anything except gravity that moves particles at rest."""
     acts = bool(case.forces) or deforms(case) or any(one.adhesion for one in case.interactions.values())
     flows = any(largest_insertion_speed(case, one) > 0.0 for one in case.insertions)
     return acts or flows or any(_moves(case, wall) for wall in case.walls)
 
 
 def _moves(case: Case, wall: Wall) -> bool:
-    """Return whether a wall moves, by itself or carried by others, or its surface does."""
+    """Return whether a wall or its surface moves, including motions of the frame that carries it."""
     if wall.surface is not None or wall.servo is not None:
         return True
     if wall.body is not None and any((*wall.body.velocity, *wall.body.angular_velocity, *wall.body.force)):

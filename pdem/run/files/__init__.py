@@ -1,1 +1,1 @@
-"""The files of a run, its output folder, and the columns and rows that are written."""
+"""Files of a run, its output folder, and the columns and rows of the files."""

@@ -1,4 +1,4 @@
-"""All contacts with their columns, as `output.snapshots.contact_snapshots` writes them and scripts get them."""
+"""All contacts as columns, for the snapshots of contacts (`output.snapshots.contact_snapshots`) and for scripts."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 HISTORY_PREFIX = "history_"
-"""What names of columns begin with that contacts remember."""
+"""Prefix of the columns with the histories of contacts."""
 
 
 def fields_of_contacts(system: System) -> tuple[Field, ...]:
-    """Return the columns that contacts of a system have."""
+    """Return the fields of the contacts of a system."""
     law = system.constants.law
     return contact_fields(energies=law.has_ledger, ages=law.has(AGE.name))
 
 
 def contact_columns(system: System, *, remembered: bool = False) -> tuple[Columns, OrderedRows]:
-    """Return the contacts that this rank counts, and how those of all ranks get into the order of ids. Collective.
+    """Return the contacts that this rank counts, and the rows that order the contacts of all ranks by id. Collective.
 
-    They have the columns `pdem.output.snapshots.contact_snapshots.contact_fields` and ``ends``. Both are what
-    `pdem.output.snapshots.contact_snapshots.ContactSnapshots.write` takes; `contact_file_of` makes such a file.
+    The columns are `pdem.output.snapshots.contact_snapshots.contact_fields` and ``ends``. Both results are arguments of
+    `pdem.output.snapshots.contact_snapshots.ContactSnapshots.write`; `contact_file_of` makes such a file.
     """
     contacts = acting_contacts(system)
     mine = contacts.of_this_rank
@@ -62,7 +62,7 @@ def contact_columns(system: System, *, remembered: bool = False) -> tuple[Column
 
 
 def contact_file_of(simulation: Engine, form: SnapshotFormat, attributes: Mapping[str, Attribute]) -> RowWriter | None:
-    """Return the file of contacts of a run with these attributes, None if its case wants none."""
+    """Return the contact file of a run with the given attributes, None if the case writes no contacts."""
     if simulation.case.output.contacts_every is None:
         return None
     system = simulation.system
@@ -73,10 +73,10 @@ def contact_file_of(simulation: Engine, form: SnapshotFormat, attributes: Mappin
 
 
 def gathered_contacts(system: System, *, remembered: bool = False) -> ContactTable | None:
-    """Return the contacts of all ranks in the order of ids on rank 0, None elsewhere. Collective.
+    """Return the contacts of all ranks ordered by ids on rank 0, None elsewhere. Collective.
 
-    In place of ``ends`` they have ``centre`` and ``branch``. With `remembered` they have what contacts remember as
-    well, by the names of checkpoints with ``history_`` before them.
+    The table has ``centre`` and ``branch`` instead of ``ends``. With `remembered` it also has the histories of
+    contacts, with their names in checkpoints after the prefix ``history_``.
     """
     columns, rows = contact_columns(system, remembered=remembered)
     ends = columns.pop(ENDS)
@@ -86,7 +86,7 @@ def gathered_contacts(system: System, *, remembered: bool = False) -> ContactTab
 
 
 def _histories(system: System) -> Floats:
-    """Return the histories (columns, n) of the contacts of `acting_contacts`, in their order."""
+    """Return the histories (columns, n) of the contacts of `acting_contacts`, in the same order."""
     pairs, walls = system.contacts.pairs.storage.histories, measured_walls(system)
     if walls is None:
         return pairs
@@ -94,7 +94,7 @@ def _histories(system: System) -> Floats:
 
 
 def _geometry(system: System, contacts: ActingContacts) -> Columns:
-    """Return bodies, places and forces."""
+    """Return the columns with bodies, positions and forces."""
     column, pair, second = system.particles.column, contacts.is_pair, contacts.second
     ids, material = column("id"), column("material")
     of_walls = np.array([system.case.material_index(wall.material) for wall in system.case.walls] or [0])
@@ -111,13 +111,13 @@ def _geometry(system: System, contacts: ActingContacts) -> Columns:
 
 
 def _lengths(vectors: Floats) -> Floats:
-    """Return the lengths (n,) of vectors (n, 3): the same bits whatever others there are."""
+    """Return the lengths (n,) of vectors (n, 3), with bits that do not depend on the other vectors."""
     found: Floats = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
     return found
 
 
 def _energies(system: System, contacts: ActingContacts, materials: tuple[Int32s, Int32s], histories: Floats) -> Columns:
-    """Return energies, and ages if contacts have some; of both bodies of each contact the materials are given."""
+    """Return the energies, and ages if contacts have them; `materials` are the indices of both bodies."""
     constants, radius = system.constants, system.particles.column("radius")
     law, one, other = constants.law, radius[contacts.first], radius[contacts.second]
     effective = np.where(contacts.is_pair, one * other / (one + other), one)
@@ -134,7 +134,7 @@ def _energies(system: System, contacts: ActingContacts, materials: tuple[Int32s,
 
 
 def _accounts(law: ContactLaw, histories: Floats, terms: tuple[str, ...]) -> Floats:
-    """Return the sum (n,) of the accounts that go to some terms of the ledger as long as contacts last [J]."""
+    """Return the sum (n,) of the accounts of contacts that belong to some terms of the energy ledger [J]."""
     total = np.zeros(histories.shape[1])
     for account, row in zip(law.energies, histories[law.first_energy : law.columns], strict=True):
         if account.lasting in terms:

@@ -1,4 +1,4 @@
-"""How a run comes to write into its output folder, and which commands messages about that suggest."""
+"""Use of the output folder by a run, and the commands that error messages about the folder suggest."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
 
 class UserCommands(NamedTuple):
-    """Commands that error messages suggest, as a user of the shell or of Python would write them.
+    """Commands for error messages, in the notation of the shell or of Python.
 
     Attributes
     ----------
     restart : str
-        Continues the run in a folder (``{folder}``, ``{quoted}`` for a shell).
+        Continues the run in a folder (``{folder}``, or ``{quoted}`` for a shell).
     overwrite : str
         Removes the results in the folder.
     other_folder : str
-        Chooses another folder.
+        Selects a different folder.
     """
 
     restart: str
@@ -27,7 +27,7 @@ class UserCommands(NamedTuple):
 
     @property
     def elsewhere(self) -> str:
-        """What else the user can do where another run writes."""
+        """Advice if a different run writes into the folder."""
         return f"{self.other_folder} writes elsewhere"
 
 
@@ -36,16 +36,16 @@ PYTHON = UserCommands("Simulation.restart('{folder}')", "run(overwrite=True)", "
 
 
 class FolderUse(NamedTuple):
-    """How a run comes to write into its output folder.
+    """How a run uses its output folder.
 
     Attributes
     ----------
     overwrite : bool
-        Results that are in the way may be removed.
+        Allow the removal of existing results.
     commands : UserCommands
-        Suggested by error messages.
+        Commands for error messages.
     lock : FolderLock, optional
-        On rank 0 that of the folder, if it has been taken before; otherwise the run takes it.
+        On rank 0, the lock on the folder if the caller holds it already; otherwise the run acquires it.
     """
 
     overwrite: bool = False
@@ -54,4 +54,4 @@ class FolderUse(NamedTuple):
 
 
 FOLDER_USE = FolderUse()
-"""That of a run in Python which may not remove results."""
+"""Default for a run in Python: existing results are not removed."""

@@ -1,6 +1,6 @@
-"""Checks of the output folder of a run: existing results are removed or cut only if the user has asked for it.
+"""Checks of the output folder of a run: existing results are removed or cut only on the user's request.
 
-All checks run before any change, so that a refused run leaves the folder as it was.
+All checks run before any change, so that a refused run leaves the folder unchanged.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 
 def is_same_folder(one: Path | str, other: Path | str) -> bool:
-    """Return whether two paths lead to the same folder."""
+    """Return whether two paths denote the same folder."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 
 def begins_elsewhere(simulation: Engine) -> bool:
-    """Return whether a run goes on from a state of another folder or of a script, which its own does not hold."""
+    """Return whether a run continues from a state that is not in its own folder."""
     begins, folder = simulation.restart_point, simulation.case.output.folder
     if simulation.step == 0 or (begins is not None and is_same_folder(begins.folder, folder)):
         return False
@@ -56,12 +56,12 @@ def begins_elsewhere(simulation: Engine) -> bool:
 
 
 def check_unoccupied(folder: Path | str, commands: UserCommands = COMMAND_LINE) -> None:
-    """Require that a folder holds no run and can be made.
+    """Check that a folder contains no run and can be created.
 
     Raises
     ------
     InputError
-        If it does; the message names the run and the remedies.
+        If the folder contains a run or cannot be created; the message names the run and the remedies.
     """
     require_folder(folder)
     found = find_run(folder)
@@ -75,12 +75,12 @@ def check_unoccupied(folder: Path | str, commands: UserCommands = COMMAND_LINE) 
 
 
 def check_free(folder: Path | str, commands: UserCommands = COMMAND_LINE) -> None:
-    """Require that a folder holds no run, that nothing writes there, and that it can be made.
+    """Check that a folder contains no run, that no process writes into it, and that it can be created.
 
     Raises
     ------
     InputError
-        As `check_unoccupied` and `FolderLock.acquire`.
+        As for `check_unoccupied` and `FolderLock.acquire`.
     """
     require_folder(folder)
     FolderLock.require_free(folder, commands.elsewhere)
@@ -88,7 +88,7 @@ def check_free(folder: Path | str, commands: UserCommands = COMMAND_LINE) -> Non
 
 
 def folder_findings(case: Case) -> list[Finding]:
-    """Return the findings of the checks before a run on its output folder."""
+    """Return the findings on the output folder for the checks before a run."""
     problem = folder_problem(case.output.folder)
     if problem:
         return [Finding("error", "output", unusable_folder_text(case.output.folder, problem))]
@@ -100,12 +100,12 @@ def folder_findings(case: Case) -> list[Finding]:
 
 
 def check_inputs_outside(case: Case, folder: Path | str) -> None:
-    """Require that files of particles are not in the output folder, which would be overwritten.
+    """Check that particle files of the case are not in the output folder, which would be overwritten.
 
     Raises
     ------
     CaseError
-        If one is.
+        If a file is in the folder.
     """
     for number, group in enumerate(case.particles):
         if group.file is None or not is_same_folder(case.file(group.file).parent, folder):
@@ -119,28 +119,28 @@ def check_inputs_outside(case: Case, folder: Path | str) -> None:
 def check_continued(
     begins: RestartPoint, case: Case, *, overwrite: bool = False, commands: UserCommands = COMMAND_LINE
 ) -> list[str]:
-    """Check that a run can continue in the folder of its checkpoint without loss of later results. Changes nothing.
+    """Check that a run can continue in the folder of its checkpoint without loss of later results; nothing is changed.
 
     Parameters
     ----------
     begins : RestartPoint
-        Checkpoint that the run continues.
+        Checkpoint from which the run continues.
     case : Case
         Case of the continued run.
     overwrite : bool
         Allow the removal of results later than the checkpoint.
     commands : UserCommands
-        For the messages.
+        Commands for the error messages.
 
     Returns
     -------
     list of str
-        What happens to later results, for the log and the terminal.
+        Notes on the treatment of later results, for the log and the terminal.
 
     Raises
     ------
     InputError
-        If results would be lost, or the folder holds the beginning of another run.
+        If results would be lost, or the folder contains the beginning of a different run.
     """
     require_folder(begins.folder)
     step = case.resolved_step()
@@ -169,18 +169,18 @@ def check_continued(
 
 
 def _case_of_last_run(folder: Path, directory: Path) -> Case | None:
-    """Return the case of the run that wrote to a folder last, None if it cannot be read."""
+    """Return the case of the last run that wrote into a folder, None if it cannot be read."""
     text = read_series_head(folder).case
     try:
         return None if text is None else Case.from_text(text, directory)
-    except CaseError:  # of another version
+    except CaseError:  # of a different version
         return None
 
 
 def _refuse_older(
     begins: RestartPoint, case: Case, changes: list[tuple[str, str, str]], commands: UserCommands
 ) -> None:
-    """Refuse a checkpoint older than the last run in its folder, if that run had another case and no checkpoint yet."""
+    """Refuse a checkpoint older than the last run in its folder, if that run had a different case and no checkpoint."""
     if begins.case is None:
         return
     asked = {key for key, _, _ in physical_differences(begins.case, case)}
@@ -196,12 +196,12 @@ def _refuse_older(
 
 
 def holds_same_case(case: Case) -> bool:
-    """Return whether the output folder of a case holds a run of this case without checkpoint, which can start again.
+    """Return whether the output folder contains a run of this case without checkpoint, which can be restarted from 0.
 
     Raises
     ------
     InputError
-        If the run is of another case, or of one that cannot be read, or its checkpoints have been removed.
+        If the run has a different or unreadable case, or its checkpoints were removed.
     """
     folder = Path(case.output.folder)
     found = find_run(folder)
@@ -220,23 +220,23 @@ def holds_same_case(case: Case) -> bool:
 
 
 def require_same_physics(other: Case, case: Case, found: str, remedies: str) -> None:
-    """Require that two cases have the same physics.
+    """Check that two cases have the same physics.
 
     Parameters
     ----------
     other : Case
         Case of the run in the folder.
     case : Case
-        Case to be run.
+        Case of the new run.
     found : str
-        Description of the run in the folder, for the message.
+        Description of the run in the folder, for the error message.
     remedies : str
-        What the user can do, for the message.
+        Remedies for the error message.
 
     Raises
     ------
     InputError
-        If they differ.
+        If the cases differ in physics.
     """
     changes = physical_differences(other, case)
     steps = other.resolved_step(), case.resolved_step()
@@ -249,28 +249,28 @@ def require_same_physics(other: Case, case: Case, found: str, remedies: str) -> 
 def prepare_output_folder(
     simulation: Engine, *, use: FolderUse, conflict: Callable[[], str | None]
 ) -> tuple[list[str], FolderLock | None]:
-    """Take the output folder of a run, check it, and remove results that may be overwritten. Collective.
+    """Lock the output folder of a run, check it, and remove results if allowed. Collective.
 
     Parameters
     ----------
     simulation : Engine
-        At its beginning or continued.
+        The simulation, at its beginning or continued.
     use : FolderUse
-        How the run comes to it.
+        Use of the output folder.
     conflict : callable
-        Called on rank 0; returns the name of a file that the run cannot append to, None if there is none.
+        Called on rank 0; returns the name of a file that the run cannot append to, or None.
 
     Returns
     -------
     notes : list of str
-        As `check_continued`, on rank 0.
+        As from `check_continued`, on rank 0.
     lock : FolderLock or None
-        The lock, if it was taken here.
+        The lock, if this function acquired it.
 
     Raises
     ------
     InputError, CaseError
-        On all ranks; the folder is unchanged then.
+        On all ranks; the folder is unchanged.
     """
     exchange, notes = simulation.system.exchange, list[str]()
     folder = simulation.case.output.folder

@@ -1,6 +1,6 @@
-"""The files and lines of a run: snapshots, series, checkpoints, log, progress.
+"""Output of a run: snapshots, series, checkpoints, log, progress.
 
-Snapshots of particles and checkpoints are written by all ranks, everything else by rank 0.
+All ranks write snapshots of particles, and checkpoints; rank 0 writes everything else.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ _LAST_COLUMNS = ("detections", "1", "i8"), ("particle_steps_per_second", "1/s")
 
 
 class Outputs:
-    """Everything a run writes.
+    """All outputs of a run.
 
     Parameters
     ----------
     simulation : Engine
-        The run; continued if it is not at its first step.
+        The run; it is continued if it is not at its first step.
     quiet : bool
-        No progress line and no report on the terminal.
+        Suppress the progress line and the report on the terminal.
     findings : sequence
-        Of the checks before the run, for the log.
+        Findings of the checks before the run, for the log.
     use : FolderUse
-        How the run comes to its folder; a lock that is taken here is held until `close`.
+        Use of the output folder; a lock acquired here is held until `close`.
 
     Raises
     ------
     InputError
-        On all ranks, if the folder is taken, in use or cannot be made, or two columns have one name.
+        On all ranks, if the folder contains a run, is in use or cannot be created, or two columns have the same name.
     CheckpointError
         On all ranks, if a file cannot be written.
     """
@@ -102,7 +102,7 @@ class Outputs:
             raise
 
     def _check_names(self) -> None:
-        """Require that no column of an observer has the name of another one."""
+        """Check that the column names of observers are unique."""
         names = [name for name, *_ in self._columns()]
         known = observed(self._simulation.system).columns
         for name in self._observed:
@@ -113,14 +113,14 @@ class Outputs:
                 )
 
     def _conflicting_file(self) -> str | None:
-        """Return the name of a file in the folder that this run cannot continue."""
+        """Return the name of a file in the folder that this run cannot continue, None if there is none."""
         columns = read_series_head(self._folder).columns
         if columns and not continues(columns, [name for name, *_ in self._columns()], self._added):
             return f"{TABLE}.h5"
         return self._files.conflict()
 
     def _file_attributes(self) -> dict[str, Any]:
-        """Return the attributes of every output file."""
+        """Return the attributes of all output files."""
         case, exchange = self._simulation.case, self._simulation.system.exchange
         return {
             "title": case.title, "case": case.to_toml(), "directory": str(case.directory.resolve()),
@@ -129,7 +129,7 @@ class Outputs:
         }  # fmt: skip
 
     def _open(self, findings: Sequence[object]) -> None:
-        """Open the files that rank 0 writes."""
+        """Open the files of rank 0."""
         simulation, case = self._simulation, self._simulation.case
         exchange, step = simulation.system.exchange, simulation.step
         self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
@@ -156,7 +156,7 @@ class Outputs:
         self._next_log_step = 0
 
     def write_contacts(self) -> None:
-        """Write all contacts, if the case wants them. Collective."""
+        """Write all contacts, if the case requests them. Collective."""
         self._files.write_contacts()
 
     def _columns(self) -> list[tuple[str, ...]]:
@@ -190,7 +190,7 @@ class Outputs:
         self._files.agree(lambda: self._append(measured, rate, values))
 
     def _append(self, measured: Measures, rate: float, values: dict[str, Any]) -> None:
-        """Append what was measured to series, log and terminal."""
+        """Append measured values to the series, the log and the terminal."""
         simulation, system = self._simulation, self._simulation.system
         for notice in system.progress.take_notices():
             self._log.text(notice)
@@ -200,7 +200,7 @@ class Outputs:
         self._log_row(measured, residual, rate)
 
     def _measured_row(self, measured: Measures, residual: float, rate: float) -> dict[str, Any]:
-        """Return the columns of the series that every run has."""
+        """Return the series columns that are common to all runs."""
         simulation = self._simulation
         return {
             "step": simulation.step, "time": simulation.time, "particles": measured.particles,
@@ -212,12 +212,12 @@ class Outputs:
         }  # fmt: skip
 
     def _row_of_parts(self) -> dict[str, Any]:
-        """Return the columns of walls."""
+        """Return the series columns of walls."""
         driven = {name: value for name, (value, _) in driven_columns(self._simulation).items()}
         return load_values(self._simulation.case, self._loads) | driven
 
     def _check_observed(self) -> None:
-        """Require that observers have the columns that they had when the files were opened."""
+        """Check that observers have the same columns as when the files were opened."""
         odd = set(self._observed) ^ set(observed(self._simulation.system).columns)
         if odd:
             raise InputError(
@@ -226,7 +226,7 @@ class Outputs:
             )
 
     def show_progress(self, steps: int, seconds: float) -> None:
-        """Measure, and show how far the run is; the last `steps` took `seconds` [s]. Collective."""
+        """Measure, and show the progress of the run; the last `steps` took `seconds` [s]. Collective."""
         measured = self._simulation.measures()
         if self._root:
             self._show(measured, measured.particles * steps / seconds if seconds > 0 else 0.0)
@@ -259,7 +259,7 @@ class Outputs:
         )  # fmt: skip
 
     def write_snapshot(self) -> None:
-        """Write a snapshot of particles and walls, and files of features. Collective."""
+        """Write a snapshot of particles and walls, and the files of features. Collective."""
         self._files.particles.write()
         self._files.walls.write()
         warn_of_thin_walls(self._simulation.system)
@@ -267,11 +267,11 @@ class Outputs:
             feature.write(self._simulation.system, self._folder)
 
     def write_fields(self) -> None:
-        """Write the continuum fields whose averages are finished at the present step."""
+        """Write the continuum fields with averages that end at the present step."""
         self._files.fields.write()
 
     def write_present(self, *, checkpoint: bool) -> None:
-        """Write a row of the series and a snapshot of the present step, and maybe a checkpoint, to disk. Collective."""
+        """Write a row of the series, a snapshot and optionally a checkpoint of the present step to disk. Collective."""
         if self._written_step != self._simulation.step:
             self._written_step = self._simulation.step
             self.write_series_row(0, 0.0)
@@ -282,19 +282,19 @@ class Outputs:
             self.write_state(local_groups(self._simulation.system))
 
     def begin_run(self, *, quiet: bool) -> None:
-        """Go on with these files in a run, which shows its progress unless `quiet`."""
+        """Continue with these open files in a run, which shows its progress unless `quiet`."""
         self._quiet = quiet
         if self._root and not quiet:
             self._log.show_warnings()
             self._progress = Progress(self._simulation.time, self._simulation.case.time.end)
 
     def write_state(self, local: Groups, *, begins: bool = False) -> Path:
-        """Write a checkpoint of the state of all ranks, of which `local` is this rank's part. Collective.
+        """Write a checkpoint of the state of all ranks; `local` is the state of this rank. Collective.
 
-        With `begins` it is the one that the run in this folder begins with.
+        `begins` marks the checkpoint as the initial state of the run in this folder.
         """
         counters = {**local["counters"], "balance": np.array(self._simulation.first_balance)}
-        self.flush()  # a run that goes on from this state does not write again what was before it
+        self.flush()  # a run that continues from this state does not write the earlier output again
         system = self._simulation.system
         tables, step = tables_of(system, {**local, "counters": counters}), int(counters["step"])
         length = system.constants.step
@@ -306,64 +306,64 @@ class Outputs:
         return path
 
     def has_stage(self, name: str) -> bool:
-        """Return whether the checkpoint that a stage ends with is there. Collective."""
+        """Return whether the final checkpoint of a stage exists. Collective."""
         kept = self._checkpoints.of_stage(name)
         return on_first_rank(self._simulation.system.exchange, kept.exists)
 
     def keep_stage(self, path: Path, name: str) -> None:
-        """Keep a checkpoint as the one that a stage has ended with. Collective.
+        """Store a checkpoint as the final checkpoint of a stage. Collective.
 
         Raises
         ------
         CheckpointError
-            On all ranks, if that cannot be done.
+            On all ranks, if the checkpoint cannot be stored.
         """
         self._files.agree(lambda: self._checkpoints.keep_as_stage(path, name))
 
     def flush(self) -> None:
-        """Write buffered rows of the series, snapshots and lines of the log to disk. Collective.
+        """Write buffered rows of the series, snapshots and log lines to disk. Collective.
 
         Raises
         ------
         CheckpointError
-            On all ranks, if they cannot be written.
+            On all ranks, if a file cannot be written.
         """
         self._files.flush()
 
     def note(self, text: str) -> None:
-        """Log a line."""
+        """Write a line to the log."""
         if self._root:
             self._log.text(text)
 
     def report(self, text: str) -> None:
-        """Show and log the report that ends a run."""
+        """Show and log the final report of a run."""
         self._progress.close()
         self._log.text(text)
         if not self._quiet:
             OUTPUT.line(text)
 
     def __enter__(self) -> Self:
-        """Return the outputs themselves."""
+        """Return the outputs."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close all files; after an exception what fails then is not told."""
+        """Close all files; after an exception, further errors are ignored."""
         self.close(quietly=kind is not None)
 
     def close(self, *, quietly: bool = False) -> None:
-        """Close all files, and give up the folder unless its lock was given.
+        """Close all files, and release the lock on the folder if this object acquired it.
 
         Parameters
         ----------
         quietly : bool
-            Say nothing of what fails: there is an error already.
+            Ignore errors, because an earlier error is being handled.
 
         Raises
         ------
         CheckpointError
-            If rows, steps or lines that were not written before cannot be written.
+            If buffered rows, snapshots or lines cannot be written.
         """
         self._progress.close()
         self._files.close(quietly=quietly)

@@ -1,4 +1,4 @@
-"""Snapshots of particles, and of clusters as bodies beside their members."""
+"""Snapshots of particles, and of rigid clusters as bodies in addition to their members."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pdem.output.storage import Attribute
 
 CONTACT_COUNT = Field("contact_count", np.int32, (), "1", "number of contacts that overlap, with particles and walls")
-"""Column of snapshots of particles, and of clusters: the sum over the spheres of each."""
+"""Column in snapshots of particles and of clusters; for a cluster, the sum over its spheres."""
 
 CLUSTER_FIELDS = (
     Field("cluster", np.int64, (), "1", "number of the cluster, that of its members"),
@@ -46,7 +46,7 @@ CLUSTER_FIELDS = (
 
 
 def snapshot_fields(case: CaseData) -> list[Field]:
-    """Return the fields of particles that snapshots of a case have."""
+    """Return the particle fields in the snapshots of a case."""
     fields = written_fields(with_further(fields_of_features(case)).values())
     return [*kept_fields(fields, case, FEATURES), CONTACT_COUNT]
 
@@ -57,11 +57,11 @@ class ParticleOutput:
     Parameters
     ----------
     simulation : Engine
-        What is written.
+        The run to write.
     folder : Path
-        Of the output.
+        Output folder.
     attributes : mapping
-        Of the files.
+        Attributes of the files.
     """
 
     def __init__(self, simulation: Engine, folder: Path, attributes: Mapping[str, Attribute]) -> None:
@@ -84,7 +84,7 @@ class ParticleOutput:
             yield self._clusters
 
     def write(self) -> None:
-        """Append the particles and clusters of all ranks as they are now. Collective."""
+        """Append the present particles and clusters of all ranks. Collective."""
         simulation, system = self._simulation, self._simulation.system
         own, counts = simulation.particles, contact_counts(system)
         columns = {field.name: own[field.name] for field in self._fields if field is not CONTACT_COUNT}
@@ -100,9 +100,9 @@ class ParticleOutput:
 
 
 def contact_counts(system: System) -> Int32s:
-    """Return how many contacts each owned particle has (n,), with particles and walls.
+    """Return the number of contacts of each owned particle (n,), with particles and walls.
 
-    Contacts that are stretched, such as bridges of liquid, act, but do not count.
+    Stretched contacts, such as liquid bridges, exert forces but are not counted.
     """
     owned, pairs = system.particles.count, system.contacts.pairs
     found = np.zeros(owned, np.int64)
@@ -117,7 +117,7 @@ def contact_counts(system: System) -> Int32s:
 
 
 def counts_of_clusters(system: System, counts: Int32s) -> Int32s:
-    """Return the contacts of each owned cluster (c,) from those of the particles: the sum over its members."""
+    """Return the number of contacts of each owned cluster (c,), the sum of the `counts` of its members."""
     assert system.clusters is not None
     table, cluster = system.clusters.table, system.particles.cluster
     member = np.flatnonzero(cluster)

@@ -1,4 +1,4 @@
-"""The files of a run: those of snapshots, and that all files are flushed and closed together, whatever fails."""
+"""The snapshot files of a run, and joint flushing and closing of all files, even after errors."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from pdem.output.storage import Attribute
 
 _COMMIT_EVERY = 1.0
-"""Seconds for which snapshots may wait in memory."""
+"""Longest time for which snapshots may be buffered in memory [s]."""
 
 
 class RunFiles:
-    """Files of snapshots, and all that is flushed and closed with them.
+    """Snapshot files, and all other files that are flushed and closed together with them.
 
-    They are closed when nobody refers to this object any more, and at the end of the process.
+    The files are also closed when this object is garbage-collected, and at the end of the process.
 
     Parameters
     ----------
     simulation : Engine
-        What is written.
+        The run to write.
     folder : Path
-        Of the output.
+        Output folder.
     attributes : dict
-        Of the files.
+        Attributes of the files.
 
     Attributes
     ----------
     particles, walls, fields
-        Parts that write snapshots.
+        Writers of snapshots.
     """
 
     def __init__(self, simulation: Engine, folder: Path, attributes: dict[str, Any]) -> None:
@@ -66,15 +66,15 @@ class RunFiles:
             self._closing.add(file.close)
 
     def _all(self) -> list[SnapshotFile]:
-        """Return the files of snapshots of this rank."""
+        """Return the snapshot files of this rank."""
         return [*self._shared(), *self._own()]
 
     def _shared(self) -> list[SnapshotFile]:
-        """Return those that all ranks write together."""
+        """Return the files that all ranks write together."""
         return [*self.particles.files(), *([] if self._contacts is None else [self._contacts])]
 
     def _own(self) -> list[SnapshotFile]:
-        """Return those that rank 0 writes, none on other ranks."""
+        """Return the files of rank 0, an empty list on other ranks."""
         return [*self.walls.files(), *self.fields.files()]
 
     def conflict(self) -> str | None:
@@ -82,36 +82,36 @@ class RunFiles:
         return next((file.path.name for file in self._all() if file.conflict), None)
 
     def agree(self, work: Callable[[], object]) -> None:
-        """Call a function on rank 0; if it raises an error of pdem, all ranks do. Collective."""
+        """Call a function on rank 0; if it raises an error of pdem, all ranks raise it. Collective."""
         on_each_rank(self._exchange, lambda: work() if self._exchange.rank == 0 else None)
 
     def open(self) -> None:
-        """Open files that are continued, on rank 0."""
+        """Open the continued files, on rank 0."""
         for file in self._all():
             file.open()
 
     def add(self, table: Series | RunLog) -> None:
-        """Flush and close a table or log together with the files of snapshots, on rank 0."""
+        """Register a table or log for flushing and closing together with the snapshot files, on rank 0."""
         self._tables.append(table)
         self._closing.add(table.close)
 
     def close_last(self, close: Callable[[], object]) -> None:
-        """Call a function when everything else is closed."""
+        """Register a function to call after all files are closed."""
         self._closing.add_last(close)
 
     def write_contacts(self) -> None:
-        """Write all contacts, if the case wants them. Collective."""
+        """Write all contacts, if the case requests them. Collective."""
         if self._contacts is not None:
             simulation = self._simulation
             self._contacts.write(simulation.time, simulation.step, *contact_columns(simulation.system))
 
     def flush(self) -> None:
-        """Write what is buffered to disk. Collective.
+        """Write buffered data to disk. Collective.
 
         Raises
         ------
         CheckpointError
-            On all ranks, if that cannot be done.
+            On all ranks, if a file cannot be written.
         """
         for file in self._shared():
             file.flush()
@@ -122,24 +122,24 @@ class RunFiles:
             one.flush()
 
     def close(self, *, quietly: bool = False) -> None:
-        """Close everything.
+        """Close all files.
 
         Parameters
         ----------
         quietly : bool
-            Say nothing of what fails: there is an error already.
+            Ignore errors, because an earlier error is being handled.
 
         Raises
         ------
         CheckpointError
-            If something that was not written before cannot be written.
+            If buffered data cannot be written.
         """
         with suppress(CheckpointError) if quietly else nullcontext():
             self._close()
 
 
 class Closing:
-    """Functions that close files, called once, by the process that has added them."""
+    """Functions that close files; they are called once, only in the process that registered them."""
 
     def __init__(self) -> None:
         self._parts: list[Callable[[], object]] = []
@@ -147,20 +147,20 @@ class Closing:
         self._process = os.getpid()
 
     def add(self, close: Callable[[], object]) -> None:
-        """Add a function, which is called after those that were added before."""
+        """Register a function; functions are called in the order of registration."""
         self._parts.append(close)
 
     def add_last(self, close: Callable[[], object]) -> None:
-        """Add a function that is called behind all others."""
+        """Register a function to call after all other functions."""
         self._last.append(close)
 
     def close(self) -> None:
-        """Close everything; a forked process has nothing to close.
+        """Call all functions; does nothing in a forked process.
 
         Raises
         ------
         OSError, RuntimeError, PdemError
-            The first failure, when everything is closed.
+            The first error, after all functions were called.
         """
         parts, self._parts, self._last = [*self._parts, *self._last], [], []
         problems = []
@@ -174,16 +174,16 @@ class Closing:
 
 
 class FieldFiles:
-    """The files of the ``[[fields]]`` of a run, which rank 0 writes.
+    """The files of the ``[[fields]]`` of a run, written by rank 0.
 
     Parameters
     ----------
     simulation : Engine
-        What is written.
+        The run to write.
     folder : Path
-        Of the output.
+        Output folder.
     attributes : dict
-        Of the files.
+        Attributes of the files.
     """
 
     def __init__(self, simulation: Engine, folder: Path, attributes: dict[str, Attribute]) -> None:
@@ -204,7 +204,7 @@ class FieldFiles:
         yield from self._files.values()
 
     def write(self) -> None:
-        """Append the fields that were finished at the present step. Collective."""
+        """Append the fields with averages that end at the present step. Collective."""
         on_each_rank(self._system.exchange, self._append)
 
     def _append(self) -> None:
@@ -218,6 +218,6 @@ class FieldFiles:
 
 
 def lattice_of(grid: Grid) -> Lattice:
-    """Return the cells of a grid as files have them."""
+    """Return the cells of a grid in the form for files."""
     x, y, z = grid.cells.tolist()
     return Lattice((x, y, z), tuple(grid.lower.tolist()), tuple(grid.size.tolist()))

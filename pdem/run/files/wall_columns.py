@@ -1,4 +1,4 @@
-"""Columns of the series for walls: loads, and the motion of those that particles drive."""
+"""Series columns of walls: their loads, and the motion of driven walls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOAD_COLUMNS = (("force", "xyz", "N"), ("torque", "xyz", "N m"), ("power", " ",
 
 
 def load_columns(case: CaseData) -> list[tuple[str, str]]:
-    """Return names and units of the columns of the loads of all walls of a case."""
+    """Return names and units of the load columns of all walls of a case."""
     return [
         (f"{wall.name}_{quantity}{'' if axis == ' ' else f'_{axis}'}", unit)
         for wall in case.walls
@@ -24,7 +24,7 @@ def load_columns(case: CaseData) -> list[tuple[str, str]]:
 
 
 def load_values(case: CaseData, loads: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """Return the values of `load_columns` for the loads by wall."""
+    """Return the values of `load_columns` for loads by wall."""
     values = (float(value) for load in loads.values() for value in (*load["force"], *load["torque"], load["power"]))
     return dict(zip((name for name, _ in load_columns(case)), values, strict=True))
 

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 
 class WallFiles:
-    """The file of walls of a run, which rank 0 writes.
+    """The file of walls of a run, written by rank 0.
 
     Parameters
     ----------
     simulation : Engine
-        What is written.
+        The run to write.
     folder : Path
-        Of the output.
+        Output folder.
     attributes : mapping
-        Of the file.
+        Attributes of the file.
     """
 
     def __init__(self, simulation: Engine, folder: Path, attributes: Mapping[str, Attribute]) -> None:
@@ -63,12 +63,12 @@ class WallFiles:
         )  # fmt: skip
 
     def files(self) -> Iterator[WallWriter]:
-        """Yield the file, if there is one on this rank."""
+        """Yield the file, if it is on this rank."""
         if self._file is not None:
             yield self._file
 
     def write(self) -> None:
-        """Append the walls as they are now. Collective."""
+        """Append the present walls. Collective."""
         simulation = self._simulation
         loads = simulation.wall_loads()
         nodal_loads = summed_loads(simulation.system, self._bodies)
@@ -76,7 +76,7 @@ class WallFiles:
         on_each_rank(simulation.system.exchange, lambda: self._append(loads, nodal_loads, own))
 
     def _append(self, loads: Mapping[str, Any], nodal_loads: Any, own: Mapping[str, Any]) -> None:
-        """Append the walls with what acts on them, if this rank has the file."""
+        """Append the walls with their loads, if this rank has the file."""
         simulation = self._simulation
         walls = simulation.system.walls
         if self._file is None or self._bodies is None or nodal_loads is None or walls is None:

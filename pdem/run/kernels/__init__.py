@@ -1,1 +1,1 @@
-"""Kernels that are compiled before the first step."""
+"""Compilation of kernels before the first step."""

@@ -1,4 +1,4 @@
-"""A helper process that takes over a part of some long work: a new interpreter, which ends with this process.
+"""A helper process for a part of some long work: a new interpreter that ends with this process.
 
 Its only results are files. If it cannot be started, this process does all the work.
 """
@@ -29,24 +29,24 @@ end_with_parent()
 from {0} import {1}
 {1}(*{2!r})
 """
-_TIMEOUT = 600.0  # s; a process that takes longer is stuck
+_TIMEOUT = 600.0  # s; a process that takes longer hangs
 _STDERR_LINES = 15
 
 
 class HelperProcess:
-    """A context in which another process calls a function.
+    """A context in which a helper process calls a function.
 
-    The process has the modules and the kernel cache of this one, but not the environment variables of a launcher of
-    ranks. The end of the context kills it. On a single core no process is started.
+    The helper has the modules and the kernel cache of this process, but not the environment variables of an MPI
+    launcher. The end of the context kills it. On a single core no process is started.
 
     Parameters
     ----------
     function : callable
-        The function to be called, one at the top level of a module.
+        Function to call, at the top level of a module.
     arguments : sequence of str
-        Its arguments.
+        Arguments of the function.
     needed : bool
-        False if there is no work for it: then no process is started.
+        If False, no process is started, because there is no work for it.
     """
 
     def __init__(self, function: Callable[..., object], arguments: Sequence[str] = (), *, needed: bool = True) -> None:
@@ -77,7 +77,7 @@ class HelperProcess:
         Warns
         -----
         RuntimeWarning
-            If it failed, with the last lines of its standard error.
+            If the process failed, with the last lines of its standard error.
         """
         if self._process is None:
             return
@@ -89,7 +89,7 @@ class HelperProcess:
             warnings.warn(self._problem(code), PdemWarning, stacklevel=2)
 
     def _start(self) -> None:
-        # no fork, which MPI and threads do not survive; the end of file of stdin is the end of this process
+        # no fork, which is unsafe with MPI and threads; the helper ends when its stdin is closed
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end of the context
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", self._program], env=helper_environment(),
@@ -103,7 +103,7 @@ class HelperProcess:
 
 
 def end_with_parent() -> None:
-    """Let this process, the helper, exit when its parent has ended, and leave stop signals to the parent."""
+    """Make the helper process exit when its parent has ended, and leave stop signals to the parent."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # both processes receive them; the parent decides
     threading.Thread(target=_exit_with_parent, daemon=True).start()
@@ -116,7 +116,7 @@ def _exit_with_parent() -> None:
 
 
 def helper_environment() -> dict[str, str]:
-    """Return the environment of a process that has the modules and the kernel cache of this one, and is no rank."""
+    """Return the environment for a process with the modules and the kernel cache of this process, but not as a rank."""
     from pdem.engine.ranks import without_launcher
     from pdem.numerics.cache import cache_environment
 

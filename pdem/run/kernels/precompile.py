@@ -1,7 +1,7 @@
-"""Tiny simulations that call every kernel of a run, so that none is compiled during the run.
+"""Tiny simulations that call every kernel of a run, so that nothing is compiled during the run.
 
-Kernels of walls take about half of the compile time. A helper process compiles them, if there is a core for it, while
-this process compiles all others. Who compiles hands in the class of simulations, which imports this module.
+Kernels of walls take about half of the compile time. A helper process compiles these, if a core is free, while this
+process compiles all other kernels. The caller passes the class of simulations, because that class imports this module.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     MakeSimulation = Callable[..., Any]
 
 STEPS = 20
-"""Enough for contacts to begin and end and for lists to be rebuilt."""
+"""Number of steps: enough for contacts to begin and end, and for lists to be rebuilt."""
 
 _SIDE = 0.06
 
@@ -59,7 +59,7 @@ poisson_ratio = 0.3
 """
 
 _USUAL = {"friction": 0.5, "restitution": 0.5}
-"""Keys of the interactions of a case that is not known."""
+"""Keys of the interactions if no case is given."""
 
 _FILLING = """
 [[particles]]
@@ -85,7 +85,7 @@ radius = 0.002
 positions = [[0.0139, 0.02, 0.00095]]
 velocity = [1.0, 0.0, 2.0]
 """
-"""Two in lasting contact with each other and the floor, and some that separate from them."""
+"""Particles in lasting contact with each other and the floor, and particles that separate from them."""
 
 _CLUSTERS = """
 [shapes.dumbbell]
@@ -139,24 +139,24 @@ servo = {axis = [0.0, 1.0, 0.0], force = -1.0, largest_rate = 0.1}
 
 
 def kernel_tag(case: Case | None = None) -> str:
-    """Return a name for the kernels of a case: cases of the same name need the same kernels."""
+    """Return a tag for the kernels of a case: cases with equal tags need the same kernels."""
     method = f"{_method(case)}{'-sheared' if case is not None and shear_axes(case) else ''}"
     with_walls = f"run-{method}-{_law_hash(case)}-{_source_hash()}"
     return with_walls if _has_walls(case) or is_marked(with_walls) else f"open-{with_walls}"
 
 
 def compile_kernels(make: MakeSimulation, case: Case | None = None, threads: int = 1) -> None:
-    """Compile every kernel that a run of a case needs: call it on a few particles.
+    """Compile every kernel that a run of a case needs, by calls with a few particles.
 
     Parameters
     ----------
     make : callable
-        The class of simulations, or a function with its arguments.
+        The class of simulations, or a function with the same arguments.
     case : Case, optional
-        Its contact law and detection method are used, and kernels of walls are left out if it has none. None: all
-        kernels, for elastic spheres with friction and the default detection.
+        The contact law and the detection method to compile for; without walls in the case, kernels of walls are
+        omitted. None: all kernels, for elastic spheres with friction and the default detection.
     threads : int
-        Threads to run the kernels on; their machine code does not depend on this number.
+        Number of threads to run the kernels with; the machine code does not depend on it.
     """
     set_threads(threads)
     method, laws = _method(case), _Laws.of(case)
@@ -176,7 +176,7 @@ def compile_kernels(make: MakeSimulation, case: Case | None = None, threads: int
 
 
 def start_tag() -> str:
-    """Return a name for the kernels with which ranks make their particles."""
+    """Return a tag for the kernels with which ranks make their particles."""
     return f"start-{_source_hash()}"
 
 
@@ -187,7 +187,7 @@ def compile_start_kernels() -> None:
 
 
 def compile_wall_kernels(text: str, directory: str, deformation: str) -> None:
-    """Compile the kernels of walls, and of ranks, for the laws of a case and how its box deforms."""
+    """Compile the kernels of walls and of ranks, for the laws of a case and the deformation of its box."""
     set_threads(1)
     system = _system_at_rest(_Laws(text, directory, deformation))
     assert system.contacts.walls is not None
@@ -198,11 +198,10 @@ def compile_wall_kernels(text: str, directory: str, deformation: str) -> None:
 
 
 class _Laws(NamedTuple):
-    """Materials, interactions and whether contacts keep accounts as text, the folder of files of contact laws.
+    """Text with materials, interactions and the output of energies, and the base folder of files of contact laws.
 
-    And how the box deforms, if it does.
-
-    They use all contact laws of a case, so that the kernels are the same.
+    `deformation` is the text for a deforming box, empty otherwise. The text contains all contact laws of a case, so
+    that the compiled kernels are the same.
     """
 
     text: str
@@ -211,7 +210,7 @@ class _Laws(NamedTuple):
 
     @classmethod
     def of(cls, case: Case | None) -> _Laws:
-        """Return those of a case, or the usual ones if it is not known."""
+        """Return the laws of a case, or default laws without a case."""
         tables = [_USUAL] if case is None else [one.model_dump(exclude_none=True) for one in case.interactions.values()]
         tables = tables or [_USUAL]
         different = {tomli_w.dumps(table): table for table in tables}
@@ -229,12 +228,12 @@ class _Laws(NamedTuple):
 
 
 def _deformation_of(case: Case) -> str:
-    """Return the part of a small case that lets its box deform as that of a case does."""
+    """Return the text that makes the box of a small case deform in the same way as the box of a case."""
     return (_DEFORMATION + (_SHEAR if shear_axes(case) else "")) if deforms(case) else ""
 
 
 def _call_wall_kernels(system: System) -> None:
-    """Call the kernels of wall contacts; that of the law is left out where no particle has candidate facets."""
+    """Call the kernels of wall contacts, except the kernel of the law if no particle has candidate facets."""
     assert system.contacts.walls is not None
     constants, walls = system.constants, system.contacts.walls
     packed, law = system.contacts.pairs.packed(system.particles.count), contact_parameters(system, 0.0)
@@ -245,7 +244,7 @@ def _call_wall_kernels(system: System) -> None:
 
 
 def _system_at_rest(laws: _Laws) -> System:
-    """Return particles among walls before the first step; of all kernels this calls only those that move walls."""
+    """Return particles among walls before the first step; this calls only the kernels that move walls."""
     case, meshes = _case(laws, "hgrid", walled=True, filled=False), _meshes()
     geometry, particles = wall_geometry_of(case, meshes), initial_particles(case, meshes)
     system = NewSystem(case, geometry, Alone()).system
@@ -268,7 +267,7 @@ def _law_hash(case: Case | None) -> str:
 
 
 def _source_hash() -> str:
-    """Return a short hash of this module, which decides what is compiled."""
+    """Return a short hash of this module, which determines the compiled kernels."""
     return hashlib.blake2b(Path(__file__).read_bytes(), digest_size=4).hexdigest()
 
 
@@ -290,7 +289,7 @@ def _case(laws: _Laws, method: str, *, walled: bool, filled: bool = True) -> Cas
 
 
 def _run(make: MakeSimulation, case: Case, meshes: list[Mesh], threads: int) -> None:
-    """Take some steps, continue from their state, and call all measurements."""
+    """Take some steps, continue from the resulting state, and call all measurements."""
     particles = CheckedParticles(initial_particles(case, meshes))  # "checked", because two overlap on purpose
     preflight(case, particles, meshes)
     with alone_on_purpose():
@@ -313,7 +312,7 @@ def _meshes() -> list[Mesh]:
 
 
 def _tray() -> Mesh:
-    """Return a box without a lid: five squares."""
+    """Return a box without a lid, from five squares."""
     low, high = -0.001, _SIDE + 0.001
     square = [(low, low), (high, low), (high, high), (low, high)]
     vertices = [(x, y, z) for z in (low, high) for x, y in square]
@@ -322,7 +321,7 @@ def _tray() -> Mesh:
 
 
 def _blade() -> Mesh:
-    """Return two triangles that share an edge, upright in the middle of the box."""
+    """Return two triangles with a common edge, vertical in the middle of the box."""
     middle = 0.5 * _SIDE
     corners = [[x, middle, z] for x, z in ((0.02, 0.0), (0.04, 0.0), (0.04, 0.02), (0.02, 0.02))]
     return Mesh(corners, [[0, 1, 2], [0, 2, 3]])

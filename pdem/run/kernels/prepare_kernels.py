@@ -1,6 +1,6 @@
 """Compilation of missing kernels before the first step of a simulation, with progress on the terminal.
 
-Each machine compiles once per version. `pdem.run.kernels.precompile` has the calls that compile.
+Each machine compiles once per version. `pdem.run.kernels.precompile` contains the calls that compile.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 _SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_BETWEEN_UPDATES = 1.0
-_MACHINE_CODE = "*.nbc"  # numba's name for the files that hold it
+_MACHINE_CODE = "*.nbc"  # numba's suffix of files with machine code
 
-_prepared: set[str] = set()  # tags of kernels prepared by this process, also where no mark can be stored
-_preparing = threading.Lock()  # preparation makes simulations, which would prepare kernels again
+_prepared: set[str] = set()  # tags of kernels that this process has prepared, even if no mark can be stored
+_preparing = threading.Lock()  # preparation makes simulations, which must not prepare kernels again
 
 
 def prepare_kernels(
@@ -42,24 +42,24 @@ def prepare_kernels(
     flag: SignalFlag | None = None,
     status: CompilingStatus | None = None,
 ) -> bool:
-    """Compile all kernels of a run that the cache lacks; return whether there were any. Collective.
+    """Compile all kernels of a run that are missing in the cache; return whether there were any. Collective.
 
-    If the cache has all of them none is called: a run loads each at its first use.
+    If the cache is complete, no kernel is called; the run loads each kernel at its first use.
 
     Parameters
     ----------
     make : callable
-        The class of simulations. Tiny ones are made and run to compile the kernels.
+        The class of simulations. Tiny simulations are made and run to compile the kernels.
     communicator : mpi4py communicator or None
         The ranks of the run.
     case : Case or None
         Its contact law, detection method and walls determine the kernels; None: all kernels.
     threads : int
-        Threads of this rank.
+        Number of threads of this rank.
     flag : SignalFlag, optional
-        Its signal ends the compilation early.
+        A signal in it ends the compilation early.
     status : CompilingStatus, optional
-        Where a run says how far this is.
+        Receives the progress of the compilation.
     """
     if not _preparing.acquire(blocking=False):
         return False
@@ -72,7 +72,8 @@ def prepare_kernels(
 def prepare_start_kernels(communicator: Any, flag: SignalFlag) -> None:
     """Compile the few kernels with which several ranks make their particles, one rank per node first. Collective.
 
-    Without them every rank would compile them; particles are made and checked before all others are compiled.
+    Otherwise every rank would compile these kernels, because particles are made and checked before the other kernels
+    are compiled.
     """
     if communicator is None or communicator.size == 1:
         return
@@ -106,14 +107,14 @@ def _prepare(
 
 
 def _warn_of_numba(communicator: Any) -> None:
-    """Warn once, on rank 0, if kernels cannot be stored on disk with the numba that is installed."""
+    """Warn once, on rank 0, if the installed numba does not allow kernels to be stored on disk."""
     text = "" if _prepared or (communicator is not None and communicator.rank) else warning_of_misfit()
     if text:
         warnings.warn(text, PdemWarning, stacklevel=2)
 
 
 class _Progress:
-    """Lines on standard error while kernels are compiled; silent unless `begin` is called."""
+    """Progress lines on standard error while kernels are compiled; silent until `begin` is called."""
 
     def __init__(self, status: CompilingStatus | None) -> None:
         self.finished, self._status = False, status
@@ -124,7 +125,7 @@ class _Progress:
         return self
 
     def begin(self) -> None:
-        """Announce the compilation, and report its progress from now on."""
+        """Announce the compilation, and start to report its progress."""
         self._start, self._stored_at_start = time.monotonic(), _stored_kernels()
         self._updates = ERRORS.isatty()
         _print(
@@ -166,14 +167,14 @@ class _Progress:
 
 
 def _progress_text(compiled: int, seconds: float) -> str:
-    """Return what has been done; kernels are counted when they are stored, the first of them after many seconds."""
+    """Return the progress as text; a kernel counts when it is stored, the first after many seconds."""
     if compiled < 1:
         return f"compiling the first kernels, for {seconds:.0f} s until now"
     return f"{counted(compiled, 'kernel')} compiled and stored after {seconds:.0f} s"
 
 
 def _stored_kernels() -> int:
-    """Return the number of kernels in the cache folder, from all processes."""
+    """Return the number of kernels that all processes have stored in the cache folder."""
     return sum(1 for _ in cache_directory().rglob(_MACHINE_CODE))
 
 

@@ -1,1 +1,1 @@
-"""Results of finished runs, read again: series, snapshots, walls, fields, sums over particles."""
+"""Reading of results of finished runs: series, snapshots, walls, fields, and sums over particles."""

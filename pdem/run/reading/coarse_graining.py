@@ -1,4 +1,4 @@
-"""Continuum fields of snapshots on a grid, by coarse graining: `pdem.continuum` has what they are."""
+"""Continuum fields of snapshots on a grid by coarse graining; `pdem.continuum` defines the fields."""
 
 from __future__ import annotations
 
@@ -48,43 +48,43 @@ def coarse_grain(
     by: str | None = None,
     material: str | None = None,
 ) -> ContinuumFields:
-    """Return continuum fields of snapshots on a grid, their mean if there are several.
+    """Return continuum fields of snapshots on a grid, averaged if there are several snapshots.
 
     Parameters
     ----------
     snapshots : Snapshot or iterable of Snapshot
-        Of one run: ``results.at(0.5)``, ``results``, ``[results[k] for k in range(5, 10)]``.
+        Snapshots of one run: ``results.at(0.5)``, ``results``, ``[results[k] for k in range(5, 10)]``.
     contacts : mapping of ndarray, optional
-        Of a single snapshot, as `pdem.run.reading.results.Results.contacts_at` returns them; by default those written
-        at the time of each snapshot. ``{}`` leaves contacts out, of several snapshots as well: the stress is the
-        kinetic stress alone then.
+        Contacts of a single snapshot, as returned by `pdem.run.reading.results.Results.contacts_at`; by default the
+        contacts written at the time of each snapshot. ``{}`` ignores contacts, also for several snapshots: the stress
+        is then only the kinetic stress.
     cells : 3 int
-        Number of cells along x, y and z; in 2D one along z.
+        Number of cells along x, y and z; in 2D one cell along z.
     lower, upper : 3 float, optional
-        Corners of the grid [m]; by default those of the domain, or of the box of the first snapshot where that deforms;
-        the grid then follows the box. What phi spreads beyond is not there: for sums of all,
-        the grid reaches beyond the particles by three widths.
+        Corners of the grid [m]; by default the corners of the domain, or of the box of the first snapshot if the box
+        deforms; the grid then follows the box. Contributions that phi spreads beyond the grid are missing: for exact
+        totals, let the grid extend beyond the particles by three widths.
     width : float, optional
-        Standard deviation of the Gaussian, which is cut at three widths, or half of the distance from which on Lucy's
-        function is 0 [m]; by default the median radius of the first snapshot.
+        Standard deviation of the Gaussian, which is cut off at three widths, or half of the cut-off distance of Lucy's
+        function [m]; by default the median radius of the first snapshot.
     kernel : {"gaussian", "lucy"}
-        The function phi.
+        The weighting function phi.
     by : "material", optional
-        Also makes the parts of each material, ``fields.materials["glass"]``: of its particles, and their parts of
-        branches, to the place of the contact.
+        Also compute the fields of each material, ``fields.materials["glass"]``: of its particles, and of their parts of
+        the branch vectors up to the contact point.
     material : str, optional
-        Only the part of this material.
+        Return only the fields of this material.
 
     Returns
     -------
     ContinuumFields
-        Fields on the cells. Where the run has written no contacts at the time of a snapshot, those that need contacts
-        (``contact_stress``, ``stress``, ``pressure``, ``wall_force``) are an error when they are asked for.
+        Fields on the cells. If the run has written no contacts at the time of a snapshot, access to fields that need
+        contacts (``contact_stress``, ``stress``, ``pressure``, ``wall_force``) raises an error.
 
     Raises
     ------
     InputError
-        If an argument is not possible.
+        If an argument is not valid.
     """
     several = list(snapshots) if isinstance(snapshots, Iterable) else [snapshots]
     _check(several, contacts, material)
@@ -117,19 +117,19 @@ def _check(snapshots: list[Any], contacts: Any, material: str | None) -> None:
 
 
 def _width_of(snapshot: Snapshot, width: float | None) -> float:
-    """Return the width [m]: that which is given, or the median radius."""
+    """Return the given width or the median radius [m]."""
     return float(np.median(snapshot.radius)) if width is None and len(snapshot) else width or 0.0
 
 
 def checked_grid(
     case: CaseData, frame: FieldFrame, cells: Any, corners: tuple[Any, Any], width: Any, kernel: str, by: str | None
 ) -> Grid:
-    """Return a grid of so many cells between two corners [m], None for those of the frame.
+    """Return a grid with numbers of cells between two corners [m]; corners that are None come from the frame.
 
     Raises
     ------
     InputError
-        If it is not possible.
+        If an argument is not valid.
     """
     domain = case.domain
     if by not in (None, "material"):
@@ -163,7 +163,7 @@ def checked_grid(
 
 
 def _frame_of(snapshot: Snapshot) -> FieldFrame:
-    """Return the corners of the box of a snapshot, those of the domain where it does not deform."""
+    """Return the corners of the box of a snapshot, or of the domain if the box does not deform."""
     if snapshot.box_speeds is None:
         return FieldFrame(np.array(snapshot.case.domain.lower), np.array(snapshot.case.domain.upper))
     lower, vectors = snapshot.box
@@ -171,7 +171,7 @@ def _frame_of(snapshot: Snapshot) -> FieldFrame:
 
 
 def _images_of(snapshot: Snapshot) -> MovingImages:
-    """Return the box of a snapshot, and how its images move."""
+    """Return the box of a snapshot, and the motion of its periodic images."""
     case, (lower, vectors), speeds = snapshot.case, snapshot.box, snapshot.box_speeds
     period = np.where(case.domain.periodic, np.diag(vectors), 0.0)
     axes = shear_axes(case)
@@ -181,14 +181,14 @@ def _images_of(snapshot: Snapshot) -> MovingImages:
 
 
 def _sums(snapshot: Snapshot, contacts: Contacts, grid: Grid, materials: int) -> Floats:
-    """Return the sums (classes, cells, SUMS) of one snapshot; with 0 materials there is one class."""
+    """Return the sums (classes, cells, SUMS) of one snapshot; with 0 materials there is a single class."""
     matter, actions = _matter_of(snapshot), _actions_of(contacts, split=materials > 0)
     period, matter, actions = _images_of(snapshot).repeated(grid, matter, actions)
     return field_sums(grid, period, max(materials, 1), matter, actions)
 
 
 def _matter_of(snapshot: Snapshot) -> Matter:
-    """Return the particles of a snapshot, clusters as a whole, by material."""
+    """Return the particles of a snapshot by material, with each cluster as one body."""
     density = np.array([one.density or 0.0 for one in snapshot.case.materials.values()])
     parts = [_bodies_of(snapshot.columns, density)]
     if "cluster" in snapshot.columns:
@@ -199,7 +199,7 @@ def _matter_of(snapshot: Snapshot) -> Matter:
 
 
 def _bodies_of(columns: Contacts, density: Floats) -> Matter:
-    """Return bodies, whose sizes are radii here."""
+    """Return bodies, with their radii as sizes."""
     kind = columns["material"].astype(np.int64)
     mass = columns["mass"] if "mass" in columns else sphere_masses(columns["radius"], density[kind])
     return Matter(columns["position"], columns["velocity"], mass, columns["radius"], kind)
@@ -214,7 +214,7 @@ def _clusters_of(snapshot: Snapshot, density: Floats) -> Matter:
 
 
 def _actions_of(contacts: Contacts, *, split: bool) -> list[Actions]:
-    """Return what acts in the contacts of a snapshot, of the material of each side if they are to be split."""
+    """Return the contact forces of a snapshot as actions; with `split`, separately for the material of each side."""
     if not len(contacts.get("first", ())):
         return []
     kinds = np.stack((contacts["first_material"], contacts["second_material"])).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Continuum fields that a run has averaged and written, read back by time."""
+"""Reading of continuum fields that a run has averaged and written."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class FieldSeries:
-    """The fields of one name: ``series[-1]``, ``series.at(0.5)``, and one after the other.
+    """The fields with one name, as a sequence over time: ``series[-1]``, ``series.at(0.5)``, iteration.
 
     Parameters
     ----------
     path : Path
-        File of a run.
+        File of the fields.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,7 +33,7 @@ class FieldSeries:
 
     @property
     def times(self) -> Floats:
-        """Times at which the means end [s]."""
+        """Times at which the averages end [s]."""
         return read_image_times(self.path)
 
     def __len__(self) -> int:
@@ -49,12 +49,12 @@ class FieldSeries:
         return (self[index] for index in range(len(self)))
 
     def at(self, time: float) -> ContinuumFields:
-        """Return the fields whose mean ends nearest to a time [s].
+        """Return the fields with an average that ends nearest to a time [s].
 
         Raises
         ------
         InputError
-            If there are none at all.
+            If the file has no fields.
         """
         times = self.times
         if not len(times):
@@ -62,12 +62,12 @@ class FieldSeries:
         return self[int(np.argmin(np.abs(times - time)))]
 
     def mean(self, begin: float = -np.inf, end: float = np.inf) -> ContinuumFields:
-        """Return the mean of the fields whose means end between two times [s], weighted by their samples.
+        """Return the mean of the fields with averages that end between two times [s], weighted by their samples.
 
         Raises
         ------
         InputError
-            If there are none.
+            If there are no fields in this interval.
         """
         rows = np.flatnonzero((self.times >= begin) & (self.times <= end))
         if not len(rows):

@@ -1,4 +1,4 @@
-"""Sums, extremes and histograms of the particles of all ranks: exact, and so the same for any division and order."""
+"""Sums, extremes and histograms over the particles of all ranks: exact, hence independent of partition and order."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
     from pdem.output.contact_table import ContactTable
 
 BLOCK = 4096
-"""Sums that are added up over ranks at a time."""
+"""Number of sums that are reduced over ranks in one message."""
 
 MOST_SUMS = 10_000_000
-"""Bins or cells of a histogram."""
+"""Largest number of bins or cells of a histogram."""
 
 
 class Reductions:
-    """Numbers of the particles of all ranks, for scripts and observers.
+    """Reductions over the particles of all ranks, for scripts and observers.
 
-    Values are arrays (n,) of the particles that this rank owns, in the order of `particles`, or one number for all;
-    `where` is a mask (n,) of those that count. All ranks call the same methods in the same order, and get the same
-    numbers: those of one rank, bit for bit. Sums are rounded once.
+    Values are arrays (n,) over the particles that this rank owns, in the order of `particles`, or one number for all.
+    `where` is a mask (n,) of the particles to include. All ranks must call the same methods in the same order, and
+    receive the same numbers, bit for bit equal to a run on one rank. Sums are rounded once.
     """
 
     system: System
 
     @property
     def masses(self) -> Floats:
-        """Masses of the particles this rank owns (n,) [kg]; of members of clusters those of their spheres."""
+        """Masses of the particles that this rank owns (n,) [kg]; for members of clusters, masses of their spheres."""
         own = self.system.particles
         return sphere_masses(own.radius, self.system.constants.density[own.material])
 
     def sum(self, values: ArrayLike = 1.0, where: ArrayLike | None = None) -> Any:
-        """Return the sum of values over all particles; of columns (n, k) the sums (k,). Collective.
+        """Return the sum of values over all particles; for columns (n, k) the sums (k,). Collective.
 
         ``simulation.sum()`` is the number of particles.
 
@@ -67,12 +67,12 @@ class Reductions:
         return total if np.ndim(values) == 2 else float(total[0])
 
     def mean(self, values: ArrayLike, weights: ArrayLike = 1.0, where: ArrayLike | None = None) -> float:
-        """Return the mean of values (n,), weighted; NaN where weights add up to nothing. Collective.
+        """Return the weighted mean of values (n,); NaN if the sum of the weights is zero. Collective.
 
         Raises
         ------
         InputError
-            As `sum`.
+            As for `sum`.
         """
         rows, chosen = self._taken(values, where)
         weight, _ = self._taken(weights, where)
@@ -81,54 +81,54 @@ class Reductions:
         return total / share if share else float("nan")
 
     def minimum(self, values: ArrayLike, where: ArrayLike | None = None) -> float:
-        """Return the smallest of values (n,); infinite without any. Collective.
+        """Return the smallest of values (n,); infinite without particles. Collective.
 
         Raises
         ------
         InputError
-            As `sum`.
+            As for `sum`.
         """
         rows, chosen = self._taken(values, where)
         lowest = rows[chosen].min(initial=np.inf)
         return 0.0 - float(self.system.exchange.largest(np.array([-lowest]))[0])
 
     def maximum(self, values: ArrayLike, where: ArrayLike | None = None) -> float:
-        """Return the largest of values (n,); minus infinity without any. Collective.
+        """Return the largest of values (n,); minus infinity without particles. Collective.
 
         Raises
         ------
         InputError
-            As `sum`.
+            As for `sum`.
         """
         rows, chosen = self._taken(values, where)
         highest = rows[chosen].max(initial=-np.inf)
-        return 0.0 + float(self.system.exchange.largest(np.array([highest]))[0])  # no sign of a zero
+        return 0.0 + float(self.system.exchange.largest(np.array([highest]))[0])  # removes the sign of zero
 
     def histogram(
         self, values: ArrayLike, edges: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> NDArray[Any]:
-        """Return how many values (n,) are between each two of rising edges, the last one included. Collective.
+        """Count values (n,) between consecutive edges, the last edge included. Collective.
 
         Parameters
         ----------
         values : (n,) array_like
-            Of the particles.
+            A value per particle.
         edges : (b + 1,) array_like
-            Rising, the same on all ranks. What is outside is not counted.
+            Increasing edges, the same on all ranks. Values outside are ignored.
         weights : (n,) array_like, optional
-            Summed in place of ones.
+            Weights to sum instead of counts.
         where : (n,) array_like of bool, optional
-            Which count.
+            Mask of the particles to include.
 
         Returns
         -------
         (b,) array
-            Of int64, of float64 with weights.
+            int64 counts, or float64 sums of weights.
 
         Raises
         ------
         InputError
-            As `sum`, and if edges do not rise.
+            As for `sum`, and if edges do not increase.
         """
         rows, chosen = self._taken(values, where)
         limits = on_each_rank(self.system.exchange, lambda: _edges(edges))
@@ -154,23 +154,23 @@ class Reductions:
         Parameters
         ----------
         values : (n,) array_like
-            Of the particles; 1 counts them.
+            A value per particle; 1 counts the particles.
         cells : 3 int
             Number of equal cells along x, y and z.
         lower, upper : (3,) array_like, optional
-            Corners of the box [m]; by default those of the domain.
+            Corners of the box [m]; by default the corners of the domain.
         where : (n,) array_like of bool, optional
-            Which count.
+            Mask of the particles to include.
 
         Returns
         -------
         (nx, ny, nz) array
-            Cells contain their lower faces, the last ones the upper faces of the box as well.
+            A cell includes its lower faces; the last cells also include the upper faces of the box.
 
         Raises
         ------
         InputError
-            As `sum`, and if there are no cells or too many, or the box has no size.
+            As for `sum`, and if the number of cells is zero or too large, or the box has no size.
         """
         rows, chosen = self._taken(values, where)
         domain = self.system.case.domain
@@ -192,18 +192,18 @@ class Reductions:
         ----------
         region : mapping or region of a case, optional
             A box, cylinder or ball as in the case file: ``{"lower": [...], "upper": [...]}``. By default all contacts
-            and particles count, over the volume of the domain.
+            and particles, over the volume of the domain.
 
         Returns
         -------
         Stress
-            With ``contact``, ``kinetic``, ``total`` (3, 3) [Pa], ``pressure``, ``fabric``, ``coordination`` and others:
+            With ``contact``, ``kinetic``, ``total`` (3, 3) [Pa], ``pressure``, ``fabric``, ``coordination`` and more,
             see `pdem.engine.views.stress.Stress`.
 
         Raises
         ------
         InputError
-            On all ranks, if it is no region.
+            On all ranks, if the region is not valid.
         """
         system = self.system
         return stress_of(system, on_each_rank(system.exchange, lambda: None if region is None else region_of(region)))
@@ -212,17 +212,17 @@ class Reductions:
     def fields(self) -> dict[str, ContinuumFields]:
         """The ``[[fields]]`` of the case by name, the same on every rank: means of the samples since the last output.
 
-        At an output itself they are what is written.
+        At an output step, these are the fields that are written.
         """
         return {one.name: one.present for one in self.system.features.get(Fields).averages}
 
     def collisions(self) -> CollisionEnergies:
-        """Return numbers of collisions by the energy they have lost until now, the same on every rank. Collective.
+        """Return numbers of collisions by the energy lost so far, the same on every rank. Collective.
 
         Raises
         ------
         InputError
-            On all ranks, if the case does not count them (``output.collision_energies``).
+            On all ranks, if the case does not count collisions (``output.collision_energies``).
         """
         return self.system.features.get(Collisions).energies(self.system)
 
@@ -241,17 +241,17 @@ class Reductions:
         Parameters
         ----------
         cells, width, lower, upper, kernel, by
-            As `pdem.run.reading.coarse_graining.coarse_grain` takes them.
+            As for `pdem.run.reading.coarse_graining.coarse_grain`.
 
         Returns
         -------
         ContinuumFields
-            The same bits on any ranks and threads. Forces are those of `contacts`.
+            Fields with the same bits for any number of ranks and threads. Forces are the forces of `contacts`.
 
         Raises
         ------
         InputError
-            On all ranks, if an argument is not possible.
+            On all ranks, if an argument is not valid.
         """
         system = self.system
         corners, names = (lower, upper), list(system.case.materials)
@@ -262,22 +262,23 @@ class Reductions:
         return ContinuumFields.of_sums(grid, sums, names if by else ())
 
     def contacts(self) -> ContactTable | None:
-        """Return all contacts in the order of ids, columns by name, on rank 0; None elsewhere. Collective.
+        """Return all contacts ordered by ids, as columns by name, on rank 0; None elsewhere. Collective.
 
-        The columns are those of `pdem.run.reading.results.Results.contacts_at`. Where the case looks at contacts
-        (``stress``, ``contacts_every``), forces are those of the last step, whose sums are the column ``force`` of
-        particles. Elsewhere, before the first step after a restart, and where particles have come or gone, they are
-        evaluated anew for the present velocities, which are half a step later than those that damping has seen.
+        The columns are described in `pdem.run.reading.results.Results.contacts_at`. If the case stores contact forces
+        (``stress``, ``contacts_every``), these are the forces of the last step; their sums are the column ``force`` of
+        particles. Otherwise, before the first step after a restart, and after particles were inserted or removed, the
+        forces are evaluated for the present velocities, half a step later than the velocities that damping used in the
+        step.
         """
         return gathered_contacts(self.system)
 
     def _taken(self, values: Any, where: Any, *, wide: bool = False) -> tuple[Floats, Booleans]:
-        """Return values as rows (n, k), and which count. Collective."""
+        """Return values as rows (n, k), and the mask of particles to include. Collective."""
         many = self.system.particles.count
         return on_each_rank(self.system.exchange, lambda: _rows(values, where, many, wide=wide))
 
     def _sums(self, values: Floats, at: Integers, count: int) -> Floats:
-        """Return exact sums (count,) over all ranks of values (m,) or (m, r), whose row belongs to the sum `at`."""
+        """Return exact sums (count,) over all ranks of values (m,) or (m, r); row i belongs to the sum `at[i]`."""
         order = np.argsort(at, kind="stable")
         values = values[:, None] if values.ndim == 1 else values
         values, at = np.ascontiguousarray(values[order]), at[order]
@@ -295,12 +296,12 @@ class Reductions:
 
 
 def _rows(values: Any, where: Any, many: int, *, wide: bool) -> tuple[Floats, Booleans]:
-    """Return values as rows (n, k) of `many` particles, and which count.
+    """Return values as rows (n, k) of `many` particles, and the mask of particles to include.
 
     Raises
     ------
     InputError
-        If shapes or values are not what they have to be.
+        If shapes or values are not valid.
     """
     chosen = np.ones(many, np.bool_) if where is None else np.asarray(where)
     if chosen.dtype != np.bool_ or chosen.shape != (many,):

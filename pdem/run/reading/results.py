@@ -1,4 +1,4 @@
-"""Results of a run for scripts and notebooks: the series, snapshots by time, walls with loads, the case, the log."""
+"""Results of a run for scripts and notebooks: series, snapshots by time, walls with loads, the case, the log."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SeriesTable:
     Parameters
     ----------
     rows : structured array (n,)
-        One row for each line, one field for each column.
+        A row for each line, a field for each column.
     units : mapping of str to str
         SI unit of each column, ``"1"`` without dimension.
     """
@@ -63,11 +63,11 @@ class SeriesTable:
         return len(self.rows)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the columns, so that ``dict(series)`` and ``in`` work as those of tables of pandas do."""
+        """Yield the names of the columns; thus ``dict(series)`` and ``in`` work as for tables of pandas."""
         return iter(self.names)
 
     def keys(self) -> tuple[str, ...]:
-        """Return the names of the columns: with them ``dict(series)`` has the columns."""
+        """Return the names of the columns; ``dict(series)`` uses them."""
         return self.names
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -76,7 +76,7 @@ class SeriesTable:
         return self.rows[name]
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with a column for each; their units are in its ``attrs["units"]``.
+        """Return a pandas.DataFrame with the same columns; ``attrs["units"]`` has their units.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class Snapshot:
     step : int
         Number of the time step.
     columns : dict of ndarray
-        Fields of particles by name, rows in the order of ids.
+        Fields of particles by name, rows ordered by id.
     """
 
     def __init__(self, results: Results, index: int) -> None:
@@ -113,9 +113,9 @@ class Snapshot:
 
     @property
     def box(self) -> tuple[Floats, Floats]:
-        """The box at this time: its lowest corner (3,), and its period vectors, one in each row (3, 3) [m].
+        """The box at this time: its lowest corner (3,), and its period vectors as rows (3, 3) [m].
 
-        Along open axes they are the sides of the domain. In a box that shears one of the vectors leans.
+        Along open axes the vectors are the sides of the domain. In a sheared box one vector is inclined.
         """
         if "box_corner" in self._tables:
             return self._tables["box_corner"][0], self._tables["box_vectors"]
@@ -124,7 +124,7 @@ class Snapshot:
 
     @property
     def box_speeds(self) -> Floats | None:
-        """How fast the period vectors grow, one in each row (3, 3) [m/s]; None where the box does not deform."""
+        """Rates of the period vectors as rows (3, 3) [m/s]; None if the box does not deform."""
         found: Floats | None = self._tables.get("box_speeds")
         if found is None and "box_corner" in self._tables:
             raise InputError(
@@ -147,7 +147,7 @@ class Snapshot:
         return self.columns[name]
 
     def inside(self, region: Any) -> Booleans:
-        """Return which centres (n,) are in a region: a box, cylinder or ball as in the case file.
+        """Return a mask of centres (n,) inside a region: a box, cylinder or ball as in the case file.
 
         Parameters
         ----------
@@ -157,20 +157,20 @@ class Snapshot:
         Raises
         ------
         InputError
-            If it is no region.
+            If the region is not valid.
         """
         return regions.distance(region_of(region), self.position) == 0.0
 
     @cached_property
     def walls(self) -> Named[WallSnapshot]:
-        """The walls by name, empty if the case has none; a name that is none of theirs is an error."""
+        """The walls by name, empty if the case has no walls; a missing name raises `InputError`."""
         return self._results.walls_at(self.time)
 
     @cached_property
     def contacts(self) -> ContactTable:
-        """The contacts by the names of their columns, see `Results.contacts_at`.
+        """The contacts as columns by name, see `Results.contacts_at`.
 
-        Empty if the run has written none at this time: then an error says why when a column is asked for.
+        If the run has written no contacts at this time, access to a column raises an error with the reason.
         """
         times = self._results.contact_times
         if bool(np.isclose(times, self.time, rtol=1e-9, atol=0.0).any()):
@@ -178,9 +178,9 @@ class Snapshot:
         return ContactTable({}, _why_no_contacts(times, self.time))
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with a row for each particle, and ``position_x``, ``position_y``, ... for vectors.
+        """Return a pandas.DataFrame with a row per particle; vectors have columns ``position_x``, ``position_y``, ...
 
-        Units are in ``attrs["units"]`` of the frame.
+        ``attrs["units"]`` of the frame has the units.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class Snapshot:
         return f"Snapshot({self.time:.6g} s, {len(self)} particles: {', '.join(self.columns)})"
 
     def _repr_html_(self) -> str:
-        """Return a picture, and the range of each field, for a notebook."""
+        """Return an HTML page for a notebook, with a picture and the range of each field."""
         rows: list[tuple[str, ...]] = [("field", "smallest", "mean", "largest", "unit")]
         for name, column in self.columns.items() if len(self) else ():
             values = np.linalg.norm(column, axis=1) if column.ndim > 1 else column
@@ -217,7 +217,7 @@ class Snapshot:
 
 
 def _why_no_contacts(times: Floats, time: float | None = None) -> str:
-    """Return why there are no contacts, at a time [s] or at all; `times` are those at which some were written."""
+    """Return why there are no contacts at a time [s] or at all; `times` are the times with contacts."""
     at = "" if time is None else f" at {time:.6g} s"
     if time is None or not len(times):
         return f"the run has written no contacts{at}: run it with output.contacts_every"
@@ -229,19 +229,19 @@ def _why_no_contacts(times: Floats, time: float | None = None) -> str:
 
 
 class Results:
-    """What a run has written into its output folder. Files are opened when they are asked for.
+    """The results in the output folder of a run. Files are opened on access.
 
-    Iterating gives one snapshot after the other; ``len(results)`` is their number.
+    Iteration yields the snapshots in order; ``len(results)`` is their number.
 
     Parameters
     ----------
     folder : path
-        Output folder of a run, which may still be going on.
+        Output folder of a run, which may still be in progress.
 
     Raises
     ------
     InputError
-        If there is no such folder, or no run has written into it.
+        If the folder does not exist, or contains no results of a run.
 
     Examples
     --------
@@ -259,7 +259,7 @@ class Results:
 
     @property
     def series(self) -> SeriesTable:
-        """The series as it is now."""
+        """The present content of the series."""
         path = self.folder / f"{TABLE}.h5"
         return SeriesTable(read_series(path), read_units(path))
 
@@ -297,7 +297,7 @@ class Results:
         Raises
         ------
         InputError
-            If there is none at all.
+            If the run has no snapshot.
         """
         times = self.times
         if not len(times):
@@ -305,7 +305,7 @@ class Results:
         return self[int(np.argmin(np.abs(times - time)))]
 
     def walls_at(self, time: float) -> Named[WallSnapshot]:
-        """Return the walls by name at the snapshot nearest to a time [s]; empty without walls."""
+        """Return the walls by name, at the snapshot nearest to a time [s]; empty without walls."""
         path = self.folder / WALL_FILE
         times = vtkhdf.read_times(path) if path.exists() else np.zeros(0)
         if not len(times):
@@ -315,13 +315,13 @@ class Results:
         return Named(walls, "wall")
 
     def contacts_at(self, time: float) -> ContactTable:
-        """Return the contacts written nearest to a time [s] by the names of their columns.
+        """Return the contacts written nearest to a time [s], as columns by name.
 
-        If the run has written none at all there are no columns: an error says why when one is asked for.
-        They are in the order of ids: ``first``, ``second`` (ids; -1 for a wall), ``wall`` (-1 between particles),
-        materials, ``centre`` of the first particle, ``branch`` from there to the second one or to the wall, ``point``,
-        ``normal``, ``force`` of the first on the second body [N], ``normal_force``, ``tangential_force``, ``overlap``,
-        energies, ``age``.
+        If the run has written no contacts at all, access to a column raises an error with the reason. Rows are ordered
+        by ids. Columns: ``first``, ``second`` (ids; -1 for a wall), ``wall`` (-1 between particles), materials,
+        ``centre`` of the first particle, ``branch`` from this centre to the second particle or to the wall, ``point``,
+        ``normal``, ``force`` of the first body on the second body [N], ``normal_force``, ``tangential_force``,
+        ``overlap``, energies, ``age``.
         """
         times = self.contact_times
         if not len(times):
@@ -330,24 +330,24 @@ class Results:
 
     @property
     def contact_times(self) -> Floats:
-        """Times at which contacts have been written [s]."""
+        """Times at which contacts were written [s]."""
         path = self.folder / CONTACT_FILE
         return vtkhdf.read_times(path) if path.exists() else np.zeros(0)
 
     @property
     def field_names(self) -> list[str]:
-        """Names of the ``[[fields]]`` of which some have been written."""
+        """Names of the ``[[fields]]`` that have been written."""
         begin, end = FIELD_FILES.split("*")
         paths = sorted(self.folder.glob(FIELD_FILES))
         return [path.name.removeprefix(begin).removesuffix(end) for path in paths]
 
     def fields(self, name: str) -> FieldSeries:
-        """Return the continuum fields of this name that the run has averaged.
+        """Return the averaged continuum fields with a name.
 
         Raises
         ------
         InputError
-            If there are none of this name.
+            If no fields with this name have been written.
         """
         if name not in self.field_names:
             hint = name_hint(name, self.field_names) if self.field_names else "the case has no [[fields]]"
@@ -356,12 +356,12 @@ class Results:
 
     @property
     def collisions(self) -> CollisionEnergies:
-        """Numbers of collisions by the energy they have lost until the last snapshot.
+        """Numbers of collisions by the energy lost until the last snapshot.
 
         Raises
         ------
         InputError
-            If the case does not count them.
+            If the case does not count collisions.
         """
         path = self.folder / COLLISION_FILE
         if not path.exists():
@@ -370,7 +370,7 @@ class Results:
 
     @cached_property
     def case(self) -> Case:
-        """The case as the run had it, every default written out; after a restart with other values, the last one."""
+        """The case of the run with all defaults written out; after a restart with other values, the last case."""
         attributes = series_attributes(self.folder)
         if "case" not in attributes:
             attributes = vtkhdf.read_step(self.folder / PARTICLE_FILE, 0).attributes
@@ -382,13 +382,13 @@ class Results:
         return (self.folder / LOG_FILE).read_text(encoding="utf-8")
 
     def __repr__(self) -> str:
-        """Return the folder, and how far the run has come."""
+        """Return the folder, the number of snapshots and the last time."""
         times = self.times
         until = f"{len(times)} snapshots until {times[-1]:.6g} s" if len(times) else "no snapshot"
         return f"Results({str(self.folder)!r}: {until})"
 
     def _repr_html_(self) -> str:
-        """Return a picture, as it was drawn or of the last snapshot, and the last numbers, for a notebook."""
+        """Return an HTML page for a notebook: the stored picture or the last snapshot, and the last values."""
         series, picture = self.series, self.folder / PICTURE_FILE
         last = [(name, f"{series[name][-1]:.6g}", series.units[name]) for name in series.names if len(series)]
         image = picture.read_bytes() if picture.exists() else picture_of(self.folder)

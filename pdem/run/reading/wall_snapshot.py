@@ -20,19 +20,20 @@ class WallSnapshot:
     Attributes
     ----------
     vertices : (v, 3) array
-        Places of its nodes [m].
+        Positions of the nodes [m].
     facets : list of (k,) arrays
-        Loops of nodes around each facet, rows of `vertices`.
+        Node indices around each facet, as rows of `vertices`.
     node_force : (v, 3) array
         Contact force on each node [N].
     facet_force, pressure, sliding_power : (f, 3), (f,), (f,) arrays
-        Contact force on each facet [N], its normal part over the area [Pa], power lost by sliding [W].
+        Contact force on each facet [N], its normal component divided by the area [Pa], power lost by sliding [W].
     wear : (f,) array
-        Depth by which each facet has worn [m]; zeros for a case in which no wall wears.
+        Wear depth of each facet [m]; zeros if no wall of the case wears.
     present : bool
-        Whether it is there; False while a stage has taken it out.
+        Whether the wall is present; False while a stage has removed it.
     force, torque, power : (3,), (3,) arrays and float
-        Load of the particles on it [N, N m], and the power it delivers [W], as `Simulation.wall_loads` has them.
+        Load of the particles on the wall [N, N m], and the power that the wall delivers [W], as in
+        `Simulation.wall_loads`.
     """
 
     def __init__(self, step: vtkhdf.VtkStep, wall: int) -> None:

@@ -1,1 +1,4 @@
-"""What runs at some places tell of a response everywhere, where it meets targets, and where to run next."""
+"""Fit of noisy responses over a space of parameters, the parameters that meet targets, and the choice of next runs.
+
+A place is a point of this space: the parameters as shares of their ranges, in the unit cube.
+"""

@@ -1,4 +1,4 @@
-"""Where to run next: a scan of the whole range at first, then where runs make the parameters known best."""
+"""Choice of places for runs: a scan of the whole range first, then places that reduce the errors most."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 _PER_PARAMETER = 4
 _DESIGNS = 200
 _DRAWN, _WIDER, _EVERYWHERE = 24, 2.5, 16
-"""Candidates from where parameters may lie, from a region wider by a factor, and from the whole range."""
+"""Number of samples of the parameters, their widening factor for a second set, and number over the whole range."""
 
 
 def scan_size(dimension: int) -> int:
-    """Return how many places a scan of the whole range has."""
+    """Return the number of places in a scan of the whole range."""
     return 1 + _PER_PARAMETER * dimension
 
 
 def scan(start: Floats) -> Floats:
-    """Return the places (n, k) of a scan: a start (k,), then values evenly over each range, both ends included.
+    """Return the places (n, k) of a scan: the start (k,), then values evenly over each range, both ends included.
 
-    Of designs in which every parameter has each value once (Latin hypercubes) it is the one whose places are farthest
-    apart.
+    Every parameter has each value once (a Latin hypercube). Among many such designs, the function chooses the design
+    with the largest minimum distance between places.
     """
     count, dimension = _PER_PARAMETER * len(start), len(start)
     levels = np.linspace(0.0, 1.0, count)
@@ -48,22 +48,22 @@ def scan(start: Floats) -> Floats:
 def next_places(
     responses: Sequence[Response], uncertainties: Floats, samples: Samples, count: int, replicas: int
 ) -> Floats:
-    """Return places (count, k) for runs after which the targets are predicted best where parameters may lie.
+    """Return the places (count, k) where runs reduce the errors of the predicted targets most.
 
-    One after the other, the place is taken that lowers the variance of the responses most, over the square of the
-    errors there, in the mean over samples of the parameters. Two of them are never so near to each other that chance
-    hides the difference of their responses, as far as there are others.
+    The places are chosen one by one. Each choice maximises the reduction of the variance of the responses, relative to
+    the squared errors and averaged over samples of the parameters. Where possible, two places are never so near to each
+    other that chance hides the difference of their responses.
 
     Parameters
     ----------
     responses : sequence of Response
-        Of each target.
+        Response of each target.
     uncertainties : (m,) array
         Errors of the targets.
     samples : Samples
-        Of the parameters.
+        Samples of the parameters.
     count, replicas : int
-        Number of places, and of runs at each.
+        Number of places, and number of runs per place.
     """
     drawn = samples.drawn(_DRAWN)
     middle = samples.mean
@@ -83,7 +83,7 @@ def next_places(
 
 
 class _State:
-    """What is known of a response at candidates, the first of which are samples of the parameters."""
+    """Mean and covariance of a response at the candidates; the first candidates are samples of the parameters."""
 
     def __init__(self, response: Response, uncertainty: float, candidates: Floats, replicas: int) -> None:
         self._covariance = response.covariance(candidates)
@@ -91,14 +91,14 @@ class _State:
         self._means, self._uncertainty = response(candidates).mean, uncertainty
 
     def gain(self) -> Floats:
-        """Return by how much runs at each candidate lower the variance at the samples, over the errors there."""
+        """Return the reduction of the variance at the samples by runs at each candidate, relative to the errors."""
         variance = np.diag(self._covariance)
         lowered = self._covariance[:, :_DRAWN] ** 2 / (variance + self._chance + 1e-300)[:, None]
         whole: Floats = (lowered / (self._uncertainty**2 + variance[:_DRAWN])).sum(axis=1)
         return whole
 
     def hidden(self, chosen: Sequence[int]) -> Booleans:
-        """Return which candidates differ by less than chance from one that is chosen."""
+        """Return which candidates differ by less than chance from a candidate already chosen."""
         found = np.zeros(len(self._means), np.bool_)
         for one in chosen:
             apart = np.abs(self._means - self._means[one])
@@ -106,6 +106,6 @@ class _State:
         return found
 
     def add(self, number: int) -> None:
-        """Take runs at a candidate into account."""
+        """Update the covariance for runs at a candidate."""
         column = self._covariance[:, number].copy()
         self._covariance -= np.outer(column, column) / (column[number] + self._chance[number] + 1e-300)

@@ -1,4 +1,4 @@
-"""What has been measured at places of a space of parameters, and how it scatters by chance."""
+"""Measured values at places in a space of parameters, and their random scatter."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 _STEEP = 1.5
-"""Standard deviation of the prior of how much the logarithm of the variance changes over a range."""
+"""Standard deviation of the prior for the change of the logarithm of the variance over a range."""
 
 _ENOUGH = 4
-"""Replicas beyond the first ones of their places with which a change of the variance is looked for."""
+"""Number of replicas beyond the first runs of all places from which on a change of the variance is fitted."""
 
 _LEAST = 1e-12
 
 
 class Observations(NamedTuple):
-    """A number measured at several places, in some runs at each.
+    """A quantity measured at several places, in one or more runs per place.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Observations(NamedTuple):
     counts : (n,) array
         Number of runs of each place.
     squares : (n,) array
-        Sums of the squares of the deviations from these means.
+        Sums of squared deviations from the mean of each place.
     """
 
     places: Floats
@@ -43,12 +43,12 @@ class Observations(NamedTuple):
 
     @property
     def freedom(self) -> int:
-        """Number of runs beyond the first of each place."""
+        """Number of runs beyond the first run of each place."""
         return int((self.counts - 1.0).sum())
 
 
 def observed(places: Sequence[Floats], values: Sequence[Floats]) -> Observations:
-    """Return what was measured at places (k,): values in some runs of each; what is not finite does not count."""
+    """Return the observations at places (k,) from the values of all runs; values that are not finite are ignored."""
     finite = [one[np.isfinite(one)] for one in values]
     kept = [number for number, some in enumerate(finite) if len(some)]
     means = np.array([finite[number].mean() for number in kept])
@@ -58,10 +58,10 @@ def observed(places: Sequence[Floats], values: Sequence[Floats]) -> Observations
 
 
 def relative_variances(some: Observations) -> tuple[Floats, Floats]:
-    """Return the variance by chance at each place over the mean one (n,), and by how much its logarithm changes (k,).
+    """Return the variance by chance at each place over its mean (n,), and the slope of its logarithm (k,).
 
-    The logarithm is taken to be linear in the parameters: sums of squares of a few replicas are gamma distributed, and
-    a prior keeps the change near 0 unless they tell otherwise. Without replicas it is 0.
+    The logarithm is assumed linear in the parameters. Sums of squares of a few replicas are gamma distributed; a prior
+    keeps the slope near 0 unless the data contradict. Without replicas the slope is 0.
     """
     none = np.ones(len(some.means)), np.zeros(some.places.shape[1])
     free = some.counts - 1.0

@@ -1,4 +1,4 @@
-"""Where parameters may lie: samples of a probability density in the unit cube, and regions that hold most of it."""
+"""Probable values of parameters: samples of a probability density in the unit cube, and their densest regions."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 _FIRST, _ROUNDS, _KERNELS = 256, 30, 150
 _EVEN, _GOOD = 0.25, 0.4
-"""Effective shares of samples: down to which a density is made narrower, and with which it counts as sampled."""
+"""Effective shares of samples: the limit for narrowing the density, and the share at which sampling is complete."""
 
 _WIDEST, _STRIDE, _HALVINGS = 25.0, 2.0, 5
-"""Logarithms of the factor at first and between two that are tried, and how often these are halved."""
+"""Logarithm of the first widening factor, decrement between two factors, and number of bisections at the end."""
 
 _NEAR = 5
-"""One over the share of the samples, nearest to each, by which the width of the next steps is found."""
+"""The nearest ``1 / _NEAR`` of the samples of each sample determine the width of the next steps."""
 
 _GRID, _SMOOTH = 4000, 0.4
 _VALLEY = 0.5
-"""Of the lower of two maxima: a density that does not fall below between them has one maximum."""
+"""Two maxima are separate if the density between them falls below this share of the lower maximum."""
 
 
 class Samples(NamedTuple):
@@ -39,9 +39,9 @@ class Samples(NamedTuple):
     Attributes
     ----------
     places : (n, k) array
-        In the unit cube.
+        Places in the unit cube.
     weights : (n,) array
-        Their sum is 1.
+        Weights with sum 1.
     """
 
     places: Floats
@@ -61,21 +61,21 @@ class Samples(NamedTuple):
         return found
 
     def drawn(self, count: int) -> Floats:
-        """Return places (count, k) of the same weight, evenly along the samples."""
+        """Return places (count, k) of equal weight, evenly along the samples."""
         return self.places[_chosen(self.weights, (np.arange(count) + 0.5) / count)]
 
 
 def sampled(density: Density, dimension: int, count: int) -> Samples:
     """Return samples of a density in the unit cube, by population Monte Carlo.
 
-    Samples of a density that is widened, much at first, are spread by kernels about them, and weighted for one that is
-    widened less, until they are those of the density itself. So narrow and several maxima are found.
+    The first rounds sample a strongly widened density. Each round spreads kernels around the samples and weights the
+    new samples for a less widened density, down to the density itself. This finds narrow maxima and several maxima.
 
     Parameters
     ----------
     density : callable
-        Is given places (n, k), and returns a function of a factor from 1 on, by which the density is widened: it
-        returns its logarithm (n,) there, up to a constant.
+        Called with places (n, k), returns a function of a widening factor (1 or more). The function returns the
+        logarithm (n,) of the widened density at the places, up to a constant.
     dimension : int
         Number of parameters.
     count : int
@@ -101,12 +101,12 @@ def _weights(logarithms: Floats) -> Floats:
 
 
 def _effective(weights: Floats) -> float:
-    """Return the effective share of weighted samples."""
+    """Return the effective sample size of weights as a share of their number."""
     return float(1.0 / (weights @ weights) / len(weights))
 
 
 def _narrower(wanted: Callable[[float], Floats], drawn_by: Floats, logarithm: float) -> float:
-    """Return the logarithm of a smaller factor, the first at which the samples, weighted, are hardly even enough."""
+    """Return the logarithm of a smaller widening factor, the smallest that keeps the weights of samples even enough."""
 
     def is_even(some: float) -> bool:
         return _effective(_weights(wanted(math.exp(some)) - drawn_by)) >= _EVEN
@@ -123,7 +123,7 @@ def _narrower(wanted: Callable[[float], Floats], drawn_by: Floats, logarithm: fl
 
 
 def _spread(places: Floats, weights: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return places about weighted ones, and the logarithm of the density by which they are drawn."""
+    """Return places drawn around weighted places, and the logarithm of the density from which they are drawn."""
     places = places[_chosen(weights, (np.arange(_KERNELS) + random.random(_KERNELS)) / _KERNELS)]
     weights = np.full(_KERNELS, 1.0 / _KERNELS)
     factor = _local_width(places, weights)
@@ -138,7 +138,7 @@ def _spread(places: Floats, weights: Floats, count: int, random: np.random.Gener
 
 
 def _local_width(places: Floats, weights: Floats) -> Floats:
-    """Return the triangular factor of the covariance of nearest samples: of one maximum where there are several."""
+    """Return the triangular factor of the covariance of nearest samples, that is, of a single maximum."""
     off = places - weights @ places
     whole = (off * weights[:, None]).T @ off + 1e-24 * np.eye(places.shape[1])
     even: Floats = np.asarray(np.linalg.solve(np.linalg.cholesky(whole), places.T).T, np.float64)
@@ -154,14 +154,14 @@ def _chosen(weights: Floats, shares: Floats) -> NDArray[np.intp]:
 
 
 def densest(values: Floats, weights: Floats, share: float) -> tuple[tuple[float, float], ...]:
-    """Return the intervals in [0, 1] where a density is largest, that hold a share of it: several with several maxima.
+    """Return the densest intervals in [0, 1] that contain a share of a density; several intervals for several maxima.
 
     Parameters
     ----------
     values, weights : (n,) arrays
-        Weighted samples of it.
+        Weighted samples of the density.
     share : float
-        That they hold together.
+        Probability of all intervals together.
     """
     edges, density = smooth_density(values, weights)
     order = np.argsort(-density, kind="stable")
@@ -174,7 +174,7 @@ def densest(values: Floats, weights: Floats, share: float) -> tuple[tuple[float,
 
 
 def _with_valleys(density: Floats, begins: list[int], ends: list[int]) -> list[tuple[int, int]]:
-    """Return intervals of cells, joined where the density between them does not fall much: there chance parts them."""
+    """Return intervals of cells, merged where the density in between falls so little that it may be chance."""
     found = [(begins[0], ends[0])]
     for begin, end in zip(begins[1:], ends[1:], strict=True):
         before = found[-1]
@@ -187,7 +187,7 @@ def _with_valleys(density: Floats, begins: list[int], ends: list[int]) -> list[t
 
 
 def smooth_density(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the edges (n + 1,) of cells over the range of samples, and a smooth density (n,) in these."""
+    """Return the edges (n + 1,) of cells over the range of samples, and a smooth density (n,) in the cells."""
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     near = weights > 1e-6 / len(weights)
@@ -201,7 +201,7 @@ def smooth_density(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _local_spread(values: Floats, weights: Floats) -> float:
-    """Return the width of the windows that hold a fifth of sorted samples, in the median over windows."""
+    """Return the median width of windows that each contain a fifth of the sorted samples."""
     sums = np.cumsum(weights) - 0.5 * weights
     middles = np.linspace(0.1, 0.9, 81)
     windows = np.interp(middles + 0.1, sums, values) - np.interp(middles - 0.1, sums, values)

@@ -1,8 +1,9 @@
-"""A response everywhere, from noisy observations at a few places: a plane and a smooth deviation (Gaussian process).
+"""Response surface from noisy observations at a few places: a plane plus a smooth deviation (Gaussian process).
 
-Deviations have a Matern covariance (5/2). Its lengths and the ratio of chance to deviation are not chosen: many sets of
-them are weighted by how probable they make the observations (plane and scale integrated out), so that errors hold
-with few runs as well (Rasmussen, Williams, Gaussian Processes for Machine Learning, 2006, sections 2.7 and 5.4).
+Deviations have a Matern covariance (5/2). Its lengths and the ratio of chance to deviation are not fixed: many sets of
+lengths and ratios are weighted by the likelihood of the observations (plane and scale integrated out), so that the
+errors are valid with few runs as well (Rasmussen, Williams, Gaussian Processes for Machine Learning, 2006, sections 2.7
+and 5.4).
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ if TYPE_CHECKING:
     from pdem.sweeps.fitting.observations import Observations
 
 SETS, KEPT = 256, 8
-"""Sets of lengths and ratios that are tried, and by how many equally probable ones they are represented."""
+"""Number of sets of lengths and ratios, and number of equally probable sets that represent all of them."""
 
 _LENGTH, _SPREAD = 0.8, 0.6
-"""Median of the lengths before any observation, in ranges, and the standard deviation of their logarithm."""
+"""Prior of the lengths: their median in units of the ranges, and the standard deviation of their logarithm."""
 
 _RATIOS = -10.0, 2.0
-"""Decimal logarithms between which the ratio of both variances lies."""
+"""Decimal logarithms of the smallest and largest ratio of the variances of chance and deviation."""
 
 _ROUNDING = 1e-10
 
 
 class Prediction(NamedTuple):
-    """What the response is at some places, as Student's distributions.
+    """Predicted values of a response at several places, as Student's t distributions.
 
     Attributes
     ----------
     mean, variance : (n,) arrays
-        Its value, and the square of the scale of its error.
+        Expected value, and squared scale of its error.
     freedom : float
         Degrees of freedom.
     """
@@ -73,17 +74,17 @@ def _plane(places: Floats) -> Floats:
 
 
 class Response:
-    """A response that has been observed.
+    """A response fitted to observations.
 
     Parameters
     ----------
     some : Observations
-        More of them, counted by runs, than parameters and one.
+        Observations; the total number of runs must exceed the number of parameters plus one.
 
     Attributes
     ----------
     freedom : int
-        Degrees of freedom: runs less the numbers of the plane.
+        Degrees of freedom: number of runs minus number of coefficients of the plane.
     """
 
     def __init__(self, some: Observations) -> None:
@@ -117,12 +118,12 @@ class Response:
         self._chance = float(self._weights @ (self._variances * ratios[chosen])) * self._scale**2
 
     def chance(self, places: Floats) -> Floats:
-        """Return the variance (n,) of a single run by chance at some places."""
+        """Return the variance (n,) of a single run by chance at places (n, k)."""
         found: Floats = self._chance * np.exp((places - 0.5) @ self._steepness)
         return found
 
     def __call__(self, places: Floats) -> Prediction:
-        """Return the response at some places (n, k)."""
+        """Return the predicted response at places (n, k)."""
         across, white, rest = self._parts(places)
         means = (across @ self._alpha[..., None])[..., 0] + (_plane(places) @ self._slopes[..., None])[..., 0]
         variance = 1.0 - (white**2).sum(axis=2) + ((rest @ self._gram) * rest).sum(axis=2)
@@ -132,7 +133,7 @@ class Response:
         return Prediction(self._middle + self._scale * mean, self._scale**2 * spread, float(max(self.freedom, 1)))
 
     def covariance(self, places: Floats) -> Floats:
-        """Return the covariances (n, n) of the errors of the response at some places."""
+        """Return the covariance matrix (n, n) of the errors of the response at places (n, k)."""
         _, white, rest = self._parts(places)
         found = _covariance(places, places, self._lengths) - white @ np.swapaxes(white, 1, 2)
         found += rest @ self._gram @ np.swapaxes(rest, 1, 2)
@@ -146,13 +147,13 @@ class Response:
 
 
 def _half_logarithm(lower: NDArray[Any]) -> Floats:
-    """Return half of the logarithms of the determinants of matrices by their triangular factors."""
+    """Return half the logarithms of the determinants of matrices, from their triangular factors."""
     found: Floats = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
     return found
 
 
 def _represented(score: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return a few sets and their weights, so that they stand for all with their probabilities."""
+    """Return the indices and weights of a few sets that represent all sets according to their probabilities."""
     weights = np.exp(score - score.max())
     order = np.argsort(-weights, kind="stable")
     sums = np.cumsum(weights[order]) / weights.sum()
@@ -162,7 +163,7 @@ def _represented(score: Floats) -> tuple[NDArray[np.intp], Floats]:
 
 
 def deviations(found: Prediction, target: float, uncertainty: float) -> tuple[Floats, Floats, Floats]:
-    """Return by how many errors of target and response together a response is off (n,), these errors, their freedom."""
+    """Return the deviation (n,) of a response in errors of target and response, these errors, and their freedom."""
     total = found.variance + uncertainty**2
     freedom = np.minimum(total**2 / np.maximum(found.variance**2, 1e-300) * found.freedom, 1e6)
     error = np.sqrt(total)
@@ -170,7 +171,7 @@ def deviations(found: Prediction, target: float, uncertainty: float) -> tuple[Fl
 
 
 def log_density(found: Prediction, target: float, uncertainty: float) -> Floats:
-    """Return the logarithm of the probability density (n,) of a target if the response is as predicted."""
+    """Return the logarithm of the probability density (n,) of a target for a predicted response."""
     off, error, freedom = deviations(found, target, uncertainty)
     norm = gammaln(0.5 * (freedom + 1.0)) - gammaln(0.5 * freedom) - 0.5 * np.log(freedom * math.pi)
     density: Floats = norm - 0.5 * (freedom + 1.0) * np.log1p(off**2 / freedom) - np.log(error)
@@ -178,7 +179,7 @@ def log_density(found: Prediction, target: float, uncertainty: float) -> Floats:
 
 
 def normal_scores(found: Prediction, target: float, uncertainty: float) -> Floats:
-    """Return by how many standard errors (n,) a response is off: those of a normal distribution, as improbable."""
+    """Return the deviation (n,) of a response in standard errors of a normal distribution with equal probability."""
     off, _, freedom = deviations(found, target, uncertainty)
     tail = np.clip(stdtr(freedom, -np.abs(off)), 1e-300, 0.5)
     scores: Floats = -np.sign(off) * ndtri(tail)

@@ -1,4 +1,4 @@
-"""Parameters at which measured responses meet their targets: runs where they are needed, and what follows from all."""
+"""Search for parameters that meet targets: selects places for further runs, and evaluates all runs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pdem.sweeps.fitting.response import Prediction
 
 ENOUGH = 0.12
-"""Share of the variance of a target by which the error of the response adds to it at most, when runs are enough."""
+"""Runs are sufficient when the error of the response adds at most this share to the variance of a target."""
 
 MISSED = 0.05
-"""Probability that right targets are missed by as much, below which they are not reached."""
+"""Targets count as not reached if the probability of so large a misfit by chance is below this value."""
 
 _HOPELESS = 1e-3
 _NONE = -1e30
@@ -33,14 +33,14 @@ _SEARCH, _FINAL, _DOWNHILL, _CORNER = 300, 6000, 60, 0.2
 
 
 class Point(NamedTuple):
-    """Runs at one place.
+    """Runs at one place of the parameter space.
 
     Attributes
     ----------
     place : (k,) array
         Shares of the ranges of the parameters.
     values : (m, r) array
-        What was measured for each target in each run, not finite where there is nothing.
+        Measured value of each target in each run, not finite where a run has no value.
     """
 
     place: Floats
@@ -49,18 +49,18 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class FitProblem:
-    """What is looked for.
+    """A calibration as a fit problem.
 
     Attributes
     ----------
     targets, uncertainties : (m,) arrays
-        Values, and their standard errors.
+        Target values, and their standard errors.
     start : (k,) array
-        Place of the first runs; the parameters are shares of their ranges.
+        Place of the first runs, as shares of the ranges of the parameters.
     replicas : int
-        Runs at each place.
+        Number of runs per place.
     runs : int or None
-        Most runs; by default those of the scan, and 8 for each parameter and one.
+        Largest number of runs; by default the runs of the scan plus 8 for each parameter and 8 more.
     """
 
     targets: Floats
@@ -76,33 +76,33 @@ class FitProblem:
 
     @property
     def least(self) -> int:
-        """Runs of the scan."""
+        """Number of runs of the scan."""
         return scan_size(self.dimension) * self.replicas
 
     @property
     def most(self) -> int:
-        """Most runs."""
+        """Largest number of runs."""
         return self.least + _MORE * (self.dimension + 1) if self.runs is None else self.runs
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the parameters lie, as far as the runs tell.
+    """The probable parameters according to the runs so far.
 
     Attributes
     ----------
     points : tuple of Point
         All runs.
     responses : tuple of Response
-        Of each target.
+        Response of each target.
     samples : Samples
-        Places at which all targets are met within the errors, by their probability.
+        Places at which all targets are met within their errors, weighted by probability.
     best : (k,) array
         The most probable place.
     misfit : float
-        Sum of the squares of the standard errors by which targets are missed where that is least.
+        Smallest sum of squared deviations from the targets, in standard errors.
     shares : (m,) array
-        Of the variance of each target, by how much the error of its response adds to it.
+        Share that the error of each response adds to the variance of its target.
     """
 
     points: tuple[Point, ...]
@@ -114,7 +114,7 @@ class Solution:
 
     @property
     def probability(self) -> float:
-        """That right targets would be missed by as much somewhere in the ranges."""
+        """Probability that correct targets are missed by at least the smallest misfit in the ranges."""
         return float(chi2.sf(self.misfit, max(len(self.responses) - len(self.best), 1)))
 
     @property
@@ -124,21 +124,21 @@ class Solution:
 
     @property
     def is_precise(self) -> bool:
-        """Whether further runs would not make the errors much smaller."""
+        """Whether further runs would hardly reduce the errors."""
         return bool(self.shares.max() <= ENOUGH)
 
 
 class FitSearch:
-    """A search for the parameters: which runs are wanted next depends on the points alone that are known by then.
+    """A search for the parameters. The next places depend only on the points measured so far.
 
-    So a search that is stopped goes on, and one with other targets begins with all that is known.
+    Therefore an interrupted search continues identically, and a search with other targets reuses all measured points.
 
     Parameters
     ----------
     problem : FitProblem
-        What is looked for.
+        Targets and limits of the search.
     known : sequence of Point
-        What has been measured before.
+        Points measured earlier.
     """
 
     def __init__(self, problem: FitProblem, known: Sequence[Point] = ()) -> None:
@@ -146,10 +146,10 @@ class FitSearch:
         self.found: Solution | None = None
 
     def wanted(self) -> Floats:
-        """Return places (n, k) at which to run next; none if runs are enough, or too few of a scan have numbers."""
+        """Return the next places (n, k) to run; empty if the runs suffice, or too few scanned places have numbers."""
         missing = [place for place in scan(self.problem.start) if not _is_there(place, self.points)]
         if missing:
-            return np.array(missing if self.points else missing[:1])  # the first alone: much may be wrong with it
+            return np.array(missing if self.points else missing[:1])  # the first place alone: a wrong case fails here
         self.found = found = solution(self.problem, self.points, _SEARCH)
         if found is None or _is_done(self.problem, found):
             return np.zeros((0, self.problem.dimension))
@@ -157,7 +157,7 @@ class FitSearch:
         return next_places(found.responses, errors, found.samples, count, self.problem.replicas)
 
     def solution(self) -> Solution | None:
-        """Return what follows from all points; None if fewer places have numbers than a plane and one more take."""
+        """Return the solution from all points; None unless more places have numbers than a plane has coefficients."""
         return solution(self.problem, self.points, _FINAL)
 
 
@@ -166,7 +166,7 @@ def _is_there(place: Floats, points: Sequence[Point]) -> bool:
 
 
 def _is_done(problem: FitProblem, found: Solution) -> bool:
-    """Return whether runs are enough: they are precise, cannot reach the targets, or are as many as there may be."""
+    """Return whether the search is complete: precise, without prospect of reaching the targets, or out of runs."""
     step = problem.dimension + 1
     steps = (len(found.points) - scan_size(problem.dimension)) / step
     if (len(found.points) + step) * problem.replicas > problem.most:
@@ -175,7 +175,7 @@ def _is_done(problem: FitProblem, found: Solution) -> bool:
 
 
 def solution(problem: FitProblem, points: Sequence[Point], count: int) -> Solution | None:
-    """Return what follows from some points, by so many samples; None if there are too few numbers."""
+    """Return the solution from the given points with `count` samples; None if too few places have numbers."""
     places = [one.place for one in points]
     numbers = [observed(places, [one.values[row] for one in points]) for row in range(len(problem.targets))]
     if any(len(some.means) <= problem.dimension + 1 for some in numbers):
@@ -194,7 +194,7 @@ def solution(problem: FitProblem, points: Sequence[Point], count: int) -> Soluti
 
 
 class _State:
-    """What points tell: the responses, and where there is nothing to be measured."""
+    """The fitted responses, and the points without measured values."""
 
     def __init__(self, problem: FitProblem, responses: tuple[Response, ...], points: Sequence[Point]) -> None:
         self.responses = responses
@@ -203,7 +203,7 @@ class _State:
         self._barren = np.array([not np.isfinite(one.values).any(axis=1).all() for one in points])
 
     def at(self, places: Floats) -> _Predicted:
-        """Return what the responses are at places (n, k); next to a point without numbers there are none."""
+        """Return the responses at places (n, k); places nearest to a point without numbers are excluded."""
         outside = ~np.all((places >= 0.0) & (places <= 1.0), axis=1)
         if self._barren.any():
             squares = ((places[:, None, :] - self._places[None, :, :]) ** 2).sum(axis=2)
@@ -211,21 +211,21 @@ class _State:
         return _Predicted([one(places) for one in self.responses], self._targets, outside)
 
     def density(self, places: Floats) -> Callable[[float], Floats]:
-        """Return the logarithm of the probability density at places as a function of how far it is widened."""
+        """Return the logarithm of the probability density at places, as a function of the widening factor."""
         return self.at(places).logarithm
 
 
 class _Predicted(NamedTuple):
-    """Responses at some places.
+    """Responses at several places.
 
     Attributes
     ----------
     responses : list of Prediction
-        Of each target.
+        Prediction for each target.
     targets : list of (float, float)
-        Values and uncertainties.
+        Value and uncertainty of each target.
     outside : (n,) array
-        Places at which the parameters cannot lie.
+        Whether a place is excluded for the parameters.
     """
 
     responses: list[Prediction]
@@ -233,13 +233,13 @@ class _Predicted(NamedTuple):
     outside: Booleans
 
     def logarithm(self, factor: float) -> Floats:
-        """Return the logarithm of the density (n,), with uncertainties that are larger by a factor."""
+        """Return the logarithm of the density (n,), with the uncertainties multiplied by a factor."""
         each = zip(self.responses, self.targets, strict=True)
         whole = np.sum([log_density(one, value, factor * error) for one, (value, error) in each], axis=0)
         return np.where(self.outside, _NONE, whole)
 
     def misfit(self) -> Floats:
-        """Return the sum of the squares (n,) of the standard errors by which targets are missed."""
+        """Return the sum (n,) of the squared deviations from the targets, in standard errors."""
         scores = [normal_scores(one, *target) for one, target in zip(self.responses, self.targets, strict=True)]
         return np.where(self.outside, -_NONE, np.sum(np.square(scores), axis=0))
 
@@ -247,7 +247,7 @@ class _Predicted(NamedTuple):
 def _lowest(
     function: Callable[[_Predicted], Floats], state: _State, samples: Samples, there: _Predicted, steps: int
 ) -> Floats:
-    """Return the place (k,) where a function of the responses is least: of samples, and some steps downhill."""
+    """Return the minimum (k,) of a function of the responses: the best sample, improved by simplex steps."""
     start: Floats = samples.places[int(np.argmin(function(there)))]
     if not steps:
         return start
