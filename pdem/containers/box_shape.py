@@ -1,4 +1,4 @@
-"""The shape of a box at one time, as searches and ranks need it."""
+"""The shape of a box at one time, for searches and for the exchange between ranks."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 UPRIGHT = -1
-"""In place of the gradient axis of a box that does not lean."""
+"""Value of `BoxShape.gradient` and `velocity` for a box that does not lean."""
 
 
 class BoxShape(NamedTuple):
-    """Corner and period vectors of a box whose faces are at right angles.
+    """Corner and period vectors of a box with rectangular faces.
 
-    Along the gradient axis of a box that leans it repeats with an offset along another axis: Lees-Edwards images.
+    A leaning box repeats along its gradient axis with an offset along the velocity axis: Lees-Edwards images.
 
     Attributes
     ----------
     lower, period : (3,) arrays
         Corner, and length of periodic axes or 0 [m].
     gradient, velocity : int
-        The axis across which the box leans, and the one along which it does; `UPRIGHT` for one that does not.
+        The axis across which the box leans, and the axis along which it leans; `UPRIGHT` for an upright box.
     across : (3,) array
-        The period vector across that axis [m]; zeros for a box that does not lean.
+        The offset of the period vector across the gradient axis [m]; zeros for an upright box.
     """
 
     lower: Floats
@@ -42,17 +42,17 @@ class BoxShape(NamedTuple):
 
     @property
     def leans(self) -> bool:
-        """Whether images across the gradient axis are beside where they would be."""
+        """Whether images across the gradient axis have an offset."""
         return self.gradient != UPRIGHT
 
     def extended(self, extent: Floats) -> Floats:
-        """Return lowest and highest coordinates (6,), along periodic axes those of the box [m]."""
+        """Return lowest and highest coordinates (6,); along periodic axes the limits of the box [m]."""
         box = np.concatenate((self.lower, self.lower + self.period))
         found: Floats = np.where(np.tile(self.period > 0.0, 2), box, extent)
         return found
 
     def nearest(self, way: Floats) -> Floats:
-        """Return the shortest of the ways (n, 3) between all images of two places [m]."""
+        """Return the shortest vector between all images of two points, from the vectors `way` (n, 3) [m]."""
         shortest = way
         if self.leans:
             turns = np.round(way[:, self.gradient] / self.period[self.gradient])
@@ -62,7 +62,7 @@ class BoxShape(NamedTuple):
         return found
 
     def wrapped(self, position: Floats) -> tuple[Floats, Floats]:
-        """Return the images (n, 3) in the box of some places [m], and how many period vectors were taken off (n, 3)."""
+        """Return the images (n, 3) of positions inside the box [m], and the subtracted numbers of periods (n, 3)."""
         place, turns = position.copy(), np.zeros(position.shape)
         inverse = np.divide(1.0, self.period, out=np.zeros(3), where=self.period > 0.0)
         if self.leans:
@@ -75,7 +75,7 @@ class BoxShape(NamedTuple):
 
     @property
     def level(self) -> BoxShape:
-        """The same without the axis across which it leans."""
+        """The same box without its gradient axis."""
         period = self.period.copy()
         if self.leans:
             period[self.gradient] = 0.0
@@ -90,6 +90,6 @@ class BoxShape(NamedTuple):
         return vectors
 
     def images(self) -> Floats:
-        """Return the ways (m, 3) from a place to its images in the box and the boxes beside it, 0 the first [m]."""
+        """Return the vectors (m, 3) from a point to its images in the box and the boxes beside it; 0 is first [m]."""
         sides = [(0, -1, 1) if length > 0.0 else (0,) for length in self.period]
         return np.array(list(product(*sides)), np.float64) @ self.vectors

@@ -1,11 +1,11 @@
 """Rigid clusters of spheres: shapes, and the clusters of one rank.
 
-A cluster is one rigid body. Its spheres, the *members*, are particles as all others for detection and contacts; where
-they are and how they move follows from the state of their cluster, which its rank owns together with all of them. Their
-ids follow each other in the order of the spheres of the shape, and the number of a cluster is one more than the id of
-its first member, so that 0 is left for spheres that belong to none.
+A cluster is one rigid body. Its spheres, the *members*, are ordinary particles for detection and contacts. Their
+positions and velocities follow from the state of the cluster. The same rank owns the cluster and all of its members.
+The members have consecutive ids in the order of the spheres of the shape. The number of a cluster is the id of its
+first member plus one, so that 0 marks spheres without a cluster.
 
-The state of a cluster is one row of numbers, which goes to other ranks as it is.
+The state of a cluster is one row of numbers, which is sent to other ranks without conversion.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 CENTRE, SPEED, ORIENTATION, MOMENTUM, SHAPE, SCALE, MATERIAL = 0, 3, 6, 10, 13, 14, 15
-"""Where parts of the state of a cluster begin: centre of mass (3) [m], its velocity (3) [m/s], unit quaternion
-w, x, y, z (4) that takes the principal axes of the shape to directions in space, angular momentum in space (3)
+"""First indices of the parts of a cluster's state: centre of mass (3) [m], its velocity (3) [m/s], unit quaternion
+w, x, y, z (4) that rotates the principal axes of the shape to directions in space, angular momentum in space (3)
 [kg m^2/s], number of the shape, its scale, index of the material."""
 
 STATE = 16
-"""Numbers of the state of a cluster."""
+"""Length of a cluster's state."""
 
 COLUMNS: Mapping[str, tuple[int, int]] = {
     "position": (CENTRE, 3), "velocity": (SPEED, 3), "orientation": (ORIENTATION, 4),
     "angular_momentum": (MOMENTUM, 3), "shape": (SHAPE, 1), "scale": (SCALE, 1), "material": (MATERIAL, 1),
 }  # fmt: skip
-"""First place and length of each part of a state, by the name that files have."""
+"""First index and length of each part of a state, by its name in files."""
 
 
 class ShapeArrays(NamedTuple):
-    """Shapes as kernels take them: spheres about their centre of mass, along their principal axes, for the scale 1.
+    """Shapes in the form for kernels: spheres relative to the centre of mass, along principal axes, for the scale 1.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class ShapeArrays(NamedTuple):
     offset : (N, 3) array
         Centres [m].
     radius : (N,) array
-        [m].
+        Radii [m].
     volume : (S,) array
-        [m^3].
+        Volumes [m^3].
     moments : (S, 3) array
         Principal moments for the density 1 [m^5].
     reach : (S,) array
@@ -81,14 +81,14 @@ NO_SHAPES = ShapeArrays(
 
 
 def places_of_owners(position: Floats, cluster: Integers, number: Integers, centre: Floats) -> Floats:
-    """Return for each particle the place (n, 3) that decides who owns it: of members the centre of their cluster [m].
+    """Return the position (n, 3) that determines the owner of each particle: for members the cluster's centre [m].
 
     Parameters
     ----------
     position, cluster : (n, 3) and (n,) arrays
-        Of the particles: places [m], and numbers of their clusters, 0 of single spheres.
+        Positions of the particles [m], and numbers of their clusters, 0 for single spheres.
     number, centre : (c,) and (c, 3) arrays
-        Of the clusters, in any order: numbers, and places of their centres [m].
+        Numbers of the clusters, in any order, and positions of their centres [m].
     """
     places, members = np.array(position), np.flatnonzero(cluster)
     if len(members):
@@ -97,7 +97,7 @@ def places_of_owners(position: Floats, cluster: Integers, number: Integers, cent
 
 
 def _rows_of(number: Integers, wanted: Integers) -> Integers:
-    """Return the rows of wanted numbers (m,) among those of clusters (c,) in any order; -1 of those not among them."""
+    """Return the rows of some cluster numbers (m,) in `number` (c,), which has any order; -1 for missing ones."""
     order = np.argsort(number)
     if not len(order):
         return np.full(len(wanted), -1)
@@ -107,7 +107,7 @@ def _rows_of(number: Integers, wanted: Integers) -> Integers:
 
 
 class ParticleTable(dict[str, Any]):
-    """Columns of particles by name of the field, and of the clusters that some of them are members of.
+    """Columns of particles by name of the field, and of the clusters to which some particles belong.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class ParticleTable(dict[str, Any]):
         self.clusters = dict(getattr(columns, "clusters", {}) if clusters is None else clusters)
 
     def centres(self) -> Floats:
-        """Return for each particle the place (n, 3) that decides who owns it, see `places_of_owners` [m]."""
+        """Return the position (n, 3) that determines the owner of each particle, see `places_of_owners` [m]."""
         if not self.clusters:
             return np.array(self["position"])
         number, centre = self.clusters["number"], self.clusters["position"]
@@ -128,7 +128,7 @@ class ParticleTable(dict[str, Any]):
 
 
 class Clusters:
-    """The clusters of one rank, and behind them copies of those of other ranks.
+    """The clusters of one rank, followed by copies of clusters of other ranks.
 
     Parameters
     ----------
@@ -138,11 +138,11 @@ class Clusters:
     Attributes
     ----------
     count, ghosts : int
-        Owned clusters and copies.
+        Numbers of owned clusters and of copies.
     number : (n,) int64 array
-        Of the owned ones, rising; then of the copies.
+        Cluster numbers: of owned clusters, increasing, then of copies.
     image : (count, 3) int32 array
-        Lengths of the periodic box travelled along each axis.
+        Number of periods of the box that each owned cluster has crossed, along each axis.
     """
 
     def __init__(self, shapes: ShapeArrays) -> None:
@@ -156,12 +156,12 @@ class Clusters:
         return self.count
 
     def __repr__(self) -> str:
-        """Return how many there are."""
+        """Return the numbers of clusters and copies."""
         return f"Clusters({self.count} owned, {self.ghosts} ghosts, {len(self.shapes.volume)} shapes)"
 
     @property
     def states(self) -> Floats:
-        """States of owned clusters, then of the copies, (n, `STATE`); a view."""
+        """States of owned clusters, then of copies, (n, `STATE`); a view."""
         return self._states
 
     def __getattr__(self, name: str) -> NDArray[Any]:
@@ -177,41 +177,41 @@ class Clusters:
         return self.shapes.equivalent_radius[self.shape.astype(np.int64)] * self.scale
 
     def replace(self, number: Integers, image: Int32s, states: Floats) -> None:
-        """Own exactly these clusters, in the order of their numbers; copies are dropped."""
+        """Replace the owned clusters by these, sorted by their numbers; copies are dropped."""
         order = np.argsort(number)
         self.number, self.image = number[order], np.ascontiguousarray(image[order])
         self._states = np.ascontiguousarray(states[order])
         self.count, self.ghosts = len(order), 0
 
     def keep(self, kept: Booleans) -> None:
-        """Own only some of the clusters; `kept` (count,) says which."""
+        """Remove the owned clusters that are not marked in `kept` (count,)."""
         mine = slice(0, self.count)
         self.replace(self.number[mine][kept], self.image[kept], self._states[mine][kept])
 
     def chosen(self, kept: Booleans) -> Clusters:
-        """Return a copy of some of the owned clusters; `kept` (count,) says which."""
+        """Return a copy of the owned clusters that are marked in `kept` (count,)."""
         copy, mine = Clusters(self.shapes), slice(0, self.count)
         copy.replace(self.number[mine], self.image, self._states[mine])
         copy.keep(kept)
         return copy
 
     def take_ghosts(self, number: Integers) -> None:
-        """Have copies of clusters with these numbers, whose states are still to come."""
+        """Make room for copies of clusters with these numbers; their states arrive later."""
         states = np.zeros((self.count + len(number), STATE))
         states[: self.count] = self._states[: self.count]
         self._states, self.ghosts = states, len(number)
         self.number = np.concatenate((self.number[: self.count], number))
 
     def rows_of(self, number: Integers) -> Integers:
-        """Return the rows of clusters, owned or copies, by their numbers; -1 of those that are not here."""
+        """Return the rows of clusters, owned or copies, by their numbers; -1 for clusters that are not on this rank."""
         return _rows_of(self.number, number)
 
     def centres(self, particles: Particles) -> Floats:
-        """Return for each owned particle the place (n, 3) that decides who owns it, see `places_of_owners` [m]."""
+        """Return the position (n, 3) that determines the owner of each owned particle, see `places_of_owners` [m]."""
         return places_of_owners(particles.position, particles.cluster, self.number[: self.count], self.position)
 
     def as_columns(self) -> dict[str, NDArray[Any]]:
-        """Return copies of all that is to be known of the owned clusters, by name: see `COLUMNS`."""
+        """Return copies of all columns of the owned clusters, by name: see `COLUMNS`."""
         columns: dict[str, NDArray[Any]] = {"number": self.number[: self.count].copy(), "image": self.image.copy()}
         for name in COLUMNS:
             columns[name] = np.ascontiguousarray(getattr(self, name))

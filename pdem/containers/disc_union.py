@@ -17,14 +17,14 @@ _TURN = 2.0 * math.pi
 
 @inlined
 def slice_moments(x: float, centre: Floats, radius: Floats, discs: Floats, covered: Floats) -> Moments:
-    """Return area and moments y, z, yy, zz, yz of the slice of some spheres at x.
+    """Return area and moments y, z, yy, zz, yz of the cross-section of some spheres at x.
 
     Parameters
     ----------
     x : float
-        Where it is cut.
+        Position of the cross-section.
     centre, radius : (n, 3) and (n,) arrays
-        Of the spheres.
+        Centres and radii of the spheres.
     discs, covered : (3, n) and (2, 2 n) arrays
         Written: centres and radii of discs; arcs of a circle that other discs cover.
     """
@@ -40,7 +40,7 @@ def slice_moments(x: float, centre: Floats, radius: Floats, discs: Floats, cover
     for disc in range(number):
         arcs = _covered_arcs(disc, number, discs, covered)
         begin = 0.0
-        for arc in range(arcs + 1):  # what lies between covered arcs is boundary
+        for arc in range(arcs + 1):  # the arcs between covered arcs belong to the boundary
             end = covered[0, arc] if arc < arcs else _TURN
             if end > begin:
                 one = _arc_moments(discs[0, disc], discs[1, disc], discs[2, disc], begin, end)
@@ -53,7 +53,7 @@ def slice_moments(x: float, centre: Floats, radius: Floats, discs: Floats, cover
 
 @inlined
 def _covered_arcs(disc: int, number: int, discs: Floats, covered: Floats) -> int:
-    """Write the arcs of the circle of a disc that are inside others, by their begin; return how many there are."""
+    """Write the arcs of a disc's circle that are inside other discs, sorted by their start; return their number."""
     arcs = 0
     own = discs[2, disc]
     for other in range(number):
@@ -62,7 +62,7 @@ def _covered_arcs(disc: int, number: int, discs: Floats, covered: Floats) -> int
         same = apart == 0.0 and r == own
         if other == disc or apart >= own + r or (apart + r <= own and not same) or (same and other > disc):
             continue
-        if apart + own <= r:  # all of it is inside; of two that are the same the first counts
+        if apart + own <= r:  # the whole disc is covered; of two equal discs the first counts
             covered[0, 0], covered[1, 0] = 0.0, _TURN
             return 1
         square = (own + r - apart) * (own + r + apart) * (apart + own - r) * (apart - own + r)
@@ -79,7 +79,7 @@ def _covered_arcs(disc: int, number: int, discs: Floats, covered: Floats) -> int
 
 @inlined
 def _insert(begin: float, end: float, arcs: int, covered: Floats) -> int:
-    """Insert an arc where it belongs by its begin; return how many there are now."""
+    """Insert an arc into the arcs sorted by their start; return the new number of arcs."""
     place = arcs
     while place > 0 and covered[0, place - 1] > begin:
         covered[0, place], covered[1, place] = covered[0, place - 1], covered[1, place - 1]
@@ -90,7 +90,7 @@ def _insert(begin: float, end: float, arcs: int, covered: Floats) -> int:
 
 @inlined
 def _arc_moments(c: float, d: float, r: float, begin: float, end: float) -> Moments:
-    """Return the part of an arc in the boundary integrals of area, y, z, yy, zz, yz.
+    """Return the contribution of an arc to the boundary integrals of area, y, z, yy, zz, yz.
 
     ``A = 1/2 (y dz - z dy)``, ``y: 1/2 y^2 dz``, ``z: -1/2 z^2 dy``, ``yy: 1/3 y^3 dz``, ``zz: -1/3 z^3 dy``,
     ``yz: 1/2 y^2 z dz`` along ``y = c + r cos(t)``, ``z = d + r sin(t)``.

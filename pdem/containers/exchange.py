@@ -1,6 +1,6 @@
-"""What the simulation asks of the other ranks: the only protocol between physics and distribution.
+"""All operations that involve several ranks: the only protocol between physics and distribution.
 
-`Alone` is the real thing for one rank, not a special case of the step.
+`Alone` implements it for a single rank, so that the step has no special case.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     Records = tuple[PairRecords, WallRecords]
 
 PartitionMethod = Literal["bisection", "slabs"]
-"""Names of the ways of cutting space among ranks; `decomposition.partitioners` has what they do."""
+"""Names of the methods that divide space among ranks; `decomposition.partitioners` implements them."""
 
 
 class Traffic(NamedTuple):
-    """What one rank has to do with others in a step that makes no lists.
+    """Messages of one rank in a step without a list build.
 
     Attributes
     ----------
     sends, receives : int
-        Messages, one for each neighbour.
+        Number of messages, one for each neighbour.
     sent, received : int
-        Bytes.
+        Bytes sent and received.
     """
 
     sends: int = 0
@@ -49,18 +49,19 @@ class Traffic(NamedTuple):
 
 
 class Migration(NamedTuple):
-    """What has gone from a rank and what has come to it.
+    """Particles that have left a rank, and particles and contacts that have arrived.
 
     Attributes
     ----------
     leaves : (n,) array
-        Which of the particles that it owned have gone.
+        Whether each particle that the rank owned before has left.
     arrived : dict of (a, ...) arrays
-        Columns of the particles that have come.
+        Columns of the particles that have arrived.
     pairs : PairRecords
-        Contacts of those, each once, but none with a particle that was here and stays: the rank has these.
+        Contacts of arrived particles, each once, except those with a particle that was here before and stays: the rank
+        has these contacts already.
     walls : WallRecords
-        Contacts of those with walls.
+        Contacts of arrived particles with walls.
     """
 
     leaves: Booleans
@@ -70,27 +71,27 @@ class Migration(NamedTuple):
 
 
 MINE, AGREED, FAILURE = range(3)
-"""Rows of `ExchangeCalls.status`: what this rank has to say, the largest of all ranks, an error of MPI or 0."""
+"""Rows of `ExchangeCalls.status`: values of this rank, the largest values of all ranks, an error of MPI or 0."""
 
 LISTS, SIGNAL, ERRORS = range(3)
 """Columns of `ExchangeCalls.status`: state of lists (`pdem.motion.integration.FINE`), stop signal, number of errors."""
 
 
 class ExchangeCalls(NamedTuple):
-    """What ranks do in steps with the same lists, for kernels: see `pdem.numerics.kernel_calls.call_of`.
+    """Addresses of functions with which kernels exchange data: see `pdem.numerics.kernel_calls.call_of`.
 
     Attributes
     ----------
     ask : call
-        Begins to all-reduce the row `MINE` of the status, and gathers the rows that others need.
+        Starts the all-reduce of the row `MINE` of the status, and gathers the rows that other ranks need.
     agree : call
-        Waits for the answer, the row `AGREED`. 0 where there is nobody to agree with.
+        Waits for the result, the row `AGREED`. 0 on a single rank.
     begin_update, finish_update : calls
-        As the methods of `Exchange`, for the rows that have been gathered.
+        Like the methods of `Exchange`, for the gathered rows.
     poll : call
-        Between these two, as often as one likes: lets messages get on that want the processor's help.
+        Progresses messages between these two calls; may be called any number of times.
     given : tuple
-        Arguments of each of these.
+        Arguments of each of these functions.
     status : (3, 3) int64 array
         See `MINE` and `LISTS`.
     """
@@ -105,33 +106,36 @@ class ExchangeCalls(NamedTuple):
 
 
 def calls_without() -> ExchangeCalls:
-    """Return calls of the same types as those of ranks, none of which does anything: all are 0."""
+    """Return calls of the same types for a single rank: all addresses are 0, and nothing is called."""
     status, whole, rows = np.zeros((3, 3), np.int64), np.zeros(0, np.int64), np.zeros((0, PACKED))
     return ExchangeCalls(0, 0, 0, 0, 0, (0, status, whole, rows, whole, rows), status)
 
 
 class Exchange(Group, Protocol):
-    """All that crosses ranks. Every method is collective."""
+    """All operations between ranks. Every method is collective."""
 
     def reshape(self, shape: BoxShape) -> None:
-        """Take note that the box has another shape from now on."""
+        """Set the new shape of the box."""
         ...
 
     def divide(self, position: Floats) -> None:
-        """Divide space among the ranks: equal numbers of particles, which any rank may hold, at these positions."""
+        """Divide space among the ranks at these positions, with equal numbers of particles.
+
+        Any rank may hold any of the particles.
+        """
         ...
 
     @property
     def cut_axes(self) -> Booleans:
-        """For each axis (3,), whether other ranks have what lies beyond this rank's part along it."""
+        """For each axis (3,), whether other ranks own the space beyond this rank's part along it."""
         ...
 
     def owners(self, position: Floats) -> Integers:
-        """Return the rank (n,) whose part of space each of the positions (n, 3) is in."""
+        """Return the rank (n,) that owns the space at each of the positions (n, 3)."""
         ...
 
     def near(self, position: Floats, reach: Floats) -> tuple[Integers, Integers]:
-        """Return the ranks whose parts come within a reach of positions, the rank of the part it is in included.
+        """Return the ranks with parts of space within a reach of positions, including the rank that owns the position.
 
         Parameters
         ----------
@@ -141,7 +145,7 @@ class Exchange(Group, Protocol):
         Returns
         -------
         rows, ranks : (k,) int64 arrays
-            Numbers of positions, rising, and for each a rank; no pair twice.
+            Indices of positions, increasing, and a rank for each; no pair occurs twice.
         """
         ...
 
@@ -150,38 +154,38 @@ class Exchange(Group, Protocol):
     ) -> Migration | None:
         """Send particles that have left to their new owners, with their contacts.
 
-        Members of `clusters` go where the centre of their cluster has gone, and its state, which is replaced here. The
-        table of particles is left as it is.
+        Members of `clusters` are sent to the new owner of the centre of their cluster, and so is its state, which is
+        replaced here. The table of particles stays unchanged.
 
         Parameters
         ----------
         particles : Particles
-            Those of this rank.
+            Particles of this rank.
         records : callable
-            Returns the contacts of those that leave, marked in an array (n,).
+            Returns the contacts of the leaving particles, which an array (n,) marks.
         clusters : Clusters, optional
-            Those of this rank.
+            Clusters of this rank.
 
         Returns
         -------
         Migration or None
-            What has changed here; None if nothing has.
+            Leaving and arriving particles; None if there are none.
         """
         ...
 
     def rebalance(self, position: Floats, seconds: Floats, counts: Callable[[], Floats]) -> bool:
-        """Divide the particles anew if the present division has cost more than that would.
+        """Divide space again if the present division has cost more time than a new one would.
 
-        Nothing moves before `migrate`.
+        No particle moves before `migrate`.
 
         Parameters
         ----------
         position : (n, 3) array
-            Of the owned particles [m].
+            Positions of the owned particles [m].
         seconds : (K,) array
-            Time this rank has spent on each kind of work since the beginning [s], waiting not included.
+            Time that this rank has spent on each kind of work since the beginning [s], without waiting.
         counts : callable
-            Returns how much there is of each kind at each particle, (n, K).
+            Returns the amount of each kind of work at each particle, (n, K).
         """
         ...
 
@@ -194,23 +198,23 @@ class Exchange(Group, Protocol):
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones.
 
-        `reach` returns that of radii, velocities and positions; `radii` (L,) are the largest of each level of size,
-        rising. Of each of the `clusters` with a member among the copies there is a copy, too.
+        `reach` returns the reaches for radii, velocities and positions; `radii` (L,) are the largest of each level of
+        size, increasing. Clusters with a member among the copies are copied as well.
         """
         ...
 
     def known_ids(self, ids: Integers) -> Integers:
-        """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here.
+        """Return these ids, and the ids that other ranks pass if their particles have ghosts on this rank.
 
         Parameters
         ----------
         ids : (n,) int64 array
-            Of owned particles that the present lists are for.
+            Ids of owned particles for which the present lists were made.
 
         Returns
         -------
         (m,) int64 array
-            Rising, each once: all that are given anywhere and known here.
+            Increasing, each once; includes all passed ids of particles that this rank owns or has as ghosts.
         """
         ...
 
@@ -218,58 +222,58 @@ class Exchange(Group, Protocol):
         self, rows: Floats, states: Floats | None = None,
         columns: Sequence[Floats] = (),
     ) -> None:  # fmt: skip
-        """Begin to refresh the rows of ghosts; they must be left alone meanwhile.
+        """Begin to refresh the rows of ghosts; the arrays must not be changed until `finish_update`.
 
         Parameters
         ----------
         rows : (n, PACKED) array
-            Packed rows of the owned particles and behind them those of the ghosts, see `pdem.foundation.packed_row`.
+            Packed rows of the owned particles, followed by those of ghosts, see `pdem.foundation.packed_row`.
         states : (c, STATE) array, optional
-            Of owned clusters and behind them of copies, see `pdem.containers.clusters`. They are refreshed in place of
-            the rows of copies of members.
+            States of owned clusters, followed by those of copies, see `pdem.containers.clusters`. Their refresh
+            replaces that of the rows of ghost members.
         columns : sequence of (n, w) arrays, optional
-            What ghosts get besides rows, all of it or nothing: `Particles.columns_beside_rows`. Those of ghosts are
-            written, members of clusters included; they must be left alone meanwhile as well.
+            Further columns of ghosts besides packed rows, all of `Particles.columns_beside_rows` or none. Rows of
+            ghosts are written, also for members of clusters; the arrays must not be changed until `finish_update`.
         """
         ...
 
     def finish_update(self) -> None:
-        """Return when the ghosts are as `begin_update` found their originals."""
+        """Wait until the ghosts equal the state of their originals at `begin_update`."""
         ...
 
     def agree(self, mine: Integers) -> Integers:
-        """Return the largest of each of three numbers over the ranks, of which others may be within `ExchangeCalls`."""
+        """Return the largest of each of three numbers over the ranks; other ranks may call `ExchangeCalls`."""
         ...
 
     def calls(self, rows: Floats) -> ExchangeCalls | None:
-        """Return how kernels agree with other ranks and refresh these rows, until there are new ghosts.
+        """Return the functions with which kernels agree with other ranks and refresh these rows.
 
-        None if that takes Python: for copies of clusters, for columns that ghosts get besides rows, or where MPI cannot
-        be called by address. Not collective.
+        They are valid until new ghosts are made. None if they require Python: for copies of clusters, for columns of
+        ghosts besides rows, or where MPI cannot be called by address. Not collective.
         """
         ...
 
     def check_calls(self, status: Integers) -> None:
-        """Raise the error that a call has noted in this status, if there is one."""
+        """Raise the error that a call has written to this status, if there is one."""
         ...
 
     def traffic(self) -> Traffic:
-        """Return what this rank sends and receives in a step, for the present ghosts."""
+        """Return the traffic of this rank in a step, for the present ghosts."""
         ...
 
 
 class Alone(OneRank):
-    """One rank: nothing crosses anything."""
+    """A single rank: nothing is exchanged."""
 
     def reshape(self, shape: BoxShape) -> None:
-        """Do nothing: nobody else wants to know."""
+        """Do nothing: no other rank needs the shape."""
 
     def divide(self, position: Floats) -> None:
-        """Do nothing: there is one part."""
+        """Do nothing: there is a single part."""
 
     @property
     def cut_axes(self) -> Booleans:
-        """No axis: there is one part."""
+        """False for each axis: there is a single part."""
         return np.zeros(3, np.bool_)
 
     def owners(self, position: Floats) -> Integers:
@@ -296,23 +300,23 @@ class Alone(OneRank):
         radii: Floats,
         clusters: Clusters | None = None,
     ) -> None:
-        """There are none."""
+        """Do nothing: a single rank has no ghosts."""
 
     def known_ids(self, ids: Integers) -> Integers:
-        """Return the ids, rising."""
+        """Return the ids, increasing."""
         return np.unique(ids)
 
     def begin_update(
         self, rows: Floats, states: Floats | None = None,
         columns: Sequence[Floats] = (),
     ) -> None:  # fmt: skip
-        """There are none."""
+        """Do nothing: a single rank has no ghosts."""
 
     def finish_update(self) -> None:
-        """There are none."""
+        """Do nothing: a single rank has no ghosts."""
 
     def agree(self, mine: Integers) -> Integers:
-        """Return the numbers."""
+        """Return the numbers unchanged."""
         return mine
 
     def calls(self, rows: Floats) -> ExchangeCalls | None:
@@ -320,8 +324,8 @@ class Alone(OneRank):
         return calls_without()
 
     def check_calls(self, status: Integers) -> None:
-        """There are no errors."""
+        """Do nothing: these calls cannot fail."""
 
     def traffic(self) -> Traffic:
-        """Return that there is none."""
+        """Return zero traffic."""
         return Traffic()

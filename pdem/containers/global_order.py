@@ -1,4 +1,4 @@
-"""Rows that have an order of their own, whoever holds them: how tables that many ranks hold become one file."""
+"""Global order of rows on many ranks: it determines how distributed tables are written into one file."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _LARGEST = 2**63 - 1
 
 
 class OrderedRows(Protocol):
-    """The place of this rank's rows among those of all ranks, and how columns get there.
+    """Position of this rank's rows in the global order, and the exchange of columns into this order.
 
     Attributes
     ----------
     begin, total : int
-        Number of the first row that this rank gets, and of all rows.
+        Index of the first row that this rank gets, and total number of rows.
     """
 
     begin: int
     total: int
 
     def take(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Hand over a column ``(n, ...)`` of the rows this rank holds; return those from `begin` on. Collective."""
+        """Pass a column ``(n, ...)`` of this rank's rows; return the part from row `begin` on. Collective."""
         ...
 
 
 class OwnRows:
-    """Rows that are all here.
+    """Rows that are all on this rank.
 
     Parameters
     ----------
     total : int
-        How many.
+        Number of rows.
     order : (n,) int64 array, optional
-        Which comes first, second, ...; None if they are in order.
+        Permutation that sorts the rows; None if they are sorted.
     """
 
     begin = 0
@@ -52,27 +52,27 @@ class OwnRows:
         self._order = order
 
     def take(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows in order."""
+        """Return the sorted rows of a column."""
         return column if self._order is None else taken(column, self._order)
 
 
 def part_of(total: int, rank: int, size: int) -> tuple[int, int]:
-    """Return the first row of a rank and the one after its last, where all ranks have about as many of `total`."""
+    """Return the first row of a rank and the row after its last; all ranks get about as many of `total` rows."""
     return total * rank // size, total * (rank + 1) // size
 
 
 def taken(column: NDArray[Any], rows: Integers) -> NDArray[Any]:
-    """Return some rows of a column; rows must be there."""
-    return np.take(column, rows, axis=0, mode="clip")  # with the check, or by brackets, it takes twice as long
+    """Return some rows of a column; all indices must be valid."""
+    return np.take(column, rows, axis=0, mode="clip")  # "raise" or indexing by brackets takes twice as long
 
 
 def order_of(keys: Sequence[Integers]) -> Integers:
-    """Return the order of rows by their keys, the first key first; rows of the same keys stay as they are.
+    """Return the permutation that sorts rows by their keys, the first key first; the sort is stable.
 
     Parameters
     ----------
     keys : sequence of (n,) int64 arrays
-        At least one.
+        Keys of the rows, at least one array.
     """
     count = len(keys[0])
     if count == 0:
@@ -84,7 +84,7 @@ def order_of(keys: Sequence[Integers]) -> Integers:
     joined = np.zeros(count, np.int64)
     for key, low, span in zip(keys, lowest, spans, strict=True):
         joined = joined * span + (key - low)
-    joined *= count  # with the row behind the keys, sorting values, which is far faster, gives the order
+    joined *= count  # sorting key * count + row as values gives the order, and is far faster
     joined += np.arange(count)
     joined.sort()
     return joined % count

@@ -1,4 +1,4 @@
-"""What ranks tell each other, wherever their particles are: sums, values, rows that are handed over."""
+"""Communication between ranks that is independent of the positions of particles: sums, shared values, routed rows."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ Result = TypeVar("Result")
 
 
 class Group(Protocol):
-    """Ranks that add up, share and hand over, wherever their particles are. Every method is collective.
+    """Ranks, with communication that is independent of the positions of particles. Every method is collective.
 
     Attributes
     ----------
     rank, size : int
-        Number of this rank, and how many there are.
+        Index of this rank, and number of ranks.
     threads : int
         Threads of this rank.
     crowded : bool
-        Whether the ranks of this node have more threads than cores.
+        Whether the ranks of this node have more threads than the node has cores.
     on_one_node : bool
         Whether all ranks are on this node.
     workers : int
-        Threads of all ranks together; nodes may differ.
+        Sum of the threads of all ranks; nodes may differ.
     layout : str
-        Which nodes have how many ranks and threads, in a line; empty if there is one.
+        Ranks and threads of each node, as one line; empty for a single node.
     """
 
     rank: int
@@ -52,14 +52,14 @@ class Group(Protocol):
     layout: str
 
     def route(self, columns: Columns, targets: Integers) -> Columns:
-        """Send each row of some columns to a rank; return the rows that come, in the order of the ranks they are from.
+        """Send each row of some columns to a rank; return the received rows, in the order of the sending ranks.
 
         Parameters
         ----------
         columns : mapping of (n, ...) arrays
-            On all ranks the same names and types, in the same order.
+            Columns with the same names and types on all ranks, in the same order.
         targets : (n,) int64 array
-            Rank for each row, maybe this one. Rows from one rank to another keep their order.
+            Target rank of each row; may be this rank. Rows between two ranks keep their order.
         """
         ...
 
@@ -80,7 +80,7 @@ class Group(Protocol):
         ...
 
     def first(self, value: Any) -> Any:
-        """Return the value of the first rank that has one, on every rank; None if all gave None."""
+        """Return the value of the first rank with a value other than None, on every rank; None if there is none."""
         ...
 
     def before(self, count: int) -> int:
@@ -88,21 +88,21 @@ class Group(Protocol):
         ...
 
     def in_order(self, keys: Sequence[Integers], block: int = 1) -> OrderedRows:
-        """Return how the rows of all ranks get into the order of their keys, a part on each rank.
+        """Return the exchange that sorts the rows of all ranks by their keys; each rank gets a part.
 
         Parameters
         ----------
         keys : sequence of (n,) int64 arrays
-            Of the rows that this rank holds: the order is by the first key, then by the next. Rows of the same
-            keys that are on one rank stay as they are.
+            Keys of this rank's rows: the order is by the first key, then by the next. Rows of one rank with the same
+            keys keep their order.
         block : int
-            Parts begin at multiples of it.
+            The parts of ranks begin at multiples of this number.
         """
         ...
 
 
 class OneRank:
-    """A process that has no others.
+    """A process without other ranks.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class OneRank:
         return 0
 
     def in_order(self, keys: Sequence[Integers], block: int = 1) -> OwnRows:
-        """Return the order of the rows, which are all here."""
+        """Return the order of the rows, which are all on this rank."""
         return OwnRows(len(keys[0]), order_of(keys))
 
 
@@ -158,7 +158,7 @@ def on_each_rank(group: Group, work: Callable[[], Result]) -> Result:
     Raises
     ------
     PdemError
-        On all ranks, if `work` raised it on any: that of the first such rank.
+        On all ranks, if `work` raised it on any rank: the error of the first such rank.
     """
     result, problem = None, None
     try:
@@ -184,7 +184,10 @@ def on_first_rank(group: Group, work: Callable[[], Result]) -> Result:
 
 
 def route_in_one(group: Group, columns: Columns, targets: Integers) -> Columns:
-    """Hand over rows as `Group.route` does, but all columns in one message: rows are copied twice. Collective."""
+    """Route rows like `Group.route`, but with all columns in one message. Collective.
+
+    For this the rows are copied twice.
+    """
     if group.size == 1:
         return group.route(columns, targets)
     kind = np.dtype([(name, column.dtype, column.shape[1:]) for name, column in columns.items()])
@@ -196,5 +199,5 @@ def route_in_one(group: Group, columns: Columns, targets: Integers) -> Columns:
 
 
 def wait_for_all(group: Group) -> None:
-    """Return when all ranks have come here. Collective."""
+    """Wait until all ranks have reached this call. Collective."""
     group.largest(np.zeros(1, np.int64))

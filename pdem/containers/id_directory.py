@@ -1,4 +1,4 @@
-"""What belongs to ids, spread over the ranks: each rank has a part of the ids, whoever has the particles."""
+"""A distributed table from ids to numbers: each rank stores a part of the ids, independent of the particles."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Integers
 
 IDS_TOGETHER = 1024
-"""Ids in a row that one rank answers for: ids that are asked for together are often near each other."""
+"""Number of consecutive ids on one rank: requests often concern ids that are near each other."""
 
 
 class IdDirectory:
-    """A number for each id, given by any rank and found by any. Collective.
+    """A number for each id, which any rank can set and any rank can find. Collective.
 
     Parameters
     ----------
     over : Group
         The ranks.
     ids, numbers : (n,) int64 arrays
-        Those of this rank; no id is given twice.
+        Ids of this rank and their numbers; no id may occur twice.
     """
 
     def __init__(self, over: Group, ids: Integers, numbers: Integers) -> None:
@@ -32,11 +32,11 @@ class IdDirectory:
         self._ids, self._numbers = mine["id"][order], mine["number"][order]
 
     def _home(self, ids: Integers) -> Integers:
-        """Return the rank that answers for each id."""
+        """Return the rank that stores each id."""
         return ids // IDS_TOGETHER % self._over.size
 
     def find(self, ids: Integers) -> Integers:
-        """Return the number of each id (n,), -1 where no rank has given any. Collective."""
+        """Return the number of each id (n,), -1 for ids that no rank has set. Collective."""
         asked, places = np.unique(ids, return_inverse=True)
         here = np.full(len(asked), self._over.rank)
         questions = self._over.route({"id": asked, "rank": here}, self._home(asked))

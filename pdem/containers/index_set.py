@@ -1,4 +1,4 @@
-"""Which of very many things are meant by a list with repetitions, in work that follows the list."""
+"""Distinct indices of a list with repetitions, out of a very large range, in time proportional to the list."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Integers
 
 PAGE = 4096
-"""Things that have one mark in common, which says whether any of theirs is set."""
+"""Number of indices with a common page mark, which is set if any of them is marked."""
 
 
 class IndexSet:
-    """Marks of things, which are empty between two calls.
+    """Marks of indices, which are all clear between two calls.
 
     Parameters
     ----------
     count : int
-        Of all things. Memory that is never marked is never touched.
+        Number of all indices. Memory is touched only where indices are marked.
     """
 
     def __init__(self, count: int) -> None:
@@ -29,14 +29,14 @@ class IndexSet:
         self._pages = np.zeros(count // PAGE + 1, np.bool_)
 
     def distinct(self, numbers: Integers) -> Integers:
-        """Return the numbers without repetitions, rising."""
+        """Return the numbers without repetitions, increasing."""
         found = np.empty(len(numbers), np.int64)
         return found[: _distinct(numbers, self._marks, self._pages, found)]
 
 
 @kernel
 def _distinct(numbers: Any, marks: Any, pages: Any, found: Any) -> int:
-    """Write the numbers without repetitions, rising, and return how many there are; clear all marks."""
+    """Write the numbers without repetitions, increasing; clear all marks; return the count of written numbers."""
     for number in numbers:
         marks[number] = True
         pages[number // PAGE] = True

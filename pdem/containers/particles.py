@@ -1,4 +1,4 @@
-"""The particles of one rank: one growable column per field, owned ones first, ghosts behind them."""
+"""The particles of one rank: one growable column per field, with owned particles first, then ghosts."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 class Particles:
-    """A table of particles whose columns are the fields of `pdem.foundation.fields`, and those of features.
+    """A table of particles with columns for the fields of `pdem.foundation.fields`, and for those of features.
 
-    ``particles.position`` or ``particles["position"]`` is a view of the owned part of a column; `column` gives
-    owned and ghost particles and the room behind them.
+    ``particles.position`` or ``particles["position"]`` is a view of the owned part of a column; `column` returns the
+    whole column: owned and ghost particles and spare rows.
 
     Parameters
     ----------
     columns : mapping of (n, ...) arrays, optional
-        Of particles that it has from the begin on, see `replace`.
+        Columns of the initial particles, see `replace`.
     further : iterable of Field
-        Fields besides those that all cases have.
+        Fields in addition to the common ones.
 
     Attributes
     ----------
     fields : mapping of str to Field
-        Its fields by name, in the order of exchange, checkpoint and output.
+        All fields by name, in the order of exchange, checkpoint and output.
     count : int
-        Particles this rank owns.
+        Number of particles that this rank owns.
     ghosts : int
-        Copies of particles of other ranks, in the rows after the owned ones.
+        Number of copies of particles of other ranks, in the rows after the owned ones.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]] | None = None, further: Iterable[Field] = ()) -> None:
@@ -57,7 +57,7 @@ class Particles:
             self.replace(columns)
 
     def __repr__(self) -> str:
-        """Return how many there are, and the fields."""
+        """Return the numbers of particles, and the fields."""
         return f"Particles({self.count} owned, {self.ghosts} ghosts: {', '.join(self._columns)})"
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -83,9 +83,9 @@ class Particles:
         return self._columns[name]
 
     def columns_beside_rows(self) -> tuple[Floats, ...]:
-        """Return the columns that ghosts get in every step besides packed rows: of owned particles and of ghosts.
+        """Return the columns, of owned particles and ghosts, that ghosts get in every step besides packed rows.
 
-        For each field an array (n, numbers of a particle), a view; whole numbers are seen as the bits that they are.
+        For each field an array (n, numbers of a particle), a view; integers are reinterpreted as their bits.
         """
         rows = self.count + self.ghosts
         return tuple(
@@ -93,7 +93,7 @@ class Particles:
         )
 
     def replace(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Own exactly these particles; fields that are not given get their default, ghosts are dropped."""
+        """Replace the owned particles by these; missing fields get their defaults, ghosts are dropped."""
         count = len(columns["id"])
         self.reserve(count)
         self.count, self.ghosts = count, 0
@@ -101,24 +101,24 @@ class Particles:
             column[:count] = columns.get(name, self.fields[name].default)
 
     def replace_rows(self, leaves: Booleans, arrived: Mapping[str, NDArray[Any]]) -> tuple[Int32s, Int32s]:
-        """Let some owned particles go and others come; rows are written for those alone. Ghosts are dropped.
+        """Remove some owned particles and insert new ones; only the rows of these are written. Ghosts are dropped.
 
-        Who comes takes the row of one who has gone. Rows that are left over go to the last particles, and particles
-        that are left over behind all.
+        A new particle gets the row of a removed one. If more particles are removed, the last particles move to the free
+        rows; if more are inserted, the remaining ones are appended.
 
         Parameters
         ----------
         leaves : (n,) array
-            Which of the owned particles go.
+            Which of the owned particles are removed.
         arrived : mapping of (a, ...) arrays
-            Columns of those who come; fields that are not given get their default.
+            Columns of the new particles; missing fields get their defaults.
 
         Returns
         -------
         row_now : (n,) int32 array
-            Row of each particle that was here; of those that have gone without meaning.
+            New row of each particle that was here; undefined for removed ones.
         rows : (a,) int32 array
-            Rows of those who have come.
+            Rows of the new particles.
         """
         holes, before, came = np.flatnonzero(leaves), self.count, len(arrived["id"])
         count = before - len(holes) + came
@@ -136,7 +136,7 @@ class Particles:
         return row_now, rows.astype(np.int32)
 
     def reorder(self, order: NDArray[Any]) -> None:
-        """Put the owned particles in the order of the rows `order`, all of them; ghosts are dropped."""
+        """Permute the owned particles into the order of the rows `order`; ghosts are dropped."""
         if len(self._order) < self.count:
             self._order = np.empty(len(self._columns["id"]), np.intp)
         rows = self._order[: self.count]
@@ -146,12 +146,12 @@ class Particles:
             if self._scratch.nbytes < column.nbytes:
                 self._scratch = np.empty(self._columns[name].nbytes, np.uint8)
             sorted_ = np.ndarray(column.shape, column.dtype, self._scratch)
-            np.take(column, rows, axis=0, out=sorted_, mode="clip")  # with "raise" it would make a copy
+            np.take(column, rows, axis=0, out=sorted_, mode="clip")  # mode "raise" would make a copy
             column[:] = sorted_
         self.ghosts = 0
 
     def reserve(self, rows: int) -> None:
-        """Make room for so many rows, keeping what is there."""
+        """Make room for a number of rows, and keep their contents."""
         held = self.count + self.ghosts
         if rows <= len(self._columns["id"]):
             return

@@ -1,4 +1,4 @@
-"""Principal axes of inertia: right-handed, near the axes of the tensor, without a jump where moments are equal."""
+"""Principal axes of inertia: right-handed, near the axes of the tensor, continuous where moments are equal."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from pdem.foundation.array_types import Floats
 
 _SAME = 1e-10
-"""Difference of moments, over the largest, below which they are the same."""
+"""Difference of moments, relative to the largest, below which they count as equal."""
 
 
 def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
     """Return the principal moments (3,) and, in columns, their right-handed axes (3, 3).
 
-    Axis k is the one that is nearest to axis k of the tensor. Where two moments are the same within rounding, any turn
-    about the third axis would do: the axes are turned as little as possible. A body whose moments are all the same
+    Axis k is the one that is nearest to axis k of the tensor. Where two moments are equal within rounding, any rotation
+    about the third axis would be valid: the axes are rotated as little as possible. A body with three equal moments
     keeps the axes of the tensor.
 
     Parameters
@@ -44,17 +44,17 @@ def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
 
 
 def _first_largest(numbers: Floats) -> int:
-    """Return the place of the first of the numbers that are the largest within rounding."""
+    """Return the index of the first of the numbers that are the largest within rounding."""
     return int(np.flatnonzero(numbers >= numbers.max() - _SAME)[0])
 
 
 def _of_top(own: float, other: float, axis: Floats) -> tuple[Floats, Floats]:
-    """Return moments and axes of a body with one moment about an axis, and another about all axes across."""
+    """Return moments and axes of a body with one moment about an axis, and another moment about all axes across it."""
     nearest = _first_largest(np.abs(axis))
     axis = axis if axis[nearest] > 0.0 else -axis
     moments = np.full(3, other)
     moments[nearest] = own
-    # the smallest turn that takes the coordinate axis to this one
+    # the smallest rotation that takes the coordinate axis to this axis
     start = np.eye(3)[nearest]
     turn = np.cross(start, axis)
     across = np.array(((0.0, -turn[2], turn[1]), (turn[2], 0.0, -turn[0]), (-turn[1], turn[0], 0.0)))

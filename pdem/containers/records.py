@@ -1,4 +1,4 @@
-"""Contacts by the ids of their particles: how they migrate between ranks and are kept in checkpoints."""
+"""Contacts, identified by the ids of their particles, for migration between ranks and for checkpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PairRecords:
     Attributes
     ----------
     lower, higher : (n,) int64 arrays
-        Ids.
+        Ids of the particles.
     history : (h, n) float64 array
         History columns of the contact law, oriented from the lower to the higher id.
     """
@@ -31,7 +31,7 @@ class PairRecords:
 
     @classmethod
     def none(cls, columns: int) -> PairRecords:
-        """Return no records, of histories with so many columns."""
+        """Return no records, for histories with this number of columns."""
         return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((columns, 0)))
 
     def take(self, rows: Integers | Booleans) -> PairRecords:
@@ -39,7 +39,7 @@ class PairRecords:
         return PairRecords(self.lower[rows], self.higher[rows], self.history[:, rows])
 
     def joined(self, others: PairRecords) -> PairRecords:
-        """Return these records, and others behind them."""
+        """Return the concatenation of these records and `others`."""
         return PairRecords(
             np.concatenate((self.lower, others.lower)), np.concatenate((self.higher, others.higher)),
             np.concatenate((self.history, others.history), axis=1),
@@ -48,14 +48,14 @@ class PairRecords:
 
 @dataclass
 class WallRecords:
-    """Contacts between particles and walls, those of one particle in order of distance.
+    """Contacts between particles and walls, sorted by distance within each particle.
 
     Attributes
     ----------
     id : (n,) int64 array
-        Particle.
+        Id of the particle.
     kind, feature, facet : (n,) int8, int64, int64 arrays
-        What is touched, in the numbers of all walls joined, and a facet there.
+        The touched feature, by its index in the joined walls, and a facet of this feature.
     history : (h, n) float64 array
         History columns.
     """
@@ -68,7 +68,7 @@ class WallRecords:
 
     @classmethod
     def none(cls, columns: int) -> WallRecords:
-        """Return no records, of histories with so many columns."""
+        """Return no records, for histories with this number of columns."""
         empty = np.empty(0, np.int64)
         return cls(empty, np.empty(0, np.int8), empty.copy(), empty.copy(), np.empty((columns, 0)))
 
@@ -77,7 +77,7 @@ class WallRecords:
         return WallRecords(self.id[rows], self.kind[rows], self.feature[rows], self.facet[rows], self.history[:, rows])
 
     def joined(self, others: WallRecords) -> WallRecords:
-        """Return these records, and others behind them."""
+        """Return the concatenation of these records and `others`."""
         names = "id", "kind", "feature", "facet"
         columns = {name: np.concatenate((getattr(self, name), getattr(others, name))) for name in names}
         return WallRecords(**columns, history=np.concatenate((self.history, others.history), axis=1))

@@ -1,7 +1,7 @@
-"""Further distributions of radii: normal, Rosin-Rammler, mixtures; and any distribution counted by volume.
+"""Further distributions of radii: normal, Rosin-Rammler, mixtures; and distributions by volume.
 
-Where fractions are of the volume (or the mass, which is the same within one material), a particle of radius r stands
-for r^3 of it: the density by number is that by volume over r^3.
+Where fractions are of the volume (or the mass, which is proportional for a single material), a particle of radius r has
+the weight r^3: the density by number is the density by volume over r^3.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 LEAST_SHARE = 1e-6
-"""Least part of a distribution that has to lie inside its limits."""
+"""Smallest fraction of a distribution that has to be inside its limits."""
 
 _POINTS = 4097
 _NODES = 64
@@ -36,7 +36,7 @@ _WIDTHS = 12.0
 
 
 class CutSizes(Protocol):
-    """A distribution with a law that is cut off at two limits."""
+    """A distribution that is cut off at two limits."""
 
     @property
     def smallest(self) -> float:
@@ -47,11 +47,11 @@ class CutSizes(Protocol):
         """Largest radius, in m."""
 
     def cumulative(self, radius: ArrayLike) -> Floats:
-        """Return the fraction of radii up to some, in m, before the distribution is cut off."""
+        """Return the fraction of radii up to `radius`, in m, of the distribution without limits."""
 
 
 def _share_inside(sizes: CutSizes, name: str) -> tuple[float, float]:
-    """Return the values of the law at the limits, after a check that enough of it lies between them."""
+    """Return the cumulative values at the limits, after a check that enough of the law is between them."""
     low, high = sizes.cumulative([sizes.smallest, sizes.largest]).tolist()
     inside = sizes.smallest == sizes.largest or high - low > LEAST_SHARE
     require(inside, f"only {high - low:.1e} of the {name} distribution lies inside its limits: widen them")
@@ -67,12 +67,12 @@ class NormalRadii:
     mean, sigma : float
         Mean and standard deviation before the distribution is cut off, in m.
     smallest, largest : float
-        Limits, in m; radii beyond them do not occur and the rest is rescaled.
+        Limits, in m; radii beyond them do not occur, and the distribution between them is rescaled.
 
     Raises
     ------
     InputError
-        If a number is not positive and finite, or less than a millionth of the distribution lies inside the limits.
+        If a number is not positive and finite, or less than a millionth of the distribution is inside the limits.
     """
 
     mean: float
@@ -87,8 +87,8 @@ class NormalRadii:
         _share_inside(self, "normal")
 
     def cumulative(self, radius: ArrayLike) -> Floats:
-        """Return the fraction of radii up to some, in m, before the distribution is cut off."""
-        from scipy.special import ndtr  # late, because it takes longer to import than the rest of a case
+        """Return the fraction of radii up to `radius`, in m, of the distribution without limits."""
+        from scipy.special import ndtr  # imported here: the import takes longer than the rest of a case
 
         return np.asarray(ndtr((np.asarray(radius) - self.mean) / self.sigma))
 
@@ -117,8 +117,8 @@ class NormalRadii:
 class RosinRammler:
     """The fraction finer than a radius r is ``1 - exp(-(r / size) ** spread)``, cut off at two limits.
 
-    The law of ground matter of Rosin, Rammler, Sperling and Bennett (also named after Weibull). Sieves find it by mass:
-    see `by_volume`.
+    The law for ground matter of Rosin, Rammler, Sperling and Bennett (also named after Weibull). Sieving measures it by
+    mass: see `by_volume`.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ class RosinRammler:
     spread : float
         Exponent: the larger, the narrower.
     smallest, largest : float
-        Limits, in m; radii beyond them do not occur and the rest is rescaled.
+        Limits, in m; radii beyond them do not occur, and the distribution between them is rescaled.
 
     Raises
     ------
     InputError
-        If a number is not positive and finite, or less than a millionth of the distribution lies inside the limits.
+        If a number is not positive and finite, or less than a millionth of the distribution is inside the limits.
     """
 
     size: float
@@ -147,12 +147,12 @@ class RosinRammler:
         _share_inside(self, "Rosin-Rammler")
 
     def cumulative(self, radius: ArrayLike) -> Floats:
-        """Return the fraction of radii up to some, in m, before the distribution is cut off."""
+        """Return the fraction of radii up to `radius`, in m, of the distribution without limits."""
         return -np.expm1(-((np.asarray(radius) / self.size) ** self.spread))
 
     @property
     def mean_cube(self) -> float:
-        """Mean of the cubed radius, in m^3: that of the law by fine intervals."""
+        """Mean of the cubed radius, in m^3, from fine intervals."""
         return _tabulated(self, "number").mean_cube
 
     def radii(self, uniform: ArrayLike) -> Floats:
@@ -176,10 +176,10 @@ def _tabulated(sizes: CutSizes, by: str) -> SizeDistribution:
 
 
 def by_volume(sizes: Uniform | PowerLaw | LogNormal | NormalRadii | RosinRammler) -> SizeDistribution:
-    """Return the distribution by number in which a law holds for the volume of the particles.
+    """Return the distribution by number that corresponds to a law for the volume of the particles.
 
-    Uniform and power laws are exact; others are taken from 4096 intervals of equal ratio, in each of which the density
-    by volume is constant.
+    Uniform and power laws are exact; other laws are tabulated in 4096 intervals of equal ratio, with a constant density
+    by volume in each.
     """
     if isinstance(sizes, Uniform):
         return PowerLaw(-3.0, sizes.smallest, sizes.largest)
@@ -204,7 +204,7 @@ class Mixture:
     Raises
     ------
     InputError
-        If there are no parts, not as many shares, or a share is not positive and finite.
+        If there are no parts, the number of shares differs, or a share is not positive and finite.
     """
 
     parts: tuple[SizeDistribution, ...]
@@ -237,9 +237,9 @@ class Mixture:
         return float(np.diff(self._number) @ np.array([part.mean_cube for part in self.parts]))
 
     def radii(self, uniform: ArrayLike) -> Floats:
-        """Return radii, in m, for numbers `uniform` in [0, 1]: which part, and where in its distribution.
+        """Return radii, in m, for numbers `uniform` in [0, 1], which select a part and a value of its distribution.
 
-        Unlike those of other distributions they rise within each part alone.
+        Unlike those of other distributions they increase with `uniform` only within each part.
         """
         values = np.asarray(uniform, dtype=np.float64)
         found = np.clip(np.searchsorted(self._number, values, side="right") - 1, 0, len(self.parts) - 1)

@@ -1,8 +1,8 @@
 """Distributions of particle radii, sampled through their inverse cumulative distribution.
 
-A distribution turns uniform numbers into radii, so numbers keyed by particle id
-(`pdem.numerics.random`) give radii that do not depend on how many particles there are.
-All fractions are by number of particles unless stated; `pdem.containers.size_laws` has further distributions.
+A distribution turns uniform numbers into radii, so that numbers keyed by particle id (`pdem.numerics.random`) give
+radii that do not depend on the number of particles. All fractions are by number of particles unless stated;
+`pdem.containers.size_laws` has further distributions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SizeDistribution(Protocol):
-    """What every distribution of radii offers."""
+    """Interface of all distributions of radii."""
 
     @property
     def smallest(self) -> float:
@@ -40,7 +40,7 @@ class SizeDistribution(Protocol):
 
 
 def require(condition: bool, message: str) -> None:
-    """Refuse a distribution.
+    """Raise an error for an invalid distribution.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def require_range(smallest: float, largest: float) -> None:
 
 @dataclass(frozen=True)
 class Constant:
-    """All particles have one radius.
+    """All particles have the same radius.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class PowerLaw:
     Parameters
     ----------
     exponent : float
-        Of the density by number; -3 means equal volume in each equal interval of radius.
+        Exponent of the density by number; -3 means equal volume in each equal interval of radius.
     smallest, largest : float
         In m, ``0 < smallest <= largest``.
 
@@ -211,13 +211,12 @@ class LogNormal:
     sigma : float
         Standard deviation of the natural logarithm of the radius.
     smallest, largest : float
-        Limits, in m; radii beyond them do not occur and the rest is rescaled.
+        Limits, in m; radii beyond them do not occur, and the distribution between them is rescaled.
 
     Raises
     ------
     InputError
-        If a number is not positive and finite, or less than a millionth of the distribution lies inside
-        the limits.
+        If a number is not positive and finite, or less than a millionth of the distribution is inside the limits.
     """
 
     median: float
@@ -245,13 +244,13 @@ class LogNormal:
         return min(max(mean, self.smallest**3), self.largest**3)
 
     def cumulative(self, radius: ArrayLike) -> Floats:
-        """Return the fraction of radii up to some, in m, before the distribution is cut off."""
+        """Return the fraction of radii up to `radius`, in m, of the distribution without limits."""
         from scipy.special import ndtr
 
         return np.asarray(ndtr(np.log(np.asarray(radius) / self.median) / self.sigma))
 
     def _cumulative_limits(self) -> tuple[float, float]:
-        from scipy.special import ndtr  # late, because it takes longer to import than the rest of a case
+        from scipy.special import ndtr  # imported here: the import takes longer than the rest of a case
 
         low = float(ndtr(np.log(self.smallest / self.median) / self.sigma))
         high = float(ndtr(np.log(self.largest / self.median) / self.sigma))
@@ -283,7 +282,7 @@ class Tabulated:
     Raises
     ------
     InputError
-        If the table breaks one of these rules.
+        If the table violates one of these rules.
     """
 
     points: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""Files that list the spheres of a shape: plain text, CSV, VTK, and the clusters of Kratos."""
+"""Files with the spheres of a shape: plain text, CSV, VTK, and cluster files of Kratos."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _CLUSTER_SPHERES = "centers_and_radii"
 
 
 class SphereList(NamedTuple):
-    """Spheres of a shape, as a file has them.
+    """Spheres of a shape before any processing.
 
     Attributes
     ----------
     centre : (n, 3) array
-        In the unit of the file.
+        Centres in the unit of the file.
     radius : (n,) array
-        The same.
+        Radii in the unit of the file.
     volume : float or None
-        What the file says of the shape, None if nothing.
+        Volume of the shape in the file, None if the file has none.
     inertia_per_mass : (3,) array or None
         Principal moments over the mass, about the origin of the file, which is the centre of mass.
     """
@@ -56,15 +56,15 @@ class SphereList(NamedTuple):
 def read_spheres(path: Path) -> SphereList:
     """Read the spheres of a shape.
 
-    A file with the ending ``clu`` is a cluster of Kratos, one with ``vtk`` has points with the scalars ``radius``, as
-    the program multisphere writes it (legacy PolyData). Any other has a sphere in each line, x, y, z and the radius,
-    divided by spaces, tabs, commas or semicolons, as LIGGGHTS, Yade and CLUMP have them; a first line of names may put
-    them into another order. What follows ``#``, ``//`` or ``%`` is a comment.
+    A file with the extension ``clu`` is a cluster of Kratos, one with ``vtk`` has points with the scalars ``radius``,
+    the output of the program multisphere (legacy PolyData). Any other file has a sphere in each line, x, y, z and the
+    radius, separated by spaces, tabs, commas or semicolons, as in files of LIGGGHTS, Yade and CLUMP. A first line of
+    names may change this order. Text after ``#``, ``//`` or ``%`` is a comment.
 
     Raises
     ------
     InputError
-        With the line, if the file cannot be read, or has no spheres, or one whose radius is not positive.
+        If the file cannot be read, or has no spheres, or a sphere with a radius that is not positive; with the line.
     """
     if path.suffix.lower() == ".vtk":
         return _points(path)
@@ -112,7 +112,7 @@ def _table(path: Path, lines: Sequence[str]) -> SphereList:
 
 
 def _columns(path: Path, number: int, names: Sequence[str]) -> list[int]:
-    """Return where x, y, z and the radius stand among columns of these names."""
+    """Return the indices of x, y, z and the radius among columns of these names."""
     wanted, meanings = ("x", "y", "z", "radius"), [meaning_of(name) for name in names]
     if any(meanings.count(name) != 1 for name in wanted):
         half = "; a radius is half a diameter" if "diameter" in meanings else ""
@@ -124,7 +124,7 @@ def _columns(path: Path, number: int, names: Sequence[str]) -> list[int]:
 
 
 def _row(path: Path, number: int, line: str, places: Sequence[int], sign: str) -> list[float]:
-    """Return the numbers in some columns of a line; lines may be divided otherwise than the names are."""
+    """Return the numbers in some columns of a line; its separators may differ from those of the line of names."""
     words = fields_of(line, _WIDTHS, sign)
     try:
         return [number_of(words[place]) for place in places]
@@ -136,7 +136,7 @@ def _row(path: Path, number: int, line: str, places: Sequence[int], sign: str) -
 
 
 def _cluster(path: Path, lines: Sequence[str]) -> SphereList:
-    """Return the spheres between Begin and End of a cluster of Kratos, and the numbers after Volume and Inertia."""
+    """Return the spheres between Begin and End of a Kratos cluster, and the numbers after Volume and Inertia."""
     begins = [place for place, line in enumerate(lines) if line.split() == ["Begin", _CLUSTER_SPHERES]]
     ends = [place for place, line in enumerate(lines) if line.split() == ["End", _CLUSTER_SPHERES]]
     if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:
@@ -152,7 +152,7 @@ def _cluster(path: Path, lines: Sequence[str]) -> SphereList:
 
 
 def _numbers_after(path: Path, rest: Sequence[tuple[int, str]], word: str, count: int) -> list[float] | None:
-    """Return the numbers in the lines after one that begins with a word, None if there is no such line."""
+    """Return the numbers in the lines after a line that begins with a word, None if there is no such line."""
     places = [place for place, (_, line) in enumerate(rest) if line.startswith(word)]
     if not places:
         return None
@@ -165,7 +165,7 @@ def _numbers_after(path: Path, rest: Sequence[tuple[int, str]], word: str, count
 
 
 def _numbers(path: Path, number: int, line: str, count: int) -> list[float]:
-    """Return the numbers of a line that has so many."""
+    """Return the numbers of a line that must have `count` of them."""
     try:
         values = [number_of(word) for word in fields_of(line, (count,))]
     except TextError:
@@ -176,7 +176,7 @@ def _numbers(path: Path, number: int, line: str, count: int) -> list[float]:
 
 
 def _checked(path: Path, spheres: Floats, numbers: Sequence[int], what: str = "line") -> SphereList:
-    """Return the spheres; `numbers` are those of the lines that have them, or of what else messages name."""
+    """Return the spheres after checks; `numbers` are line numbers, or indices of the objects `what`, for messages."""
     for number, row in zip(numbers, spheres, strict=True):
         if not np.isfinite(row).all() or not row[3] > 0.0:
             x, y, z, r = row.tolist()
@@ -188,12 +188,12 @@ def _checked(path: Path, spheres: Floats, numbers: Sequence[int], what: str = "l
 
 
 def require_possible(solid: Solid, name: str) -> None:
-    """Require that a body can have this tensor of inertia.
+    """Raise an error unless a body can have this tensor of inertia.
 
     Raises
     ------
     InputError
-        If the tensor is not symmetric or a principal moment is not positive or larger than the sum of both others.
+        If the tensor is not symmetric, or a principal moment is not positive or exceeds the sum of the other two.
     """
     tensor = solid.inertia
     size = float(np.abs(tensor).max())

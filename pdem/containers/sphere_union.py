@@ -1,14 +1,14 @@
-"""Volume, centre and inertia of a union of spheres, to rounding.
+"""Volume, centre and inertia of a union of spheres, exact to rounding.
 
-The union is cut into slices across x, each a union of discs. Area and moments of that follow from the arcs of its
-boundary in closed form (Green's theorem). Where the order of the arcs changes, slices are no smooth function of x: at
-the poles of spheres, where the circle in which two spheres meet turns round, and where three spheres meet, as far as no
-further sphere covers these points. Between such places slices are integrated by Gauss and Legendre's rule after
-``x = middle + half sin(pi t / 2)``, which takes the square roots at both ends away; intervals are halved until that
-changes nothing.
+The union is cut into slices across x, each a union of discs. Area and moments of a slice follow from the arcs of its
+boundary in closed form (Green's theorem). As functions of x they are not smooth where the order of the arcs changes: at
+the poles of spheres, at the extremes in x of the intersection circles of two spheres, and at intersection points of
+three spheres, unless a further sphere covers these points. Between such positions slices are integrated by
+Gauss-Legendre quadrature after the substitution ``x = middle + half sin(pi t / 2)``, which removes the square roots at
+both ends. Intervals are halved until the result converges.
 
-The idea of summing up what no other sphere covers is older than its many forms; see D. Avis, B. Bhattacharya,
-H. Imai, The Visual Computer 3 (1988) 323, for balls.
+The approach, to integrate over the parts that no other sphere covers, is older than its many variants; see D. Avis, B.
+Bhattacharya, H. Imai, The Visual Computer 3 (1988) 323, for balls.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 _COUNT = 10
-"""Integrals: 1, x, y, z, xx, xy, xz, yy, zz, yz."""
+"""Order of the integrals: 1, x, y, z, xx, xy, xz, yy, zz, yz."""
 
 _TOLERANCE = 1e-15
-"""Of an interval, over what all spheres have together."""
+"""Tolerance of an interval, relative to the sum over all spheres."""
 
 _DEPTH = 40
-"""How often an interval is halved at most."""
+"""Largest number of times that an interval is halved."""
 
 _HIDDEN = 1e-9
-"""By how much of the whole a point must be inside another sphere to be covered."""
+"""Depth inside a sphere, relative to the whole, beyond which a point counts as covered."""
 
 
 def union_of_spheres(centre: Floats, radius: Floats) -> Solid:
-    """Return volume, centre and inertia of all that is inside any of some spheres.
+    """Return volume, centre and inertia of the union of some spheres.
 
     Parameters
     ----------
     centre : (n, 3) array
-        [m].
+        Centres [m].
     radius : (n,) array
-        Positive [m].
+        Radii, positive [m].
 
     Returns
     -------
     Solid
-        With relative errors of some 1e-14; the same for the same numbers in the same order.
+        With relative errors of some 1e-14; equal inputs in the same order give the same bits.
     """
     origin = centre.mean(axis=0)
     size = float((np.linalg.norm(centre - origin, axis=1) + radius).max())
@@ -69,7 +69,7 @@ def union_of_spheres(centre: Floats, radius: Floats) -> Solid:
 
 
 def slice_area(centre: Floats, radius: Floats, height: float) -> float:
-    """Return the area [m^2] in which some spheres (n, 3), (n,) [m] cut a plane of constant z at a height [m]."""
+    """Return the area [m^2] of the section of spheres (n, 3), (n,) [m] with a plane of constant z at a height [m]."""
     return float(_slice_area(height, np.ascontiguousarray(centre[:, (2, 0, 1)]), np.ascontiguousarray(radius)))
 
 
@@ -80,7 +80,7 @@ def _slice_area(x: float, centre: Floats, radius: Floats) -> float:
 
 
 def _events(centre: Floats, radius: Floats) -> Floats:
-    """Return the places along x between which slices are smooth, rising."""
+    """Return the positions along x between which slices are smooth functions, increasing."""
     step = radius[:, None] * np.array((1.0, 0.0, 0.0))
     points = np.concatenate((centre - step, centre + step, _turning_points(centre, radius)))
     points = np.concatenate((points, _triple_points(centre, radius)))
@@ -91,21 +91,21 @@ def _events(centre: Floats, radius: Floats) -> Floats:
 
 
 def _uncovered(points: Floats, centre: Floats, radius: Floats) -> Floats:
-    """Return those of some points that are not well inside a sphere."""
+    """Return the points that are not well inside a sphere."""
     apart = np.linalg.norm(points[:, None] - centre, axis=2) - radius
     kept: Floats = points[np.all(apart > -_HIDDEN, axis=1)]
     return kept
 
 
 def _meeting(centre: Floats, radius: Floats) -> Booleans:
-    """Return which spheres meet which others in a circle, (n, n)."""
+    """Return which pairs of spheres intersect in a circle, (n, n)."""
     apart = np.linalg.norm(centre[:, None] - centre, axis=2)
     total, difference = radius[:, None] + radius, np.abs(radius[:, None] - radius)
     return (apart < total) & (apart > difference)
 
 
 def _turning_points(centre: Floats, radius: Floats) -> Floats:
-    """Return where circles in which two spheres meet are farthest along x, (n, 3)."""
+    """Return the extreme points along x of the intersection circles of two spheres, (n, 3)."""
     first, second = np.nonzero(np.triu(_meeting(centre, radius), 1))
     apart = centre[second] - centre[first]
     length = np.linalg.norm(apart, axis=1)
@@ -120,7 +120,7 @@ def _turning_points(centre: Floats, radius: Floats) -> Floats:
 
 
 def _triple_points(centre: Floats, radius: Floats) -> Floats:
-    """Return where the surfaces of three spheres meet, (n, 3)."""
+    """Return the intersection points of the surfaces of three spheres, (n, 3)."""
     triples = _triples(np.triu(_meeting(centre, radius), 1))
     origin, own = centre[triples[:, 0]], radius[triples[:, 0]]
     a, b = centre[triples[:, 1]] - origin, centre[triples[:, 2]] - origin
@@ -129,7 +129,7 @@ def _triple_points(centre: Floats, radius: Floats) -> Floats:
     beta = 0.5 * (np.einsum("ij,ij->i", b, b) + own**2 - radius[triples[:, 2]] ** 2)
     line = np.cross(a, b)
     square = np.einsum("ij,ij->i", line, line)
-    usable = square > 1e-24  # centres in a line: surfaces meet nowhere, or in a circle
+    usable = square > 1e-24  # collinear centres: the surfaces intersect nowhere, or in a circle
     line, square, a, b = line[usable], square[usable], a[usable], b[usable]
     foot = np.cross(alpha[usable, None] * b - beta[usable, None] * a, line) / square[:, None]
     height = own[usable] ** 2 - np.einsum("ij,ij->i", foot, foot)
@@ -140,7 +140,7 @@ def _triple_points(centre: Floats, radius: Floats) -> Floats:
 
 
 def _triples(meeting: Booleans) -> Integers:
-    """Return all triples (n, 3) of spheres of which each meets both others; `meeting` has the upper triangle."""
+    """Return all triples (n, 3) of spheres that intersect pairwise; `meeting` has the upper triangle."""
     found = [np.zeros((0, 3), np.int64)]
     for first in range(len(meeting)):
         others = np.flatnonzero(meeting[first])
@@ -185,7 +185,7 @@ def _add_interval(
     first: float, last: float, centre: Floats, radius: Floats, nodes: Floats, weights: Floats, discs: Floats,
     covered: Floats, found: Floats,
 ) -> None:  # fmt: skip
-    """Write the integrals between two places along x."""
+    """Write the integrals between two positions along x."""
     for k in range(_COUNT):
         found[k] = 0.0
     middle, half = 0.5 * (first + last), 0.5 * (last - first)

@@ -1,1 +1,1 @@
-"""Continuum fields: grids of cells, and how particles and contacts are shared among their cells."""
+"""Continuum fields: grids of cells, and the distribution of particles and contacts over their cells."""

@@ -1,4 +1,4 @@
-"""Grids as kernels take them: where places are in them, and where the sums of cells begin."""
+"""Grids in the form for kernels: the origin of cell coordinates, and the indices of the sums of cells."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
     Three = tuple[float, ...]
 
-_MORE = 1e-9  # of a cell: more than what rounding adds
-_FILLS = 1e-9  # relative difference of lengths from which on a grid is not as long as the box
+_MORE = 1e-9  # relative to a cell: more than any rounding error
+_FILLS = 1e-9  # relative difference of lengths above which a grid does not fill the box
 
 
 class Prepared(NamedTuple):
-    """A grid as kernels take it.
+    """A grid in the form for kernels.
 
     Attributes
     ----------
     cells : FieldCells
         Its cells.
     phi : Lengths or LucyLattice
-        What the function is evaluated from.
+        Data for the evaluation of phi.
     room : int
-        Numbers that are written while it is evaluated.
+        Length of the scratch array for the evaluation.
     """
 
     cells: FieldCells
@@ -41,18 +41,18 @@ class Prepared(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What cells have shares, by axis of a grid: places and lengths are in units of cells.
+    """Cells with shares of a point, by axis of a grid; positions and lengths are in units of cells.
 
     Attributes
     ----------
     inverse : (3,) array
-        One over the lengths of cells; 0 of axes that do not count [1/m].
+        Inverse lengths of cells [1/m]; 0 along axes that do not count.
     before : (3,) array
-        Where place 0 is behind the first cell.
+        Distance of the coordinate 0 from the first cell.
     reach : (3,) array
-        Way from a place to where phi ends.
+        Distance from a point beyond which phi is 0.
     across : (3,) int64 array
-        Most cells that have shares of a part of a way.
+        Largest number of cells with shares of a part of a segment.
     """
 
     inverse: Floats
@@ -68,7 +68,7 @@ def fills_period(grid: Grid, period: Floats) -> Booleans:
 
 
 def prepared(grid: Grid, period: Floats, longest: float) -> Prepared:
-    """Return a grid as kernels take it, for ways that are at most so long [m]."""
+    """Return a grid in the form for kernels, for segments up to a length [m]."""
     beyond = np.where(fills_period(grid, period), 0.0, period)
     images = images_along(beyond, grid, longest + float(grid.size.max())) if beyond.any() else np.zeros(3, np.int64)
     lists = (tuple(one.tolist()) for one in (grid.lower, grid.size, grid.cells, period, images))
@@ -91,7 +91,7 @@ def _prepared(
 
 
 def _gaussian_layout(grid: Grid, filled: Booleans) -> _Layout:
-    # a single cell that fills the box has all of everything
+    # a single cell that fills the box has the whole share of every point
     inverse = np.where(filled & (grid.cells == 1), 0.0, grid.inverse)
     counts = inverse > 0.0
     across = np.where(counts, cells_across(grid.ratios), 1)
@@ -116,7 +116,7 @@ def _cells_of(grid: Grid, layout: _Layout, filled: Booleans, period: Floats, ima
 
 
 def _begins(axis: int, step: int, cells: Integers, filled: Booleans, more: Integers) -> Integers:
-    """Return where the sums of each plane, line, or cell begin, from the first slot on; -1 of those beyond the grid."""
+    """Return the first index of the sums of each plane, line, or cell, by slot; -1 beyond the grid."""
     slot, count = np.arange(cells[axis] + more[axis]), cells[axis]
     if filled[axis]:
         return slot % count * step

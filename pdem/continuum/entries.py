@@ -1,4 +1,7 @@
-"""Entries: items with the boxes of cells that have shares of them, sorted by the first cells of these."""
+"""Entries: items with boxes of cells that have shares of them, sorted by the first cells of their boxes.
+
+An item is a particle at a point, or a force that acts along a straight segment (`way`), such as a branch.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
 @inlined
 def place_of(p: int, begin: Floats, cells: FieldCells) -> Vector:
-    """Return where an item begins, in units of cells."""
+    """Return the first point of an item, in units of cells."""
     lower, inverse = cells.lower, cells.inverse
     return (
         (begin[p, 0] - lower[0]) * inverse[0], (begin[p, 1] - lower[1]) * inverse[1],
@@ -44,14 +47,14 @@ def place_of(p: int, begin: Floats, cells: FieldCells) -> Vector:
 
 @inlined
 def way_of(p: int, way: Floats, share: float, cells: FieldCells) -> Vector:
-    """Return a share of the way of an item, in units of cells."""
+    """Return a fraction of the segment of an item, in units of cells."""
     inverse = cells.inverse
     return share * way[p, 0] * inverse[0], share * way[p, 1] * inverse[1], share * way[p, 2] * inverse[2]
 
 
 @inlined
 def parts_of(p: int, way: Floats, width: float) -> int:
-    """Return into how many parts a way is divided."""
+    """Return the number of parts into which a segment is divided."""
     x, y, z, longest = way[p, 0], way[p, 1], way[p, 2], PART * width
     squared = x * x + y * y + z * z
     return 1 if squared <= longest * longest else max(math.ceil(math.sqrt(squared) / longest), 1)
@@ -59,13 +62,13 @@ def parts_of(p: int, way: Floats, width: float) -> int:
 
 @inlined
 def image_at(number: int) -> int:
-    """Return the periodic images one after the other: 0, 1, -1, 2, -2, and so on."""
+    """Return the periodic image with a number, in the order 0, 1, -1, 2, -2, and so on."""
     return (number + 1) // 2 * (2 * (number & 1) - 1)
 
 
 @inlined
 def slot_of(axis: int, first: float, cells: FieldCells) -> int:
-    """Return the slot along an axis of a box whose first cell is this; -1 if none of its cells is in the grid."""
+    """Return the slot of a box with this first cell along an axis; -1 if none of its cells is in the grid."""
     slot, count = int(first), cells.cells[axis]
     if cells.period[axis] == count:
         return slot if 0 <= slot < count else slot % count
@@ -86,7 +89,7 @@ def write_point(p: int, items: Matter, scale: Floats, room: Floats, to: int) -> 
 
 @inlined
 def write_action(p: int, items: Actions, scale: Floats, room: Floats, to: int) -> None:
-    """Write f b^T, row by row, of a force along a way, and the force of a wall, in quanta."""
+    """Write f b^T, row by row, of a force along a segment, and the force of a wall, in quanta."""
     push = scale[WALL_SIZE] if items.at_wall[p] else 0.0
     for i in range(3):
         for j in range(3):
@@ -95,7 +98,7 @@ def write_action(p: int, items: Actions, scale: Floats, room: Floats, to: int) -
 
 
 def entry_visitor(nodes: int) -> Any:
-    """Make the function that writes the entries of an item; it returns where the next ones go to."""
+    """Make the function that writes the entries of an item; it returns the index after its last entry."""
     far = NODE if nodes > 1 else 0.0
 
     @inlined_closure
@@ -110,7 +113,7 @@ def entry_visitor(nodes: int) -> Any:
         worker: int,
         kind: int,
     ) -> int:
-        """Write an entry if its box reaches into the grid, and count it; with no entries to write in only that."""
+        """Write an entry and count it, if its box intersects the grid; without an array for entries only count it."""
         x, y, z = middle[0] - away[0], middle[1] - away[1], middle[2] - away[2]
         x, y, z = math.floor(x), math.floor(y), math.floor(z)
         plane, line, along = slot_of(0, x, cells), slot_of(1, y, cells), slot_of(2, z, cells)
@@ -127,7 +130,7 @@ def entry_visitor(nodes: int) -> Any:
 
     @inlined_closure
     def visit_item(p: int, items: Any, cells: FieldCells, work: Work, at: int, worker: int, classes: int) -> int:
-        """Write the entries of an item: of the parts of its way, with those of their images that reach the grid."""
+        """Write the entries of an item: one for each part of its segment and each image within reach of the grid."""
         x, y, z = place_of(p, items[0], cells)
         kind, parts = (items.kind[p] if classes > 1 else 0, parts_of(p, items.way, cells.width) if nodes > 1 else 1)
         share = 1.0 / parts
@@ -155,7 +158,7 @@ def entry_visitor(nodes: int) -> Any:
 
 @inlined
 def begin_keys(work: Work) -> None:
-    """Turn numbers of entries into where those of each worker begin among all: key after key."""
+    """Turn numbers of entries into the first indices of each worker's entries, key after key."""
     total = 0
     for key in range(work.counts.shape[1]):
         for worker in range(len(work.counts)):
@@ -166,7 +169,7 @@ def begin_keys(work: Work) -> None:
 
 @inlined
 def sort_entries(worker: int, end: int, work: Work) -> None:
-    """Write the entries of a worker, up to `end`, to where their keys begin."""
+    """Write the order of a worker's entries, up to `end`, beginning at the first indices of their keys."""
     counts = work.counts[worker]
     for entry in range(work.starts[worker], end):
         key = work.keys[entry]
@@ -176,7 +179,7 @@ def sort_entries(worker: int, end: int, work: Work) -> None:
 
 @inlined
 def fetch_point(p: int, items: Matter) -> None:
-    """Have what a particle shares brought from memory."""
+    """Prefetch the data of a particle."""
     fetch(items.velocity, 3 * p)
     fetch(items.mass, p)
     fetch(items.size, p)
@@ -184,13 +187,13 @@ def fetch_point(p: int, items: Matter) -> None:
 
 @inlined
 def fetch_action(p: int, items: Actions) -> None:
-    """Have what an action shares brought from memory."""
+    """Prefetch the data of an action."""
     fetch(items.way, 3 * p)
     fetch(items.force, 3 * p)
 
 
 def entry_writer(nodes: int) -> Any:
-    """Make the function that writes what some entries share, where they are, and how many cells have shares of them."""
+    """Make the function that writes numbers and positions of some entries, and the extent of their boxes."""
     ways, far = nodes > 1, NODE if nodes > 1 else 0.0
     write_row, fetch_item = (write_action, fetch_action) if ways else (write_point, fetch_point)
 
@@ -198,7 +201,7 @@ def entry_writer(nodes: int) -> Any:
     def write_entries(
         first: int, number: int, last: int, items: Any, cells: FieldCells, scale: Floats, work: Work, worker: int
     ) -> None:
-        """Write the entries from `first` on; others are brought from memory, up to `last` - 1."""
+        """Write `number` entries from `first` on; prefetch later ones, up to `last` - 1."""
         room, ends = work.rooms[worker], work.ends[worker]
         for one in range(number):
             fetch(work.placed, PLACED * work.order[min(first + one + 2 * AHEAD, last - 1)])

@@ -1,9 +1,10 @@
 """Continuum fields on a grid, from sums over particles and contacts (Goldhirsch, Granular Matter 12 (2010) 239).
 
-With a function phi of the distance whose integral is 1, the density is the sum of m phi, the momentum that of m v phi.
-The stress of contacts is the sum of f b^T times the mean of phi along the branch b, pressure being positive; contacts
-with walls count with the branch to the place on the wall, and give a force per volume (Weinhart, Thornton, Luding,
-Bokhove, Granular Matter 14 (2012) 289). The kinetic stress is that of velocities less the mean one of their cell.
+With a function phi of the distance and the integral 1, the density is the sum of m phi, the momentum the sum of m v
+phi. The stress of contacts is the sum of f b^T times the mean of phi along the branch b, with pressure positive.
+Contacts with walls count with the branch to the point on the wall, and give a force per volume (Weinhart, Thornton,
+Luding, Bokhove, Granular Matter 14 (2012) 289). The kinetic stress is computed from velocities relative to the mean of
+the cell.
 """
 
 from __future__ import annotations
@@ -45,22 +46,22 @@ _DERIVED = (
 )  # fmt: skip
 
 CELL_FIELDS = (*_STORED, *_DERIVED)
-"""Fields of cells as files have them; in 2D they are over areas."""
+"""Names of the fields of cells in files; in 2D fields are per area."""
 
 
 class CellColumns(NamedTuple):
-    """What is kept of the cells of a grid, arrays (nx, ny, nz, ...); all else follows from it.
+    """The stored fields of the cells of a grid, arrays (nx, ny, nz, ...); all other fields follow from them.
 
     Attributes
     ----------
     number_density, density, solid_fraction : (nx, ny, nz) arrays
-        Number, mass and volume of particles over volume [1/m^3, kg/m^3, 1]; in 2D over areas.
+        Number, mass and volume of particles per volume [1/m^3, kg/m^3, 1]; in 2D per area.
     momentum : (nx, ny, nz, 3) array
-        Over volume [kg/(m^2 s)].
+        Momentum per volume [kg/(m^2 s)].
     contact_stress, kinetic_stress : (nx, ny, nz, 3, 3) arrays
-        Pressure is positive; the first index is that of the force, the second that of the branch [Pa].
+        Pressure is positive; the first index is for the force, the second for the branch [Pa].
     wall_force : (nx, ny, nz, 3) array
-        Force of walls on particles over volume [N/m^3].
+        Force of walls on particles per volume [N/m^3].
     """
 
     number_density: Floats
@@ -73,9 +74,9 @@ class CellColumns(NamedTuple):
 
 
 class ContinuumFields:
-    """Fields on a grid of cells, means over the states that they were made of.
+    """Fields on a grid of cells, as means over several states of the system.
 
-    It has the arrays of `CellColumns` as attributes, and others that follow from them.
+    The object has the arrays of `CellColumns` as attributes, and the fields that follow from them.
 
     Parameters
     ----------
@@ -84,9 +85,9 @@ class ContinuumFields:
     columns : CellColumns
         Their fields.
     parts : mapping of str to CellColumns, optional
-        Those of each material, which add up to the whole.
+        Fields of each material, which add up to the fields of all.
     lacking : str, optional
-        Why contacts are not known, if they are not: what the error says where a field needs them.
+        Reason why contacts are missing, if they are; the error for a field that needs contacts quotes it.
 
     Attributes
     ----------
@@ -95,8 +96,8 @@ class ContinuumFields:
     columns : CellColumns
         Their fields.
     materials : dict of str to ContinuumFields
-        The parts of each material, empty unless fields were made by material. The kinetic stress of a part is that of
-        velocities less the mean one of the part.
+        Fields of each material, empty unless fields were made by material. The kinetic stress of a material is computed
+        from velocities relative to the mean of this material.
     """
 
     def __init__(
@@ -108,12 +109,12 @@ class ContinuumFields:
 
     @classmethod
     def of_sums(cls, grid: Grid, sums: Floats, materials: Sequence[str] = (), lacking: str = "") -> ContinuumFields:
-        """Return the fields of sums (classes, cells, SUMS), means over states; classes are materials, if any."""
+        """Return the fields from sums (classes, cells, SUMS), means over states; classes are materials, if any."""
         parts = {name: _columns_of(grid, one) for name, one in zip(materials, sums, strict=False)}
         return cls(grid, _columns_of(grid, sums.sum(axis=0)), parts, lacking)
 
     def on(self, grid: Grid) -> ContinuumFields:
-        """Return the same fields on cells that are elsewhere by now, as many."""
+        """Return the same fields on a grid with as many cells, which has moved since."""
         if grid is self.grid:
             return self
         parts = {name: one.columns for name, one in self.materials.items()}
@@ -121,7 +122,7 @@ class ContinuumFields:
 
     @classmethod
     def mean(cls, fields: Sequence[ContinuumFields], weights: Sequence[float]) -> ContinuumFields:
-        """Return the mean of fields by weights that add up to 1, on the grid of the last."""
+        """Return the weighted mean of fields, with weights that add up to 1, on the grid of the last."""
         names = fields[0].materials
         parts = {name: _mean([one.materials[name].columns for one in fields], weights) for name in names}
         lacking = next((one._lacking for one in fields if one._lacking), "")
@@ -140,7 +141,7 @@ class ContinuumFields:
         return found
 
     def __getitem__(self, name: str) -> Floats:
-        """Return a field by its name: of a material after the name of that and an underscore."""
+        """Return a field by name; fields of a material have the material's name and an underscore before theirs."""
         for material, part in self.materials.items():
             if name.startswith(f"{material}_") and name.removeprefix(f"{material}_") in NAMES:
                 return part[name.removeprefix(f"{material}_")]
@@ -176,15 +177,15 @@ class ContinuumFields:
 
     @property
     def granular_temperature(self) -> Floats:
-        """Mean square of a component of the velocity less the mean one (nx, ny, nz) [m^2/s^2]."""
+        """Mean square of a component of the velocity relative to the mean velocity (nx, ny, nz) [m^2/s^2]."""
         axes, there, found = self.grid.dimension, self.density > 0.0, np.full(self.density.shape, np.nan)
         return np.divide(_trace(self.kinetic_stress, axes) / axes, self.density, out=found, where=there)
 
     @property
     def named(self) -> dict[str, Floats]:
-        """All fields by name, as files have them: those of materials after their names and an underscore.
+        """All fields by their names in files; names of a material's fields begin with its name and an underscore.
 
-        Those that need contacts are left out where contacts are not known.
+        Without contacts, the fields that need contacts are omitted.
         """
         names = [name for name in NAMES if not self._lacking or name not in NEED_CONTACTS]
         found = {name: self[name] for name in names}
@@ -193,7 +194,7 @@ class ContinuumFields:
         return found
 
     def write(self, path: str | Path) -> None:
-        """Write all fields into a file (VTI) that ParaView and VTK open: an image whose cells have them.
+        """Write all fields into an image file (VTI) for ParaView and VTK, as data of its cells.
 
         Raises
         ------
@@ -208,11 +209,11 @@ NAMES = tuple(field.name for field in CELL_FIELDS)
 
 _OF_CONTACTS = "contact_stress", "wall_force"
 NEED_CONTACTS = (*_OF_CONTACTS, "stress", "pressure")
-"""Names of fields that contacts have a part in."""
+"""Names of the fields that depend on contacts."""
 
 
 def fields_with_parts(materials: Sequence[str]) -> tuple[Field, ...]:
-    """Return the fields of a file that has those of materials as well."""
+    """Return the fields of a file, with the fields of all materials."""
     parts = [
         replace(one, name=f"{material}_{one.name}", meaning=f"{one.meaning}, of {material}")
         for material in materials
@@ -222,7 +223,7 @@ def fields_with_parts(materials: Sequence[str]) -> tuple[Field, ...]:
 
 
 def fields_of_columns(grid: Grid, columns: Mapping[str, Floats], materials: Sequence[str]) -> ContinuumFields:
-    """Return the fields of the columns of a file by name, see `fields_with_parts`."""
+    """Return the fields from the columns of a file by name, see `fields_with_parts`."""
 
     def taken(prefix: str) -> CellColumns:
         return CellColumns(*(columns[f"{prefix}{one.name}"] for one in _STORED))
@@ -231,7 +232,7 @@ def fields_of_columns(grid: Grid, columns: Mapping[str, Floats], materials: Sequ
 
 
 def _columns_of(grid: Grid, sums: Floats) -> CellColumns:
-    """Return the fields of sums (cells, SUMS)."""
+    """Return the fields from sums (cells, SUMS)."""
     shape, fields = tuple(grid.cells.tolist()), sums / grid.volume
 
     def shaped(part: slice, *more: int) -> Floats:
@@ -247,7 +248,7 @@ def _columns_of(grid: Grid, sums: Floats) -> CellColumns:
 
 
 def _mean(columns: Sequence[CellColumns], weights: Sequence[float]) -> CellColumns:
-    """Return the mean of columns; the kinetic stress is that of velocities less the mean one over all of them."""
+    """Return the weighted mean of columns; the kinetic stress is relative to the mean velocity over all of them."""
     whole = [one._replace(kinetic_stress=one.kinetic_stress + _carried(one)) for one in columns]
     sums = (sum(w * part for w, part in zip(weights, parts, strict=True)) for parts in zip(*whole, strict=True))
     mean = CellColumns._make(np.asarray(one) for one in sums)
@@ -255,7 +256,7 @@ def _mean(columns: Sequence[CellColumns], weights: Sequence[float]) -> CellColum
 
 
 def _carried(columns: CellColumns) -> Floats:
-    """Return density times mean velocity times itself (nx, ny, nz, 3, 3)."""
+    """Return the density times the outer product of the mean velocity with itself (nx, ny, nz, 3, 3)."""
     velocity = np.nan_to_num(_velocity(columns.density, columns.momentum))
     found: Floats = columns.momentum[..., :, None] * velocity[..., None, :]
     return found

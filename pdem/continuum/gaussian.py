@@ -1,7 +1,7 @@
-"""Kernels that share what is at points, or along straight ways, among the cells of a grid by the Gaussian.
+"""Kernels that distribute points and straight segments over the cells of a grid by the Gaussian.
 
-It is a product of three functions of one coordinate each. Their integrals up to the faces of cells are polynomials,
-evaluated for eight entries at a time.
+The Gaussian is a product of three functions of one coordinate each. Their integrals up to the faces of cells are
+polynomials, evaluated for eight entries at a time.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 TERMS = 13
-"""Coefficients of the integral, which is right to 1e-11."""
+"""Coefficients of the integral, with an error of 1e-11."""
 
 
 class Lengths(NamedTuple):
-    """What the Gaussian is evaluated from: lengths of a cell in widths, and most cells of a box along an axis."""
+    """Data for the evaluation of the Gaussian: lengths of a cell in widths, and most cells of a box along an axis."""
 
     ratios: Floats
     stride: int
 
 
 def _integral() -> list[float]:
-    """Return the coefficients for `simd.shares.share_writer`, interpolated at the points of Chebyshev."""
+    """Return the coefficients for `simd.shares.share_writer`, interpolated at Chebyshev points."""
     reach = REACH[GAUSSIAN]
     variable = np.polynomial.chebyshev.chebpts1(TERMS)
     place = reach * np.sqrt(0.5 * (1.0 + variable))
@@ -45,7 +45,7 @@ def _integral() -> list[float]:
 
 
 def gaussian_kernel(nodes: int) -> Any:
-    """Make the kernels for the Gaussian: of points with one node, of ways with `NODES`."""
+    """Make the kernels for the Gaussian: for points with one node, for segments with `NODES` nodes."""
     weights = WEIGHTS if nodes > 1 else (1.0,)
     write_shares, write_box = share_writer(weights, NODE, REACH[GAUSSIAN], _integral()), box_writer(nodes)
 

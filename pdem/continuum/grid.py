@@ -1,10 +1,10 @@
-"""Grids of cells in space, and the function phi by which what is at a point is shared among the cells.
+"""Grids of cells in space, and the function phi that distributes a point over the cells.
 
-A cell has the share of a point that phi about the point has in it: fields are means of Goldhirsch's fields over cells,
-and the mean of some cells is the field of the cell that they make together. The Gaussian, cut at `REACH` widths along
-each axis, is a product of three functions of one coordinate each, which are integrated over cells. Lucy's
-function is none; it is taken at points of a finer lattice and divided by its sum over them. So the shares of a point
-add up to 1, to rounding, over all cells of a lattice without end.
+The share of a cell in a point is the integral of phi about the point over the cell. So fields are means of Goldhirsch's
+fields over cells, and the mean of some cells is the field of the larger cell that they form. The Gaussian, cut at
+`REACH` widths along each axis, is a product of three functions of one coordinate each, which are integrated over cells.
+Lucy's function is no such product; it is evaluated at points of a finer lattice and divided by its sum over them. So
+the shares of a point add up to 1, to rounding, over all cells of an infinite lattice.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 GAUSSIAN, LUCY = "gaussian", "lucy"
 
 REACH = {GAUSSIAN: 3.0, LUCY: 2.0}
-"""Distance, in widths, from which on each function is 0."""
+"""Distance, in widths, beyond which each function is 0."""
 
 MOST_SHARES = 2_000_000
-"""Cells among which a particle may be shared: a number for each is written, of 32 at a time."""
+"""Largest number of cells that share a particle: 32 particles at a time write a number for each cell."""
 
 POINTS_PER_WIDTH = 2
-"""Points in a width at which Lucy's function is taken at least."""
+"""Smallest number of points per width at which Lucy's function is evaluated."""
 
 
 class Grid(NamedTuple):
-    """Cells, and how points are spread over them.
+    """Cells, and the function that distributes points over them.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Grid(NamedTuple):
     cells : (3,) int64 array
         Numbers of cells.
     width : float
-        Standard deviation of the Gaussian, or half of the distance from which on Lucy's function is 0 [m].
+        Standard deviation of the Gaussian, or half of the distance beyond which Lucy's function is 0 [m].
     kernel : {"gaussian", "lucy"}
         The function phi.
     dimension : {2, 3}
@@ -70,7 +70,7 @@ class Grid(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """Distance from which on phi is 0 [m]."""
+        """Distance beyond which phi is 0 [m]."""
         return REACH[self.kernel] * self.width
 
     @property
@@ -82,14 +82,14 @@ class Grid(NamedTuple):
 
     @property
     def inverse(self) -> Floats:
-        """One over the lengths of a cell, 0 of axes that do not count (3,) [1/m]."""
+        """Inverse lengths of a cell (3,) [1/m]; 0 along axes that do not count."""
         found: Floats = 1.0 / self.size
         found[self.dimension :] = 0.0
         return found
 
     @property
     def ratios(self) -> Floats:
-        """Lengths of a cell over the width (3,); of axes that do not count infinite."""
+        """Lengths of a cell over the width (3,); infinite along axes that do not count."""
         found: Floats = self.size / self.width
         found[self.dimension :] = np.inf
         return found
@@ -98,17 +98,17 @@ class Grid(NamedTuple):
 def grid_of(
     corners: tuple[ArrayLike, ArrayLike], cells: Sequence[int], width: float, kernel: str, dimension: int
 ) -> Grid:
-    """Return the grid between two corners [m] that is cut into so many cells along each axis."""
+    """Return the grid between two corners [m] with these numbers of cells along each axis."""
     lower, upper = (np.asarray(corner, np.float64) for corner in corners)
     counts = np.asarray(cells, np.int64)
     return Grid(lower, (upper - lower) / counts, counts, float(width), kernel, dimension)
 
 
 def too_wide(grid: Grid, length: ArrayLike) -> str | None:
-    """Return what is wrong with a width that is too large for a grid in a domain of some lengths [m], as ``is ...``.
+    """Return an error text, ``is ...``, if the width is too large for a domain of some lengths [m], else None.
 
-    Of a wave as long as a periodic box a Gaussian as wide leaves 3e-9, so that all cells are the same, and yet each of
-    the many images that reach a cell would count.
+    A Gaussian as wide as a periodic box reduces a wave of that length to 3e-9 of its amplitude, so that all cells have
+    the same values, while each of the many images within reach of a cell would cost time.
     """
     axes, several, remedy = grid.dimension, grid.cells > 1, "narrow it: it is in m, a radius or two are usual"
     lengths = np.asarray(length, np.float64)[:axes]
@@ -123,30 +123,30 @@ def too_wide(grid: Grid, length: ArrayLike) -> str | None:
 
 
 def images_along(period: Floats, grid: Grid, farthest: float) -> Integers:
-    """Return how many periodic images of the box may reach the grid along each axis, on either side (3,).
+    """Return the number of periodic images that may be within reach of the grid along each axis, on either side (3,).
 
     Parameters
     ----------
     period : (3,) array
-        Length of the box along its periodic axes, 0 of others [m].
+        Length of the box along its periodic axes, 0 along other axes [m].
     grid : Grid
         The cells.
     farthest : float
-        How far from the box points can be [m].
+        Largest distance of a point from the box [m].
     """
     over = np.divide(grid.reach + farthest, period, out=np.zeros(3), where=period > 0.0)
     return np.ceil(over).astype(np.int64)
 
 
 def cells_across(ratios: Floats) -> Integers:
-    """Return in how many cells along each axis all nodes of a way have shares of the Gaussian (3,)."""
-    apart = 2.0 * NODE * PART * (1.0 + 1e-9)  # more than what rounding adds
+    """Return the number of cells along each axis with shares of the Gaussian at any node of a segment (3,)."""
+    apart = 2.0 * NODE * PART * (1.0 + 1e-9)  # covers rounding errors
     found: Integers = np.ceil((2.0 * REACH[GAUSSIAN] + apart) / ratios).astype(np.int64) + 1
     return found
 
 
 def points_per_cell(grid: Grid) -> Integers:
-    """Return into how many points of the finer lattice of Lucy's function each cell is divided along the axes (3,)."""
+    """Return the number of points per cell of the lattice of Lucy's function, along the axes (3,)."""
     points = np.ones(3, np.int64)
     axes = grid.dimension
     points[:axes] = np.maximum(np.ceil(POINTS_PER_WIDTH * grid.ratios[:axes]), 1.0)

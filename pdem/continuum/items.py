@@ -1,4 +1,4 @@
-"""What is shared among cells: particles, and what acts between them and at walls."""
+"""Items that are distributed over cells: particles, and forces between particles and at walls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Matter(NamedTuple):
     mass, size : (n,) arrays
         Mass [kg]; volume [m^3], in 2D area [m^2].
     kind : (n,) int64 array
-        Number of the class that each belongs to.
+        Class of each particle.
     """
 
     position: Floats
@@ -33,18 +33,18 @@ class Matter(NamedTuple):
 
 
 class Actions(NamedTuple):
-    """What acts along ways and at points.
+    """Forces along straight segments and at points.
 
     Attributes
     ----------
     begin, way : (n, 3) arrays
-        Where a way begins, and the way; zeros for forces at points [m].
+        First point and vector of each segment [m]; for forces at points the vector is zero.
     force : (n, 3) array
-        [N].
+        Forces [N].
     at_wall : (n,) bool array
-        Whether it is the force of a wall at a point, and no way.
+        Whether the force is that of a wall at a point.
     kind : (n,) int64 array
-        Number of the class.
+        Class of each force.
     """
 
     begin: Floats
@@ -57,19 +57,20 @@ class Actions(NamedTuple):
 def actions_of_contacts(
     centre: Floats, branch: Floats, force: Floats, is_pair: Booleans, kinds: Integers, point: Floats | None
 ) -> list[Actions]:
-    """Return what acts in contacts: forces along branches, and those of walls on particles where branches end.
+    """Return the actions of contacts: forces along branches, and forces of walls on particles at the ends of branches.
 
     Parameters
     ----------
     centre, branch, force : (n, 3) arrays
-        Centre of the first body, way to the second or to the wall [m], force of the first on the second body [N].
+        Centre of the first body; vector to the centre of the second body or to the wall [m]; force of the first on the
+        second body [N].
     is_pair : (n,) bool array
         False at walls.
     kinds : (2, n) int64 array
         Classes of both bodies.
     point : (n, 3) array or None
-        Places of contacts [m], where branches are divided between the classes of both bodies; None to leave them
-        whole, with the class of the first.
+        Points of contact [m], at which branches are divided between the classes of both bodies; None for undivided
+        branches, with the class of the first body.
     """
     wall, end = ~is_pair, centre + branch
     at_walls = _points_of(end[wall], -force[wall], kinds[0, wall])
@@ -84,7 +85,7 @@ def actions_of_contacts(
 
 
 def joined(actions: Sequence[Actions]) -> Actions:
-    """Return some actions as one."""
+    """Return the concatenation of some actions."""
     return Actions(*(np.concatenate(columns) for columns in zip(*actions, strict=True)))
 
 
@@ -93,5 +94,5 @@ def _points_of(place: Floats, force: Floats, kind: Integers) -> Actions:
 
 
 def ways_of(begin: Floats, way: Floats, force: Floats, kind: Integers) -> Actions:
-    """Return what acts along ways, none of it at points."""
+    """Return forces along segments as `Actions`; none of them acts at a point."""
     return Actions(begin, way, force, np.zeros(len(begin), np.bool_), kind)

@@ -1,4 +1,4 @@
-"""What kernels are given that share items among cells: numbers of a row, the cells of a grid, arrays to write in."""
+"""Arguments of the kernels that distribute items over cells: rows of numbers, cells of a grid, output arrays."""
 
 from __future__ import annotations
 
@@ -9,65 +9,65 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 ROW = 12
-"""Numbers of an item that are shared; a cell has as many sums of each half."""
+"""Number of values of an item that are distributed; a cell has two such rows of sums."""
 
 SUMS = 2 * ROW
-"""Sums of a cell: points add to the first and actions to the second half of them."""
+"""Sums of a cell: points are added to the first half, actions to the second half."""
 
 BRANCHES = 9
-"""Numbers of an action along a way, the others are those of walls."""
+"""Number of values of an action along a segment; the remaining values belong to walls."""
 
 NODES = 3
-"""Places of each part of a way at which phi is taken (Gauss)."""
+"""Gauss points on each part of a segment at which phi is evaluated."""
 
 PART = 2.0
-"""Longest part of a way, in widths."""
+"""Longest part of a segment, in widths."""
 
 NODE = 0.5 * math.sqrt(0.6)
-"""Distance between two of these places, over the length of the part."""
+"""Distance between two Gauss points, over the length of the part."""
 
 WEIGHTS = 5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0
-"""Of these places in the part."""
+"""Weights of the Gauss points."""
 
 BRANCH_SIZE, WALL_SIZE = 5, 6
-"""Sizes of what an action has along its way and at a wall, see `pdem.continuum.rows.ALL_SIZES`."""
+"""Indices of the sizes of an action along its segment and at a wall, see `pdem.continuum.rows.ALL_SIZES`."""
 
 MIDDLE, SHARE, FIRST, ITEM, PLACED = 0, 3, 4, 7, 8
-"""Numbers of an entry: the middle of a part of its way, its share of the item, first cells of its box, and the item;
-how many."""
+"""Indices of the numbers of an entry: the middle of a part of its segment, its fraction of the item, first cells of
+its box, and the item; and the total."""
 
 MOST = 32
-"""Entries that are evaluated at a time, a multiple of `LANES`."""
+"""Number of entries that are evaluated together, a multiple of `LANES`."""
 
 AHEAD = 12
-"""Entries between one that is evaluated and one that is brought from memory."""
+"""Number of entries between the evaluated one and the prefetched one."""
 
 
 class FieldCells(NamedTuple):
-    """A grid as kernels take it.
+    """A grid in the form for kernels.
 
-    Places are in units of cells, and 0 where phi about them begins with the first cell. Slots are first cells of boxes:
-    some of them are in front of the grid, unless that fills a periodic box.
+    Positions are in units of cells; a point at 0 has a box that begins with the first cell. Slots enumerate the
+    possible first cells of boxes: some of these are before the grid, unless the grid fills a periodic box.
 
     Attributes
     ----------
     lower, inverse : (3,) arrays
-        Place 0 [m]; one over the lengths of a cell, 0 of axes that do not count [1/m].
+        Position of the coordinate 0 [m]; inverse lengths of a cell, 0 along axes that do not count [1/m].
     cells, ahead, slots : (3,) int64 arrays
-        Numbers of cells; of slots in front of them; of all slots.
+        Number of cells; of slots before the cells; of all slots.
     period : (3,) array
-        Of periodic axes, else 0; the number of cells itself where these fill the box.
+        Period of periodic axes, else 0; equal to the number of cells where they fill the box.
     images : (3,) int64 array
-        How many images there are along the axes, on each side.
+        Number of images along the axes, on each side.
     reach : (3,) array
-        Way from a place to where phi ends.
+        Distance from a point beyond which phi is 0.
     width : float
-        Of phi [m].
+        Width of phi [m].
     box : (3,) int64 array
-        Most cells of a box.
+        Largest number of cells of a box.
     planes, lines, along : int64 arrays
-        Where sums begin: of planes of cells, of lines in them, of cells of lines, by slot and further cells of a box;
-        -1 beyond the grid.
+        First indices of the sums: for planes of cells, lines in a plane, cells in a line, by slot plus offset in the
+        box; -1 beyond the grid.
     """
 
     lower: Floats
@@ -96,29 +96,29 @@ class FieldCells(NamedTuple):
 
     @property
     def box_size(self) -> int:
-        """Cells of a box."""
+        """Number of cells of a box."""
         return int(self.box.prod())
 
 
 class Work(NamedTuple):
-    """Arrays to write in.
+    """Output and scratch arrays.
 
     Attributes
     ----------
     starts : (workers + 1,) int64 array
-        Where the entries of each worker begin.
+        First entry of each worker.
     placed : (n, `PLACED`) array
         Entries.
     keys, order : (n,) int64 arrays
-        First cells of entries as one number; entries in the order of these.
+        First cell of each entry as one number; permutation that sorts the entries by it.
     counts : (workers, classes * keys) int64 array
-        How many there are; then where they go to.
+        Number of entries by key, later their first indices in the sorted order.
     rooms : (workers, m) array
-        What items share, where they are, the shares of cells, and what phi writes in.
+        Numbers and positions of items, the shares of cells, and scratch for phi.
     ends : (workers, `MOST`, 3) int64 array
-        Cells along the axes that have shares of each of the entries.
+        Extent of the box of each entry along the axes, in cells.
     most : int
-        Entries that a room is for, a multiple of `LANES`.
+        Largest number of entries in a room, a multiple of `LANES`.
     """
 
     starts: Integers

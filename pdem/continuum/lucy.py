@@ -1,7 +1,7 @@
-"""Kernels that share what is at points, or along straight ways, among the cells of a grid by Lucy's function.
+"""Kernels that distribute points and straight segments over the cells of a grid by Lucy's function.
 
-It is a function of the distance, and none of single coordinates: it is taken at points of a lattice that divides the
-cells, as fine as half a width, and divided by its sum over them.
+Lucy's function depends on the distance, and is not a product of functions of single coordinates. It is evaluated at the
+points of a lattice that divides the cells, with a spacing of at most half a width, and divided by its sum over them.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 class LucyLattice(NamedTuple):
-    """A grid as Lucy's function takes it. Places are in units of cells.
+    """A grid for the evaluation of Lucy's function. Positions are in units of cells.
 
     Attributes
     ----------
     points : (3,) int64 array
-        Points of the lattice in a cell.
+        Points of the lattice per cell.
     width : (3,) array
-        Of phi; 0 of axes that do not count.
+        Width of phi; 0 along axes that do not count.
     behind : (3,) array
-        Cells between the first one of a box and that of a place.
+        Number of cells between the first cell of a box and the cell of its point.
     stride : int
-        Most points along an axis that are near a place: rooms have two numbers of each, axis after axis, and behind
-        these the cells of a box.
+        Largest number of lattice points along an axis near a point. A room has two numbers for each lattice point, axis
+        after axis, followed by the cells of the box.
     """
 
     points: Integers
@@ -47,17 +47,17 @@ class LucyLattice(NamedTuple):
 
 @inlined
 def lucy(squared: float) -> float:
-    """Return Lucy's function, not normalised, of the square of the distance in widths; 0 from 2 widths on."""
+    """Return Lucy's function without normalisation, for the squared distance in widths; 0 from 2 widths on."""
     distance = min(math.sqrt(squared), 2.0)
     return (1.0 + 1.5 * distance) * (1.0 - 0.5 * distance) ** 3
 
 
 @inlined
 def write_points(away: float, cells: int, axis: int, grid: LucyLattice, room: Floats, to: int) -> int:
-    """Write the points of the lattice along an axis that are near a place, which is so many cells behind the first one.
+    """Write the lattice points along an axis near a point at a distance `away` from the first cell, in cells.
 
-    Of each there is the square of its distance, in widths, and how many cells its own is behind the first one. Returns
-    their number.
+    For each lattice point the room gets the square of its distance, in widths, and the index of its cell in the box.
+    Returns the number of lattice points.
     """
     points, width, behind = grid.points[axis], grid.width[axis], to + grid.stride
     if width == 0.0:
@@ -74,13 +74,13 @@ def write_points(away: float, cells: int, axis: int, grid: LucyLattice, room: Fl
 
 @inlined
 def away_of(axis: int, place: int, step: float, grid: LucyLattice, room: Floats) -> float:
-    """Return how far a node of an entry is behind the first cell of its box along an axis."""
+    """Return the distance of an entry's node from the first cell of its box along an axis, in cells."""
     return grid.behind[axis] - room[place + LANES * axis] + step * room[place + LANES * (3 + axis)]
 
 
 @inlined
 def write_stencil(near: Three, box: Integers, stride: int, room: Floats, free: int, at: int) -> float:
-    """Write what the cells of a box have of Lucy's function about a point; return the sum over them."""
+    """Write Lucy's function about a point, summed over each cell of the box; return the sum over all cells."""
     whole = 0.0
     for cell in range(box[0] * box[1] * box[2]):
         room[at + cell] = 0.0
@@ -97,14 +97,14 @@ def write_stencil(near: Three, box: Integers, stride: int, room: Floats, free: i
 
 
 def lucy_kernel(nodes: int) -> Any:
-    """Make the kernels for Lucy's function: of points with one node, of ways with `NODES`."""
+    """Make the kernels for Lucy's function: for points with one node, for segments with `NODES` nodes."""
     weights = WEIGHTS if nodes > 1 else (1.0,)
 
     @inlined_closure
     def add_node(
         node: int, cells: FieldCells, grid: LucyLattice, room: Floats, place: int, to: int, behind: int, free: int
     ) -> None:
-        """Add the shares of a node, which add up to its weight, to those of the cells of its box."""
+        """Add the shares of a node, which sum to its weight, to the shares of the cells of its box."""
         step, stride, box = (node - (nodes - 1) / 2.0) * NODE, grid.stride, cells.box
         near_x = write_points(away_of(0, place, step, grid, room), box[0], 0, grid, room, free)
         near_y = write_points(away_of(1, place, step, grid, room), box[1], 1, grid, room, free + 2 * stride)

@@ -1,8 +1,8 @@
-"""Continuum fields in a periodic box that deforms: images that move, and the grid that follows the box.
+"""Continuum fields in a deforming periodic box: moving images, and the grid that follows the box.
 
-Fields are those of all images without end. Images across a side that moves, or beside which the box leans, are at
-other places than kernels put them, and have other velocities: those of them that reach the grid are particles and
-actions of their own. Each has the share in the grid that what it is an image of has beyond it, so that nothing is lost.
+Fields include all images, infinitely many. Kernels cannot handle images across a side that moves, or that are shifted
+because the box leans: their positions and velocities differ. Such images within reach of the grid become separate
+particles and actions. An image has the share in the grid that its original has beyond the grid, so that shares add up.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 
     Items = TypeVar("Items", Matter, Actions)
 
-_SAME = 1e-13  # relative difference of lengths that is no more than rounding
+_SAME = 1e-13  # relative difference of lengths due to rounding
 
 
 class MovingImages(NamedTuple):
-    """A box at one time, and how its images move.
+    """A box at one time, and the velocities of its images.
 
     Attributes
     ----------
     shape : BoxShape
-        Where images are.
+        Shape of the box, which gives the positions of images.
     speeds : (3, 3) array
-        How fast they move relative to each other, by period vector in each row [m/s].
+        Velocities of images relative to each other, one row per period vector [m/s].
     """
 
     shape: BoxShape
     speeds: Floats
 
     def axes_of(self, grid: Grid) -> list[int]:
-        """Return the axes along which images are made one by one: that across which the box leans is the first.
+        """Return the axes along which images become separate items; the gradient axis of a leaning box is the first.
 
-        A single cell that is as long as the box has all of everything, without images.
+        A single cell as long as the box has the whole share of every point, and needs no images.
         """
         whole = (grid.cells == 1) & fills_period(grid, self.shape.period)
         moving = (self.shape.period > 0.0) & self.speeds.any(axis=1) & ~whole
@@ -56,7 +56,7 @@ class MovingImages(NamedTuple):
         return [self.shape.gradient, *axes] if self.shape.leans and moving[self.shape.gradient] else axes
 
     def repeated(self, grid: Grid, matter: Matter, actions: Sequence[Actions]) -> tuple[Floats, Matter, list[Actions]]:
-        """Return the period (3,) that is left to kernels, and what there is with the images that they do not know."""
+        """Return the period (3,) that remains for kernels, and the items with the images that kernels cannot handle."""
         axes, period = self.axes_of(grid), self.shape.period.copy()
         period[axes] = 0.0
         found = list(actions)
@@ -66,7 +66,7 @@ class MovingImages(NamedTuple):
         return period, matter, found
 
     def _along(self, axis: int, grid: Grid, items: Items) -> Items:
-        """Return items with those of their images along an axis that reach the grid, without those that do not."""
+        """Return the items and images along an axis that are within reach of the grid; other items are removed."""
         begin = items.position if isinstance(items, Matter) else items.begin
         end = begin if isinstance(items, Matter) else items.begin + items.way
         low, high = (pick(begin[:, axis], end[:, axis]) for pick in (np.minimum, np.maximum))
@@ -82,7 +82,7 @@ class MovingImages(NamedTuple):
         return found
 
     def _moved(self, items: Items, rows: Integers, axis: int, turn: int) -> Items:
-        """Return some items as images, so many period vectors away."""
+        """Return some items as images, shifted by `turn` period vectors."""
         made: Any = type(items)
         some, way = made(*(column[rows] for column in items)), turn * self.shape.vectors[axis]
         if isinstance(some, Matter):
@@ -94,7 +94,7 @@ class MovingImages(NamedTuple):
         return moved
 
     def _beside(self, place: Floats, axis: int) -> Floats:
-        """Return places after a way across the layers, along the velocity in the box again [m]."""
+        """Return positions after a shift across the layers, wrapped along the velocity axis [m]."""
         along = self.shape.velocity
         if axis == self.shape.gradient and not self.speeds[along].any():
             period, lower = self.shape.period[along], self.shape.lower[along]
@@ -103,12 +103,12 @@ class MovingImages(NamedTuple):
 
 
 class FieldFrame(NamedTuple):
-    """Corners of a box in which corners of a grid are given.
+    """Corners of a box, as the reference for the corners of a grid.
 
     Attributes
     ----------
     lower, upper : (3,) arrays
-        [m].
+        Corners [m].
     """
 
     lower: Floats
@@ -116,11 +116,11 @@ class FieldFrame(NamedTuple):
 
     @classmethod
     def of_lengths(cls, lower: Floats, lengths: ArrayLike) -> FieldFrame:
-        """Return that of a box with a corner and lengths [m]."""
+        """Return the frame of a box with a corner and lengths [m]."""
         return cls(lower, lower + np.asarray(lengths))
 
     def follow(self, grid: Grid, other: FieldFrame) -> Grid:
-        """Return a grid at the same place in another frame; along axes of the same length it stays as it is."""
+        """Return a grid at the same relative position in a different frame; unchanged along axes of the same length."""
         ratio = (other.upper - other.lower) / (self.upper - self.lower)
         ratio[np.abs(ratio - 1.0) < _SAME] = 1.0
         corner = np.where(ratio == 1.0, grid.lower, other.lower + (grid.lower - self.lower) * ratio)

@@ -1,7 +1,7 @@
-"""Kernels for the numbers of particles and of actions that are shared among cells, and for the sums of cells.
+"""Kernels for the values of particles and actions that are distributed over cells, and for the sums of cells.
 
-Numbers that belong together have one size: that of the largest component of vectors and tensors. It says how large the
-quanta are that all of them are divided into.
+Values that belong together have one size: the magnitude of the largest component of vectors and tensors. The size
+determines the quanta into which all of these values are divided.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 ALL_SIZES = 8
-"""Sizes of particles (1, mass, volume, momentum, m v v^T), then of actions (f b^T, forces of walls, square of ways)."""
+"""Sizes of particles (1, mass, volume, momentum, m v v^T), then of actions (f b^T, wall forces, squared lengths)."""
 
 LONGEST = 7
-"""That of the squares of ways, which are not shared."""
+"""Index of the size for squared lengths of segments, which are not distributed."""
 
 SIZE_OF_SUM = np.array([0, 1, 2, *[3] * 3, *[4] * 6, *[BRANCH_SIZE] * 9, *[WALL_SIZE] * 3])
-"""Which size each sum of a cell has."""
+"""Index of the size for each sum of a cell."""
 
 
 @inlined
 def largest_part(p: int, rows: Floats) -> float:
-    """Return the size of the largest component of a vector."""
+    """Return the magnitude of the largest component of a vector."""
     return max(max(abs(rows[p, 0]), abs(rows[p, 1])), abs(rows[p, 2]))
 
 
 @inlined
 def sizes_of_point(p: int, items: Matter) -> tuple[float, float, float, float]:
-    """Return the sizes of the numbers of a particle but the first, which is 1."""
+    """Return the sizes of the values of a particle except the first value, which is 1."""
     mass, speed = items.mass[p], largest_part(p, items.velocity)
     return mass, items.size[p], mass * speed, mass * speed * speed
 
 
 @inlined
 def sizes_of_action(p: int, items: Actions) -> tuple[float, float]:
-    """Return the sizes of the numbers of an action."""
+    """Return the sizes of the values of an action."""
     force = largest_part(p, items.force)
     return force * largest_part(p, items.way), force if items.at_wall[p] else 0.0
 
 
 @uncounted_kernel
 def note_points(items: Matter, largest: Floats) -> None:
-    """Make the largest sizes (workers, `ALL_SIZES`) at least those of particles."""
+    """Raise the largest sizes (workers, `ALL_SIZES`) at least to the sizes of particles."""
     for worker in prange(len(largest)):
         first, last = share_of(worker, len(largest), len(items[-1]))
         mass, size, momentum, moving = 0.0, 0.0, 0.0, 0.0
@@ -65,7 +65,7 @@ def note_points(items: Matter, largest: Floats) -> None:
 
 @uncounted_kernel
 def note_actions(items: Actions, largest: Floats) -> None:
-    """Make the largest sizes (workers, `ALL_SIZES`) at least those of actions."""
+    """Raise the largest sizes (workers, `ALL_SIZES`) at least to the sizes of actions."""
     for worker in prange(len(largest)):
         first, last = share_of(worker, len(largest), len(items[-1]))
         branch, wall, longest, way = 0.0, 0.0, 0.0, items[1]
@@ -79,7 +79,7 @@ def note_actions(items: Actions, largest: Floats) -> None:
 
 @uncounted_kernel
 def add_points(items: Matter, relative: Floats, parts: Integers) -> None:
-    """Add sizes, in units of one over `relative` and rounded up, to whole numbers (workers, `ALL_SIZES`)."""
+    """Add the sizes of particles, times `relative` and rounded up, to integers (workers, `ALL_SIZES`)."""
     for worker in prange(len(parts)):
         first, last = share_of(worker, len(parts), len(items[-1]))
         mass, size, momentum, moving = 0, 0, 0, 0
@@ -95,7 +95,7 @@ def add_points(items: Matter, relative: Floats, parts: Integers) -> None:
 
 @uncounted_kernel
 def add_actions(items: Actions, relative: Floats, parts: Integers) -> None:
-    """Add sizes, in units of one over `relative` and rounded up, to whole numbers (workers, `ALL_SIZES`)."""
+    """Add the sizes of actions, times `relative` and rounded up, to integers (workers, `ALL_SIZES`)."""
     for worker in prange(len(parts)):
         first, last = share_of(worker, len(parts), len(items[-1]))
         branch, wall = 0, 0
@@ -109,7 +109,7 @@ def add_actions(items: Actions, relative: Floats, parts: Integers) -> None:
 
 @uncounted_kernel
 def clear(sums: Integers) -> None:
-    """Let sums (workers, n) begin at 0."""
+    """Set sums (workers, n) to 0."""
     for worker in prange(len(sums)):
         for number in range(sums.shape[1]):
             sums[worker, number] = 0
@@ -117,7 +117,7 @@ def clear(sums: Integers) -> None:
 
 @uncounted_kernel
 def join_workers(totals: Integers, joined: Integers) -> None:
-    """Write the sums (n,) of the sums (workers, n) of all workers."""
+    """Write the totals (n,) over all workers of their sums (workers, n)."""
     workers = len(totals)
     for part in prange(workers):
         first, last = share_of(part, workers, len(joined))
@@ -130,7 +130,7 @@ def join_workers(totals: Integers, joined: Integers) -> None:
 
 @uncounted_kernel
 def write_units(quanta: Integers, units: Floats, found: Floats) -> None:
-    """Write sums (classes, cells, 2, ROW) from whole quanta (classes, 2, cells, ROW), of (2, ROW) `units` each."""
+    """Write sums (classes, cells, 2, ROW) from integer quanta (classes, 2, cells, ROW), with (2, ROW) `units` each."""
     classes, _, cells, _ = quanta.shape
     for cell in prange(cells):
         for one in range(classes):

@@ -1,12 +1,12 @@
-"""Kernels that share what is at points, or along straight ways, among the cells of a grid.
+"""Kernels that distribute points and straight segments over the cells of a grid.
 
-Sums are whole numbers of quanta: they are the same in any order, so each thread has sums of its own, and those of
+Sums are integer numbers of quanta: they are the same in any order, so each thread has sums of its own, and the sums of
 threads and ranks are added up afterwards.
 
-Items become entries, each with the box of cells that have shares of it: an item has several where its way is long, or
-where periodic images reach the grid. Entries are sorted by the first cells of their boxes: what cells have of those
-with the same first cells is added up in registers, so that memory is read and written once for all of them. Shares are
-evaluated for some entries at a time, by vectors of these.
+Items become entries, each with the box of cells that have shares of it. An item has several entries if its segment is
+long, or if periodic images are within reach of the grid. Entries are sorted by the first cells of their boxes. The
+contributions of entries with the same first cells are summed in registers, so that memory is read and written once for
+all of them. Shares are evaluated for several entries at a time, with vector instructions.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ _add_matter, _add_branches = box_adder(ROW, ROW), box_adder(BRANCHES, ROW)
 
 @inlined
 def same_first_cells(first: int, last: int, work: Work, ends: Integers, one: int) -> tuple[int, int, int, int]:
-    """Return how many of the sorted entries from `first` to `last` - 1 have the same first cells, and their cells.
+    """Return the number of sorted entries with the same first cells as entry `first`, and the extent of their boxes.
 
-    Number `one` of `ends` is that of the first of them.
+    Entries up to `last` - 1 are considered. The extent is the largest number of planes, lines and cells of any of these
+    boxes; ``ends[one]`` belongs to entry `first`.
     """
     key, number, planes, lines, along = work.keys[work.order[first]], 0, 1, 1, 1
     while first + number < last and work.keys[work.order[first + number]] == key:
@@ -48,7 +49,7 @@ def same_first_cells(first: int, last: int, work: Work, ends: Integers, one: int
 
 @inlined
 def slots_of(key: int, cells: FieldCells) -> tuple[int, int, int, int]:
-    """Return class and slots of a key."""
+    """Return the class and the slots that a key encodes."""
     slots = cells.slots
     rest = key // slots[2]
     along, line, rest = key - rest * slots[2], rest % slots[1], rest // slots[1]
@@ -56,7 +57,7 @@ def slots_of(key: int, cells: FieldCells) -> tuple[int, int, int, int]:
 
 
 def sorted_spreader(nodes: int, write_boxes: Callable[..., None]) -> Any:
-    """Make the function that adds sorted entries to sums, of as many nodes and boxes as `spreading_kernel` takes."""
+    """Make the function that adds sorted entries to sums, for the nodes and boxes of `spreading_kernel`."""
     ways, write_entries = nodes > 1, entry_writer(nodes)
 
     @inlined_closure
@@ -89,7 +90,7 @@ def sorted_spreader(nodes: int, write_boxes: Callable[..., None]) -> Any:
         worker: int,
         sums: Any,
     ) -> None:
-        """Add the sorted entries from `first` to `last` - 1."""
+        """Add the sorted entries from `first` to `last` - 1 to the sums."""
         room, ends, most, box = work.rooms[worker], work.ends[worker], work.most, cells.box
         while first < last:
             number, one = min(most, last - first), 0
@@ -107,26 +108,26 @@ def sorted_spreader(nodes: int, write_boxes: Callable[..., None]) -> Any:
 
 
 def spreading_kernel(phi: str, grid_type: Any, nodes: int, write_boxes: Callable[..., None]) -> Any:
-    """Make the kernels that share items among the cells of a grid.
+    """Make the two kernels that distribute items over the cells of a grid.
 
-    The first one counts the entries of each worker: of the fields of items, of `FieldCells`, and of `Work`, and the
-    array of the numbers. The second one adds to sums: of the fields of items, of `FieldCells`, and of the grid as phi
-    takes it; how many quanta make a unit of each size, the number of classes, whether there are forces of walls among
-    items; the fields of `Work`, an array for the ends of entries, and the sums (workers, classes * 2 * cells * `ROW`),
-    int64.
+    The first kernel counts the entries of each worker. Its arguments are plain tuples of the fields of items, of
+    `FieldCells`, and of `Work`, and the output array. The second kernel adds to sums. Its arguments are the fields of
+    items, of `FieldCells`, and of the grid for phi; the number of quanta per unit of each size; the number of classes;
+    whether the items have forces of walls; the fields of `Work`; an array for the ends of entries; and the sums
+    (workers, classes * 2 * cells * `ROW`), int64.
 
     Parameters
     ----------
     phi : str
-        Part of its name.
+        Name of phi, a part of the kernels' names.
     grid_type : type
-        That of the grid.
+        Type of the grid.
     nodes : int
         1 for `Matter`, `NODES` for `Actions`.
     write_boxes : function
-        Writes the shares of boxes: of how many entries, the cells, the grid, a room, where rows of the places of
-        entries begin in it (see `simd.shares.share_writer`), where the shares of the first cell, how far those of
-        the next one are behind, and where it may write in it.
+        Writes the shares of boxes. Its arguments: number of entries, cells, grid, room, first index in the room of the
+        rows of positions of entries (see `simd.shares.share_writer`), index of the shares of the first cell, distance
+        to the shares of the next cell, and first free index.
     """
     visit_item, spread_sorted = entry_visitor(nodes), sorted_spreader(nodes, write_boxes)
     item_type = Actions if nodes > 1 else Matter

@@ -1,8 +1,8 @@
 """Sums over particles and contacts for every cell of a grid, the same for any division among ranks and threads.
 
-Each number is divided among the cells in whole quanta, which are a power of two of its unit: as fine as 64 bits allow
-for the sum of all. Sums of whole numbers are exact, so their order does not matter; the shares of one number add up to
-it within the rounding of a share.
+Each value is distributed over the cells in whole quanta. A quantum is a power of two of the unit, as fine as 64 bits
+allow for the sum of all values. Sums of integers are exact, so their order does not matter; the shares of a value add
+up to it within the rounding of a share.
 """
 
 from __future__ import annotations
@@ -49,28 +49,28 @@ if TYPE_CHECKING:
 
 COUNT, MASS, SIZE = 0, 1, 2
 MOMENTUM, MOVING, CONTACT, WALL = slice(3, 6), slice(6, 12), slice(12, 21), slice(21, 24)
-"""Sums of a cell: of particles, their mass [kg], volume [m^3] or in 2D area [m^2], momentum [kg m/s], and m v v^T [J]
-(xx, yy, zz, xy, xz, yz); of contacts f b^T [J], row by row; forces of walls [N]."""
+"""Sums of a cell: number of particles, their mass [kg], volume [m^3] or in 2D area [m^2], momentum [kg m/s], and m v
+v^T [J] (xx, yy, zz, xy, xz, yz); f b^T of contacts [J], row by row; forces of walls [N]."""
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Components of m v v^T in the order of their sums."""
 
 _ALONE = OneRank()
-_LARGEST, _TOTAL = int(np.log2(LARGEST)), 62  # bits of one number, and of the sum of all
+_LARGEST, _TOTAL = int(np.log2(LARGEST)), 62  # bits of one value, and of the sum of all
 _FINE = 2.0**30
-_SMALLEST = 2.0**-900  # what is smaller still has fewer bits
+_SMALLEST = 2.0**-900  # smaller values lose bits
 _BOXES = 3 << 10  # shares that are evaluated before they are added to sums
 _MOST_NUMBERS = 1 << 25  # in the sums of all threads
 
 
 class Rooms:
-    """Arrays to write in that are used again: to be given fresh memory takes as long as to write to it."""
+    """Scratch arrays for repeated use: fresh memory costs as much time as writing to it."""
 
     def __init__(self) -> None:
         self._held: dict[str, NDArray[Any]] = {}
 
     def of(self, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Return the array of this name in a shape, with whatever is in it."""
+        """Return the array with this name in a shape; its contents are undefined."""
         size, held = math.prod(shape), self._held.get(name)
         if held is None or len(held) < size:
             held = self._held[name] = line_zeros(room_for(size, 0 if held is None else len(held)), dtype)
@@ -78,7 +78,7 @@ class Rooms:
 
 
 class _Scales(NamedTuple):
-    """How many quanta make a unit of each size (`ALL_SIZES`,); the length of the longest way [m]."""
+    """Number of quanta per unit of each size (`ALL_SIZES`,); and the length of the longest segment [m]."""
 
     quanta: Floats
     longest: float
@@ -90,22 +90,22 @@ def field_sums(
 ) -> Floats:  # fmt: skip
     """Return the sums (classes, cells, SUMS) of each class over the cells of a grid. Collective.
 
-    With `rooms` they stand there, until these are used again.
+    With `rooms` the result is a view of their arrays, valid until their next use.
 
     Parameters
     ----------
     grid : Grid
         The cells.
     period : (3,) array
-        Of the box along its periodic axes, 0 of others [m].
+        Period of the box along its periodic axes, 0 along other axes [m].
     classes : int
-        Number of classes; of a single one all are, whatever their kinds are.
+        Number of classes; with a single class, the kinds of items are ignored.
     matter, actions : Matter, sequence of Actions
-        What this rank has.
+        Items of this rank.
     group : Group
         All ranks.
     rooms : Rooms, optional
-        Arrays to write in, for who comes again.
+        Scratch arrays for repeated calls.
     """
     room, acting = Rooms() if rooms is None else rooms, [one for one in actions if len(one.kind)]
     scales = _scales(matter, acting, group)
@@ -117,7 +117,7 @@ def field_sums(
 
 
 def _scales(matter: Matter, actions: Sequence[Actions], group: Group) -> _Scales:
-    """Return how many quanta make a unit of each size: powers of two. Collective."""
+    """Return the number of quanta per unit of each size: powers of two. Collective."""
     largest = np.zeros((threads(), ALL_SIZES))
     note_points(tuple(matter), largest)
     for one in actions:
@@ -134,7 +134,7 @@ def _scales(matter: Matter, actions: Sequence[Actions], group: Group) -> _Scales
 
 
 class _Sharing:
-    """Items that are shared among the cells of a grid, one group after the other."""
+    """Distribution of items over the cells of a grid, one group after the other."""
 
     def __init__(self, grid: Grid, period: Floats, classes: int, scales: _Scales, rooms: Rooms) -> None:
         self.ready = prepared(grid, period, scales.longest)
@@ -160,7 +160,7 @@ class _Sharing:
         )  # fmt: skip
 
     def _work(self, starts: Integers) -> Work:
-        """Return the arrays for the entries of workers, which begin there; of none for no entries."""
+        """Return the arrays for the entries of workers, with their first indices `starts`; empty without entries."""
         rooms, number, cells, workers = self.rooms, int(starts[-1]), self.ready.cells, len(self.sums)
         most = min(max(_BOXES // cells.box_size // LANES, 1) * LANES, MOST)
         room = most * (ROW + PLACED_ROWS + cells.box_size) + self.ready.room

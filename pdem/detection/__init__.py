@@ -1,1 +1,1 @@
-"""Which spheres touch: the hierarchical grid, its cell sizes and cost model, and its rivals."""
+"""Contact detection: the hierarchical grid, its cell sizes and cost model, and other methods for comparison."""

@@ -1,8 +1,8 @@
-"""Choosing the levels of the hierarchical grid: how many, and how large their cells are.
+"""Choice of the levels of the hierarchical grid: their number, and the sizes of their cells.
 
-Four rules after Krijgsman, Ogarko and Luding (2014), section 5, and the single level of linked cells; the
-number of levels is the one for which the cost model expects the least work. Sizes are diameter limits: a
-particle belongs to the lowest level whose size is no less than its diameter plus skin.
+Four rules after Krijgsman, Ogarko and Luding (2014), section 5, and the single level of linked cells. The number of
+levels is the one with the least work by the cost model. Sizes are limits of diameters: a particle belongs to the lowest
+level with a size no less than its diameter plus skin.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 OVERHEAD = {"cells": 7.0, "rows": 15.0}
-"""Time of one access in distance tests, as measured on sorted contiguous arrays."""
+"""Time of one access in distance tests, measured with sorted contiguous arrays."""
 
 _MOST_LEVELS = {"linear": 64, "exponential": 20, "constant": 24, "optimal": 16}
 _PATIENCE = {"linear": 8, "exponential": 3, "constant": 3, "optimal": 1}
@@ -37,12 +37,12 @@ _FINE, _COARSE = 4096, 256
 
 @dataclass(frozen=True)
 class CellSizes:
-    """Levels of a hierarchical grid and the work they are expected to take.
+    """Levels of a hierarchical grid, and their expected work.
 
     Attributes
     ----------
     sizes : (L,) array
-        Rising diameter limits of the levels, in m.
+        Increasing limits of the diameters of the levels, in m.
     checks : float
         Expected distance tests per particle.
     accesses : float
@@ -64,7 +64,7 @@ class CellSizes:
 
 @dataclass(frozen=True)
 class _Problem:
-    """What a rule needs to know."""
+    """Input of a rule."""
 
     moments: Moments
     density: float
@@ -126,8 +126,8 @@ def cell_sizes(
         One level; equal steps; equal ratios; equal expected number of particles per cell; least expected
         cost.
     levels : int, optional
-        Number of levels; by default the number of least expected cost. A sample of radii may give
-        fewer, because levels that would be empty are left out.
+        Number of levels; by default the number with the least expected cost. A sample of radii may give fewer levels,
+        because empty levels are removed.
     volume_fraction : float
         Volume (2D: area) of the particles per volume of the system.
     dimension : {3, 2}
@@ -136,14 +136,14 @@ def cell_sizes(
         Time of one access in units of one distance test; by default that of sorted arrays,
         7 for cells and 15 for rows. Krijgsman et al. use 0.2.
     direction : {"top-down", "bottom-up"}
-        Which particles search: the large those of lower levels, or the small those of higher levels.
+        Which particles search: large ones in the levels of smaller ones, or small ones in the levels of larger ones.
     unit : {"cells", "rows"}
-        What an access is: one cell, or one row of cells that lie side by side in memory.
+        Unit of an access: one cell, or one row of cells that are adjacent in memory.
     own_level : {"half-mask", "search-box"}
         How a particle searches its own level: as published, or as `pdem.find_pairs` does; see
         `pdem.detection.cost_model.expected_counts`.
     skin : float
-        Gap in m up to which particles count as touching; it adds to every diameter. For samples only.
+        Largest gap in m at which particles count as touching; it is added to every diameter. For samples only.
 
     Returns
     -------
@@ -190,32 +190,32 @@ def automatic_cell_sizes(
     least: float = 0.0,
     counts: Integers | None = None,
 ) -> CellSizes:
-    """Choose few levels for a system at hand within milliseconds: constant number per cell, cost of rows.
+    """Choose few levels for given particles within milliseconds: constant number per cell, cost of rows.
 
     Parameters
     ----------
     radii : (n,) array
         Radii in m, checked.
     density : float
-        Particles per volume (2D: area) where they are, in m**-dimension.
+        Particles per volume (2D: area) in the region that they fill, in m**-dimension.
     dimension : {2, 3}
         Dimension of the system.
     overhead : float
-        Time of a visit of a row over that of a distance test, see `pdem.detection.overhead`.
+        Time of a visit of a row over the time of a distance test, see `pdem.detection.overhead`.
     skin : float
-        Gap in m that counts as contact.
+        Largest gap in m that counts as contact.
     direction : {"top-down", "bottom-up"}
         Direction of the search.
     least : float
-        Smallest cell size allowed, in m.
+        Smallest permitted cell size, in m.
     counts : (n,) int64 array, optional
-        Numbers of particles of each radius; one unless given.
+        Numbers of particles of each radius; 1 by default.
 
     Returns
     -------
     CellSizes
-        Rising sizes in m, the last the largest diameter plus skin, none without particles; and the work of
-        one search, expected for uncorrelated positions of this density.
+        Increasing sizes in m, the last one the largest diameter plus skin, no sizes without particles; and the expected
+        work of one search, for uncorrelated positions of this density.
     """
     if len(radii) == 0:
         return CellSizes(np.empty(0), 0.0, 0.0, 0.0)
@@ -255,7 +255,7 @@ def _check_numbers(
 
 
 def _best(problem: _Problem, method: str, levels: int | None) -> CellSizes:
-    """Return the levels of a rule, as many as asked for or as many as are best."""
+    """Return the levels of a rule: the wanted number of levels, or the number with the least cost."""
     rule = _RULES[method](problem)
 
     def result(number: int) -> CellSizes:
@@ -283,7 +283,7 @@ def _search_levels(result: Callable[[int], CellSizes], *, most: int, patience: i
 
 
 def _tight(sizes: Floats, radii: Floats, skin: float) -> Floats:
-    """Lower each size to the largest diameter of its level; leave out empty levels."""
+    """Lower each size to the largest diameter of its level; remove empty levels."""
     diameters = 2.0 * radii + skin
     # Half a rounding error above each limit, so that a limit computed as 2 r keeps the particle of radius r.
     level = np.searchsorted(sizes * (1.0 + 1e-15), diameters, side="left")
@@ -301,14 +301,14 @@ def _exponential(problem: _Problem) -> Callable[[int], Floats]:
 
 
 def _constant_number(problem: _Problem, knots: int = _FINE, bisections: int = 60) -> Callable[[int], Floats]:
-    """Shoot: for a number per cell the sizes follow one by one; bisect the number until the last one fits."""
+    """Solve by shooting: a number per cell determines one size after the other; bisect until the last size fits."""
     grid = np.geomspace(problem.smallest, problem.largest, knots)
     grid[-1] = problem.largest
     population = problem.moments.moment(0, np.full(knots, below_smallest(problem.moments)), 0.5 * grid)
     volume = grid**problem.dimension
 
     def walk(number: float, levels: int) -> tuple[list[float], float]:
-        """Return all sizes but the last, and what is left for the last level; none left if beyond."""
+        """Return all sizes but the last, and the remaining range of the last level; not positive if they overshoot."""
         sizes: list[float] = []
         below = 0.0
         for _ in range(levels - 1):
@@ -370,7 +370,7 @@ def _optimal(problem: _Problem) -> Callable[[int], Floats]:
 
     def rule(levels: int) -> Floats:
         if levels not in known:
-            # The best grid of one level less and a level that holds next to nothing: never worse than it.
+            # Start from the best grid with one level less plus an almost empty level, so that no result is worse.
             fewer = np.append(smooth.smallest, rule(levels - 1))
             thin = np.insert(fewer[1:], -1, fewer[-1] - 1e-3 * (fewer[-1] - fewer[-2]))
             starts = [_linear(smooth)(levels), constant(levels), thin]

@@ -1,10 +1,9 @@
-"""Expected work of the hierarchical grid per particle, before a single particle is placed.
+"""Expected work of the hierarchical grid per particle, computed before any particle has a position.
 
-The model of Krijgsman, Ogarko and Luding, Comput. Part. Mech. 1 (2014) 357-372, for uncorrelated homogeneous
-positions and any distribution of radii: how many distance tests and how many cell accesses one search takes,
-for any cell sizes, top-down and bottom-up, in two and three dimensions. The measure of time is one distance
-test; a cell access costs `overhead` of them, a number that belongs to the layout of the data and must be
-measured.
+The model of Krijgsman, Ogarko and Luding, Comput. Part. Mech. 1 (2014) 357-372, for uncorrelated homogeneous positions
+and any distribution of radii. It gives the numbers of distance tests and cell accesses of one search for any cell
+sizes, top-down and bottom-up, in two and three dimensions. The unit of time is one distance test. A cell access takes
+the time of `overhead` tests; this number depends on the layout of the data and must be measured.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _BALL = {2: math.pi, 3: 4.0 * math.pi / 3.0}
 
 
 def number_density(moments: Moments, volume_fraction: float, dimension: int) -> float:
-    """Return the particles per area (2D) or volume (3D) in m**-dimension at a volume fraction."""
+    """Return the number of particles per area (2D) or volume (3D) in m**-dimension at a volume fraction."""
     whole = moments.moment(dimension, np.array([below_smallest(moments)]), np.array([moments.largest]))
     return volume_fraction / (_BALL[dimension] * float(whole[0]))
 
@@ -48,22 +47,22 @@ def expected_counts(
     Parameters
     ----------
     moments : Moments
-        Distribution of radii (plus half the skin, where there is one).
+        Distribution of radii (plus half the skin, if there is any).
     sizes : (..., L) array
-        Rising diameter limits of the levels in m, which are the edges of their cells too; many grids at once
+        Increasing limits of the diameters of the levels in m, equal to the edges of their cells; several grids at once
         along the leading axes.
     density : float
         Particles per area or volume, in m**-dimension.
     dimension : int
         2 or 3.
     direction : {"top-down", "bottom-up"}
-        Large particles search the levels of the small ones, or small ones those of the large.
+        Large particles search the levels of small ones, or small particles search the levels of large ones.
     unit : {"cells", "rows"}
-        An access is one cell, or one row of cells whose particles lie side by side in memory.
+        Unit of an access: one cell, or one row of cells with particles that are adjacent in memory.
     own_level : {"half-mask", "search-box"}
-        How a particle searches its own level: its cell and half of the neighbours, as published; or all
-        cells that its search box meets, testing what comes after it, as `pdem.detection.hgrid` does. The box
-        of a particle much smaller than its cells meets fewer of them.
+        Search of a particle in its own level: its cell and half of the neighbours, as published; or all cells that its
+        search box intersects, with tests of later particles only, as in `pdem.detection.hgrid`. The box of a particle
+        much smaller than its cells intersects fewer cells.
 
     Returns
     -------
@@ -93,9 +92,9 @@ def _diagonal(matrices: Floats) -> Floats:
 
 
 def _cross_level(parts: list[Floats], sizes: Floats, axes: int) -> Floats:
-    """Return how many cells (or rows) of level j the particles of level h visit, per particle of the system.
+    """Return the number of cells (or rows) of level j that particles of level h visit, per particle of the system.
 
-    A search box of edge 2 r + s_j laid at random over cells of edge s_j meets 2 + 2 r / s_j of them per axis.
+    A search box of edge 2 r + s_j at a random position over cells of edge s_j meets 2 + 2 r / s_j of them per axis.
     """
     inverse = 1.0 / sizes[..., None, :]
     visits = parts[axes][..., :, None] * inverse
@@ -105,12 +104,12 @@ def _cross_level(parts: list[Floats], sizes: Floats, axes: int) -> Floats:
 
 
 def check_options(direction: str, unit: str, own_level: str, dimension: int) -> None:
-    """Refuse unknown directions, units, ways to search and dimensions.
+    """Check direction, unit, search of the own level, and dimension.
 
     Raises
     ------
     InputError
-        Lists what is allowed.
+        An option is unknown; the message lists the valid ones.
     """
     choices = (("direction", direction, DIRECTIONS), ("unit", unit, UNITS), ("own_level", own_level, OWN_LEVELS))
     for name, value, allowed in choices:

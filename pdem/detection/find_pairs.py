@@ -1,4 +1,4 @@
-"""The public search: which spheres touch, by any method, each pair once."""
+"""The public search: all touching spheres, by any method, each pair once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ METHODS = ("hgrid", *_OF_ONE_GRID)
 
 @dataclass(frozen=True)
 class PairSearch:
-    """Touching pairs and what it took to find them.
+    """Touching pairs, and the work of the search.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class PairSearch:
         Distance tests.
     cell_accesses : int
         Visits of cells. hgrid: rows of cells; linked-cell and screening: cells, per particle; nbs and
-        sorting: lists (cells) consulted per occupied cell; brute-force: none.
+        sorting: lists (cells) read per occupied cell; brute-force: none.
     cell_sizes : (L,) array
-        Diameter limits of the levels in m; the single cell size of the methods for similar sizes; empty for
+        Limits of the diameters of the levels in m; the single cell size of the methods for similar sizes; empty for
         brute force and without particles.
     """
 
@@ -57,7 +57,7 @@ class PairSearch:
     cell_sizes: Floats
 
     def __repr__(self) -> str:
-        """Return numbers in place of the pairs themselves."""
+        """Return the sizes of the result, without the pairs themselves."""
         sizes = ", ".join(f"{size:.4g}" for size in self.cell_sizes)
         return (
             f"PairSearch({len(self.pairs)} pairs, {self.checks} checks, {self.cell_accesses} cell accesses, "
@@ -77,17 +77,15 @@ def find_pairs(
     periodic: Sequence[bool] = (False, False, False),
     skin: float = 0.0,
 ) -> PairSearch:
-    """Find all pairs of spheres (2D: discs) that touch or are closer than a skin.
+    """Find all pairs of spheres (2D: discs) that touch or have a gap smaller than the skin.
 
-    Two spheres make a pair when the distance of their centres is no more than the sum of their radii plus
-    the skin (their squares are compared); on periodic axes the nearest image counts. Every method gives the
-    same pairs.
+    Two spheres are a pair when the distance of their centres is no more than the sum of their radii plus the skin (the
+    squares are compared); on periodic axes the nearest image counts. All methods return the same pairs.
 
     Parameters
     ----------
     positions : (n, 2) or (n, 3) array_like
-        Centres in m. They may lie outside the bounds: on a periodic axis they are wrapped, on others that is
-        legal.
+        Centres in m. Positions outside the bounds are wrapped on periodic axes, and allowed on other axes.
     radii : float or (n,) array_like
         Radii in m.
     method : {"hgrid", "linked-cell", "nbs", "sorting", "screening", "brute-force"}
@@ -95,16 +93,16 @@ def find_pairs(
         sphere; NBS of Munjiza and Andrews (1998); sorting and screening of Munjiza (2004), 3.7 and 3.6; all
         pairs.
     direction : {"top-down", "bottom-up"}
-        hgrid: whether large spheres search the levels of small ones, or the other way round.
+        hgrid: whether large spheres search the levels of small ones, or small spheres the levels of large ones.
     cell_sizes : str or sequence of float
-        hgrid: rising diameter limits of the levels in m, the last no less than the largest diameter plus
-        skin; or a rule of `pdem.cell_sizes` by name; or "auto", few levels by constant number per cell.
+        hgrid: increasing limits of the diameters of the levels in m, the last no less than the largest diameter plus
+        skin; or the name of a rule of `pdem.cell_sizes`; or "auto", few levels with a constant number per cell.
     lower, upper : (2,) or (3,) array_like, optional
         Bounds of the box in m; needed on periodic axes.
     periodic : sequence of bool
         Which axes are periodic.
     skin : float
-        Gap in m up to which spheres count as touching.
+        Largest gap in m at which spheres count as touching.
 
     Returns
     -------
@@ -114,8 +112,8 @@ def find_pairs(
     Raises
     ------
     InputError
-        Coordinates that are not finite; radii that are not positive; shapes that do not fit; cell sizes that
-        do not rise or cannot hold the largest particle; a periodic box smaller than it; more than 2**31
+        Coordinates that are not finite; radii that are not positive; arrays of different lengths; cell sizes that do
+        not increase or are too small for the largest particle; a periodic box smaller than a particle; more than 2**31
         cells along an axis; unknown method, direction or rule; screening array larger than the free memory.
 
     Examples
@@ -154,7 +152,7 @@ def _ordered(pairs: Integers, count: int) -> Integers:
 
 
 def _sizes(system: SearchInput, method: str, direction: str, wanted: str | Sequence[float] | Floats) -> Floats:
-    """Return the cell sizes in the unit of the system, checked."""
+    """Return the checked cell sizes, in the unit of the system."""
     if isinstance(wanted, str) and wanted not in ("auto", *_SIZE_RULES):
         raise InputError(f"cell_sizes is {wanted!r}; use auto, one of {', '.join(_SIZE_RULES)}, or rising numbers in m")
     explicit = None if isinstance(wanted, str) else _checked_sizes(wanted, system)
@@ -172,7 +170,7 @@ def _sizes(system: SearchInput, method: str, direction: str, wanted: str | Seque
 
 
 def _checked_sizes(wanted: Sequence[float] | Floats, system: SearchInput) -> Floats:
-    """Return explicit cell sizes in the unit of the system."""
+    """Return explicit cell sizes, checked and in the unit of the system."""
     try:
         sizes = np.asarray(wanted, dtype=np.float64)
     except (TypeError, ValueError):
@@ -200,7 +198,7 @@ def _checked_sizes(wanted: Sequence[float] | Floats, system: SearchInput) -> Flo
 
 
 def _ruled_sizes(system: SearchInput, direction: str, rule: str) -> Floats:
-    """Return the sizes of a rule for the particles at hand; cells too small to be counted are left out."""
+    """Return the sizes of a rule for these particles, without sizes that would give too many cells to count."""
     dimension = system.dimension
     extent = (system.upper - system.lower)[:dimension]
     least = float(extent.max(initial=0.0)) / _MOST_CELLS

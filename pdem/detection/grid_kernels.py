@@ -1,10 +1,10 @@
-"""Kernels of the hierarchical grid: buckets of its cells, and particles sorted into them.
+"""Kernels of the hierarchical grid: buckets of cells, and particles sorted into buckets.
 
-The cells of a level are wound onto an array of buckets that is proportional to the number of its particles:
-directly where the box of the level has few cells (*dense*), else each row of cells starts at a bucket chosen
-by a hash of the row (*hashed*) and runs on from there. In both cases neighbouring cells of a row are
-neighbouring buckets, so a row of a query is one contiguous slice of the sorted particles. What the hash brings
-together by accident is told apart by its own cell.
+The cells of a level share an array of buckets, with a length proportional to the number of its particles. If the box of
+the level has few cells, each cell is a bucket (*dense*). Otherwise each row of cells begins at a bucket given by a hash
+of the row, and occupies the buckets after it (*hashed*). In both cases neighbouring cells of a row are neighbouring
+buckets, so a row of a query is one contiguous slice of the sorted particles. Particles that share a bucket only because
+of a hash collision are distinguished by their own cells.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Centres(NamedTuple):
-    """Particles that are to be sorted.
+    """Particles to be sorted.
 
     Attributes
     ----------
     position, reach : (n, 3) and (n,) arrays
-        Centres, and radius plus half of the gap up to which pairs count [m].
+        Centres, and radius plus half of the largest gap of a pair [m].
     bucket : int64 array
-        Of each particle.
+        Bucket of each particle.
     axes : (3,) array
         Axes of the positions in the order of the cells' axes.
     """
@@ -50,12 +50,12 @@ class SortedSpheres(NamedTuple):
     Attributes
     ----------
     spheres : array
-        Flat: columns of the centres, in the order of the cells' axes, and of reaches [m], by slot; as long each, with
-        room for `pdem.numerics.simd.transposition.LANES` behind the last slot.
+        Flat: columns of the centres, in the order of the cells' axes, and of reaches [m], by slot. All columns have the
+        same length, with `pdem.numerics.simd.transposition.LANES` spare elements after the last slot.
     start : int32 array
         First slot of each bucket.
     order : int32 array
-        Particle of each slot, with as much room.
+        Particle of each slot, with the same number of spare elements.
     """
 
     spheres: Floats
@@ -72,7 +72,7 @@ def cell_along(levels: Levels, level: int, axis: int, coordinate: float) -> int:
 
 @inlined_geometry
 def hash_of_row(row_y: int, row_z: int) -> int:
-    """Return a number that spreads rows of cells over buckets; its low bits are taken."""
+    """Return a hash that distributes rows of cells over buckets; callers use its low bits."""
     mixed = row_y * 73856093 + row_z * 19349663
     mixed = (mixed ^ (mixed >> 15)) * 83492791
     return mixed ^ (mixed >> 13)
@@ -135,8 +135,8 @@ def sort_into_buckets(
 ) -> None:
     """Sort the first `count` particles by counting, and write the fields of `SortedSpheres`.
 
-    Each part, one per thread, goes through all particles and sorts those of its own range of buckets: reading a
-    bucket costs little beside sorting into it, and nothing has to be merged. `before` (parts) is scratch.
+    Each part, one per thread, reads all particles and sorts those in its own range of buckets: reading a bucket is
+    cheap compared with sorting, and no merge is needed. `before` (parts) is scratch.
     """
     position, reach, bucket_of, axes = centres
     x, y, z = axes
@@ -171,7 +171,7 @@ def sort_into_buckets(
                 start[bucket] += 1
                 order[slot] = i
                 put_sphere(slot, (position[i, x], position[i, y], position[i, z]), reach[i], spheres)
-        for bucket in range(high - 1, low, -1):  # the slots have moved each start to the next bucket's
+        for bucket in range(high - 1, low, -1):  # sorting has advanced each start to the start of the next bucket
             start[bucket] = start[bucket - 1]
         if low < high:
             start[low] = before[part]

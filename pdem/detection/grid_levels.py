@@ -1,7 +1,7 @@
-"""Levels of the hierarchical grid: which particles they hold, and how their cells lie.
+"""Levels of the hierarchical grid: their particles, and the layout of their cells.
 
-Rows run along the second longest axis of the particles, and layers follow each other along the longest: so as few
-particles as possible lie between a particle and its neighbours in the next layer. The grid has axes of its own.
+Rows of cells extend along the second longest axis of the particles, and layers are stacked along the longest axis. Then
+few particles are stored between a particle and its neighbours in the next layer. The grid has its own order of axes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 CELLS_PER_PARTICLE = 16
-"""Up to so many cells per particle of a level are buckets themselves; more are hashed."""
+"""Largest number of cells per particle of a dense level, in which cells are buckets; larger levels are hashed."""
 
 EXTENTS = 8
-"""What is measured of a level: population, largest reach, lowest and highest centre."""
+"""Numbers measured of a level: population, largest reach, lowest and highest centre."""
 
 
 class Levels(NamedTuple):
-    """The grids of all levels, as kernels take them (arrays over levels, and axes).
+    """The grids of all levels in the form for kernels (arrays over levels, and axes).
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Levels(NamedTuple):
     cells : (L, 3) int64
         Number of cells along each axis.
     base, buckets, dense : (L + 1,), (L,), (L,) int64
-        First bucket, number of buckets, whether they are the cells themselves.
+        First bucket, number of buckets, whether cells are buckets.
     reach : (L,) float64
         Largest reach present [m].
     lowest, highest : (L, 3) float64
@@ -45,8 +45,8 @@ class Levels(NamedTuple):
     population : (L,) int64
         Number of particles.
     axes : (3,) int64
-        Which axes of space are those of the cells: along a row, from row to row, from layer to layer. `lowest` and
-        `highest` have those of space, all others those of the cells.
+        Axes of space in the order of the cells' axes: along a row, from row to row, from layer to layer. `lowest` and
+        `highest` use the axes of space, all other fields those of the cells.
     """
 
     limit: Floats
@@ -64,12 +64,12 @@ class Levels(NamedTuple):
 
 
 class Lean(NamedTuple):
-    """How a box leans whose layers follow each other across the gradient axis, and whose rows lie along the other.
+    """Lean of a sheared box; its layers are stacked along the gradient axis, its rows extend along the velocity axis.
 
     Attributes
     ----------
     offset : float
-        Of the image above along the rows [m].
+        Offset along the rows of the image above [m].
     height, width : float
         Lengths of the box across the layers and along the rows [m].
     """
@@ -83,7 +83,7 @@ class Lean(NamedTuple):
 def assign_levels(
     position: Floats, reach: Floats, count: int, levels: Levels, extents: Floats, level_of: NDArray[np.int8]
 ) -> None:
-    """Put each particle on the lowest level that holds its reach, and measure what each segment has of a level.
+    """Assign each particle to the lowest level with a sufficient limit, and measure each level by segments.
 
     `extents` (SEGMENTS * L * `EXTENTS`) is written.
     """
@@ -111,7 +111,7 @@ def assign_levels(
 
 @kernel
 def measure_levels(levels: Levels, extents: Floats) -> None:
-    """Bring together what `assign_levels` has measured of the levels."""
+    """Combine the measurements of `assign_levels` over the segments."""
     depth = len(levels.limit)
     for level in range(depth):
         measured = extents.reshape((SEGMENTS, depth, EXTENTS))[:, level]

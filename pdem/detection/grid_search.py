@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 INFLATION = 1.0 + 1e-12
-"""Factor on the search range, so that rounding at a cell border loses nothing."""
+"""Factor on the search range, so that rounding at a cell border loses no pair."""
 
 
 class PairArrays(NamedTuple):
-    """Where pairs are written: both particles of each."""
+    """Output arrays: both particles of each pair."""
 
     first: Int32s
     second: Int32s
 
 
 class Query(NamedTuple):
-    """A sphere in search of partners: its slot, the level where, from which slot on, and by which image of it."""
+    """A query for partners of a sphere: its slot, the level, the first slot to test, and the image of the sphere."""
 
     slot: int
     level: int
@@ -44,8 +44,8 @@ class Query(NamedTuple):
 def _range_along(
     levels: Levels, level: int, axis: int, coordinate: float, width: float, period: float
 ) -> tuple[int, int]:
-    """Return the first cell of a query along an axis (unwrapped) and how many follow with it."""
-    # each end in one chain of monotone operations, the one of `cell_along`: no partner at a border is lost
+    """Return the first cell of a query along an axis (unwrapped), and the number of further cells."""
+    # both ends use the monotone operations of `cell_along`: no partner at a border is lost
     origin, inverse = levels.origin[level, axis], levels.inverse[level, axis]
     first = math.floor((coordinate - width - origin) * inverse)
     last = math.floor((coordinate + width - origin) * inverse)
@@ -58,13 +58,13 @@ def _range_along(
 
 @inlined_geometry
 def _wrapped(cell: int, cells: int) -> int:
-    """Return a cell of a periodic axis inside the grid; division is slow, and seldom needed."""
+    """Return a cell of a periodic axis inside the grid; it avoids divisions, which are slow and rarely needed."""
     return cell if 0 <= cell < cells else cell % cells
 
 
 @inlined_geometry
 def _span(period: float) -> float:
-    """Return the length after which an axis repeats: infinite on an open one, whose period is 0."""
+    """Return the length after which an axis repeats: infinite on an open axis, where the period is 0."""
     return period if period > 0.0 else math.inf
 
 
@@ -73,9 +73,9 @@ def _in_row(
     count: int, first: int, levels: Levels, level: int, row: tuple[int, int], cells: tuple[int, int],
     spheres: Floats,
 ) -> int:  # fmt: skip
-    """Return a bit for each sphere, of so many from the slot `first` on, that is in some cells of a row.
+    """Return a bit mask of the spheres in some cells of a row, for `count` spheres from the slot `first` on.
 
-    `cells` are the first of these and their number; they do not go past the end of the row.
+    `cells` are the first cell and the number of cells, which do not extend past the end of the row.
     """
     mask = 0
     for lane in range(count):
@@ -92,9 +92,9 @@ def _in_row(
 
 @inlined_geometry
 def _of_image(mask: int, first: int, query: Query, lean: Any, spheres: Floats) -> int:
-    """Return the bits of those spheres to which this image of the query is the nearest across the layers.
+    """Remove from a bit mask the spheres that are nearer to a different image of the query, across the layers.
 
-    In a narrow box both an image and the next may be near: one counts.
+    In a narrow box two images may be near a sphere: only one counts.
     """
     own = centre_of(query.slot, spheres)[2]
     for lane in range(LANES):
@@ -119,14 +119,14 @@ def _search_level(
 ) -> tuple[int, int, int]:
     """Find the partners of one sphere in one level, in slots from `after` on.
 
-    Pairs are written from `at` on; what comes behind `stop` is only counted. Returns the next place, the distance tests
-    and the rows visited.
+    Pairs are written from index `at` on; pairs beyond `stop` are only counted. Returns the next index, the numbers of
+    distance tests and of visited rows.
     """
     place = centre_of(slot, particles.spheres)
     if lean is None:
         return _search_around(Query(slot, level, after, 0), place, levels, particles, period, lean, pairs, at, stop)
     checks = accesses = 0
-    for image in range(-1, 2):  # layers are not wrapped: each image of the sphere is somewhere else in its row
+    for image in range(-1, 2):  # layers are not wrapped: each image of the sphere has its own position in its row
         from_corner = place[0] + image * lean.offset - levels.origin[level, 0]
         moved = (
             levels.origin[level, 0] + (from_corner - lean.width * math.floor(from_corner / lean.width)), place[1],
@@ -152,7 +152,7 @@ def _search_around(
     at: int,
     stop: int,
 ) -> tuple[int, int, int]:
-    """Find the partners of one sphere, or of an image of it, with this centre; otherwise as `_search_level`."""
+    """Find the partners of a sphere, or of its image, at the position `centre`; otherwise like `_search_level`."""
     spheres, start, order = particles
     slot, level, after, _ = query
     (x, y, z), reach = centre, reach_of(slot, spheres)
@@ -167,9 +167,9 @@ def _search_around(
     columns, rows, layers = levels.cells[level, 0], levels.cells[level, 1], levels.cells[level, 2]
     dense = levels.dense[level] == 1
     whole = not dense and (nx > buckets or float(nx) * ny * nz > levels.population[level])
-    if whole:  # all of a sparse level, as one row, is less work
+    if whole:  # a sparse level takes less work as a single row
         x0, nx, ny, nz, columns = 0, buckets, 1, 1, buckets
-    mixed = not dense and not whole  # buckets may hold particles of other rows
+    mixed = not dense and not whole  # buckets may contain particles of other rows
     x0, row_z = _wrapped(x0, columns), _wrapped(z0, layers)
     own = order[slot]
     spans = _span(period[0]), _span(period[1]), _span(period[2])
@@ -179,7 +179,7 @@ def _search_around(
             row = 0 if whole else row_bucket(levels, level, row_y, row_z)
             column, left = x0, nx
             accesses += 1
-            while left > 0:  # twice where the row is cut by the end of the cells or of the buckets
+            while left > 0:  # two runs if the end of the cells or of the buckets cuts the row
                 bucket = row + column
                 length = min(left, columns - column)
                 if not dense:
@@ -217,20 +217,20 @@ def search(
     room: Integers,
     written: tuple[PairArrays, Integers, Integers],
 ) -> None:
-    """Find every pair once; chunk c writes its ``found[c]`` ones from ``room[c]`` on.
+    """Find every pair once; chunk c writes its ``found[c]`` pairs from ``room[c]`` on.
 
-    Those for which there are no `simd.transposition.LANES` places before ``room[c + 1]`` are only counted.
-    `period` is in the order of the cells' axes; if `lean` is a `Lean` and not None, 0 across the layers. `written` are
-    the pairs, how many each chunk has found, and its distance tests and visited rows. `particles` and pairs are plain
-    tuples of their fields.
+    A chunk needs `simd.transposition.LANES` free elements before ``room[c + 1]``; pairs beyond are only counted.
+    `period` is in the order of the cells' axes; if `lean` is a `Lean` and not None, it is 0 across the layers.
+    `written` holds the pairs, the number of pairs of each chunk, and its numbers of distance tests and visited rows.
+    `particles` and the pairs are plain tuples of the fields.
     """
-    # named outside of the loop: there it would be done, and arrays counted, for every sphere
+    # unpacked before the loop: inside, every sphere would unpack them and change reference counts of arrays
     sorted_spheres, pairs = SortedSpheres(*particles), PairArrays(*written[0])
     found, counters = written[1], written[2]
     order = sorted_spheres.order
     depth = len(levels.limit)
     for iteration in prange(SEGMENTS):
-        chunk = (iteration * 37) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
+        chunk = (iteration * 37) % SEGMENTS  # spreads the large spheres, which come last, over threads
         at, stop = room[chunk], room[chunk + 1] - LANES
         checks = accesses = 0
         for slot in range(chunk * count // SEGMENTS, (chunk + 1) * count // SEGMENTS):

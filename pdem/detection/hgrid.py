@@ -1,9 +1,9 @@
-"""The hierarchical grid (HGrid): contact detection whose cost per particle does not grow with the size ratio.
+"""The hierarchical grid (HGrid): contact detection with a cost per particle that is independent of the size ratio.
 
-Krijgsman, Ogarko, Luding, Comput. Part. Mech. 1 (2014) 357, doi 10.1007/s40571-014-0020-9. Particles are
-sorted into levels by size, each with cells as large as its largest particle; a particle looks for partners on
-its own level and, top-down, on those of smaller ones (bottom-up: of larger ones). Memory is O(N) at any
-density and size ratio, see `pdem.detection.grid_kernels`.
+Krijgsman, Ogarko, Luding, Comput. Part. Mech. 1 (2014) 357, doi 10.1007/s40571-014-0020-9. Particles are sorted into
+levels by size, each with cells as large as its largest particle. A particle searches for partners in its own level and,
+top-down, in the levels of smaller particles (bottom-up: of larger ones). Memory is O(N) at any density and size ratio,
+see `pdem.detection.grid_kernels`.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 _GROWTH = 1.1
 
 _BINS = 64
-"""Parts of a periodic axis in which gaps are looked for."""
+"""Intervals of a periodic axis for the detection of empty gaps."""
 
 _FEW = 512
-"""Particles that are looked at before all are."""
+"""Number of particles in a first, quick check for gaps."""
 
 
 class HierarchicalGrid:
-    """Finds near pairs, with buffers that are kept from call to call.
+    """Search for near pairs, with buffers that are reused in all calls.
 
     Parameters
     ----------
     cell_sizes : (L,) array
-        Rising limits of the reach diameters of the levels [m]; what is larger joins the last level.
+        Increasing limits of the reach diameters of the levels [m]; larger particles join the last level.
     lower, upper : (3,) arrays
         Box [m]; used on periodic axes.
     periodic : three bool
         Which axes are periodic.
     direction : {"top-down", "bottom-up"}
-        Who searches whom.
+        Whether large particles search the levels of small ones, or the other way round.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class HierarchicalGrid:
         self._top_down = direction == "top-down"
         lower = np.array(lower, dtype=np.float64)
         self._shape = BoxShape.upright(lower, np.where(periodic, np.asarray(upper) - lower, 0.0))
-        self._period = self._shape.period  # of the grid
+        self._period = self._shape.period  # period of the grid, 0 along axes that are opened
         self._cut = np.zeros(3, np.bool_)
         self._found = np.zeros(SEGMENTS, dtype=np.int64)
         self._counters = np.zeros((SEGMENTS, 2), dtype=np.int64)
@@ -90,25 +90,25 @@ class HierarchicalGrid:
         self._spheres = np.zeros(COORDINATES * (count + LANES))
 
     def _make_room(self) -> None:
-        """Give each segment room for what was found there last, and no less than it has."""
+        """Give each segment room for the number of pairs of the last search, and never less than before."""
         wanted = np.maximum((_GROWTH * self._found).astype(np.int64) + 16, np.diff(self._room))
         self._room[1:] = np.cumsum(wanted)
         self._first = np.empty(self._room[-1], dtype=np.int32)
         self._second = np.empty_like(self._first)
 
     def set_shape(self, shape: BoxShape) -> None:
-        """Search in a box of another shape from now on."""
+        """Set the shape of the box for the next searches."""
         self._shape = shape
 
     def set_cut_axes(self, cut: Booleans) -> None:
-        """Lay the rows of cells along axes (3,) that are not cut, and layers across one that is, if there is any.
+        """Orient rows of cells along axes (3,) that are not cut, and stack layers along a cut axis, if there is any.
 
-        Then those who are near particles of others, beyond the ends of such axes, stand together in `order`.
+        Then particles near the cuts at the ends of such axes, with neighbours on other ranks, are adjacent in `order`.
         """
         self._cut = cut
 
     def set_limits(self, cell_sizes: Floats) -> None:
-        """Change the limits of the reach diameters of the levels [m]; of more than there are, the largest."""
+        """Change the limits of the reach diameters of the levels [m]; of a longer list, the largest limits are used."""
         self._levels.limit[:] = cell_sizes[-len(self._levels.limit) :]
 
     def sort(self, position: Floats, reach: Floats, count: int) -> None:
@@ -119,7 +119,7 @@ class HierarchicalGrid:
         position : (>= count, 3) array
             Centres [m], inside the box on periodic axes.
         reach : (>= count,) array
-            Radius plus half of the gap up to which pairs count [m].
+            Radius plus half of the largest gap of a pair [m].
         count : int
             Number of particles.
         """
@@ -127,7 +127,7 @@ class HierarchicalGrid:
         self._sort_into_buckets(position, reach, count)
 
     def _sort_into_buckets(self, position: Floats, reach: Floats, count: int) -> None:
-        """Sort particles into the buckets of the levels that they are on."""
+        """Sort particles into the buckets of their levels."""
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
         if buckets + 1 > len(self._start):
@@ -141,10 +141,11 @@ class HierarchicalGrid:
         )  # fmt: skip
 
     def _lay_out(self, position: Floats, reach: Floats, count: int) -> Floats:
-        """Lay out the grids of all levels, with room for so many particles; return the positions that they are for.
+        """Lay out the grids of all levels, with room for `count` particles; return the positions that fit these grids.
 
-        Where a periodic box has many more cells than there are particles, these may fill a small part of it alone, as
-        those of one of many ranks do: then they get a grid of their own, in whose order they are near each other.
+        Where a periodic box has many more cells than particles, the particles may fill only a small part of it, like
+        the particles of one of many ranks. Then the grid covers only this part, and its order keeps neighbours close in
+        memory.
         """
         if count > len(self._level_of):
             self._resize(room_for(count, len(self._level_of)))
@@ -159,14 +160,14 @@ class HierarchicalGrid:
         return together
 
     def _measure(self, position: Floats, reach: Floats, count: int) -> None:
-        """Put particles on levels, and give each of these a grid."""
+        """Assign particles to levels, and lay out a grid for each level."""
         grid_levels.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
         grid_levels.measure_levels(self._levels, self._extents)
         self._levels.axes[:] = self._axes()
         grid_levels.lay_out(self._levels, self._shape.lower, self._period)
 
     def _axes(self) -> NDArray[np.intp]:
-        """Return the axes along which rows run, rows follow each other, and layers do, for what has been measured."""
+        """Return the axes along rows, from row to row, and from layer to layer, for the measured levels."""
         shape, measured = self._shape, self._levels.highest.max(axis=0) - self._levels.lowest.min(axis=0)
         if shape.leans:
             return np.array([shape.velocity, 3 - shape.velocity - shape.gradient, shape.gradient])
@@ -175,7 +176,7 @@ class HierarchicalGrid:
         return axes if self._cut.sum() == 2 else axes[[1, 0, 2]]
 
     def _lean(self) -> Lean | None:
-        """Return how the box leans, for kernels."""
+        """Return the lean of the box for kernels, None for an upright box."""
         shape = self._shape
         if not shape.leans:
             return None
@@ -185,10 +186,10 @@ class HierarchicalGrid:
         )  # fmt: skip
 
     def order(self, position: Floats, reach: Floats, count: int) -> Int32s:
-        """Return the particles in the order of the cells of one level, that of most of them, whatever their own.
+        """Return the particles in the order of the cells of a single level, the level of most particles.
 
-        Who are near each other are near in this order, too; parameters as for `sort`. The array is a buffer that the
-        next call overwrites.
+        Particles that are near each other in space are near each other in this order; parameters as for `sort`. The
+        array is a buffer that the next call overwrites.
         """
         position = self._lay_out(position, reach, count)
         self._level_of[:count] = int(np.argmax(self._levels.population))
@@ -196,10 +197,10 @@ class HierarchicalGrid:
         return self._order[:count]
 
     def search(self, position: Floats, reach: Floats, count: int) -> NearPairs:
-        """Return both particles of each pair nearer than the sum of their reaches, each pair once.
+        """Return both particles of each pair with a distance below the sum of their reaches, each pair once.
 
-        A pair farther apart by up to a part of 1e-12 may be among them. The arrays are buffers that the next
-        call overwrites.
+        A pair with a distance that exceeds the sum by a relative 1e-12 may be included. The arrays are buffers that the
+        next call overwrites.
         """
         self.sort(position, reach, count)
         period, lean = self._period[self._levels.axes], self._lean()
@@ -232,9 +233,9 @@ class HierarchicalGrid:
 
 
 def opened(position: Floats, lower: Floats, period: Floats, width: float) -> tuple[Floats, Floats]:
-    """Return positions and period of axes, those axes open along which there is nobody over some width.
+    """Return positions and periods of axes; an axis with an empty gap wider than `width` gets the period 0.
 
-    Positions below that gap are one period higher, so that all are together.
+    Positions below such a gap are shifted by one period, so that all particles are together.
 
     Parameters
     ----------
@@ -243,12 +244,12 @@ def opened(position: Floats, lower: Floats, period: Floats, width: float) -> tup
     lower, period : (3,) arrays
         Corner of the box, and its length along periodic axes, 0 on open ones [m].
     width : float
-        How near particles may find each other, at most [m].
+        Largest distance of two partners [m].
     """
     gaps = {}
     for axis in np.flatnonzero(period > 0.0).tolist():
         along, least = position[:, axis], width / period[axis]
-        few = along[:: max(1, len(along) // _FEW)]  # these tell in most cases that there is no gap
+        few = along[:: max(1, len(along) // _FEW)]  # mostly enough to show that there is no gap
         gap = None
         for some in (few, along):
             gap = _middle_of_gap((some - lower[axis]) / period[axis], least)
@@ -266,7 +267,7 @@ def opened(position: Floats, lower: Floats, period: Floats, width: float) -> tup
 
 
 def _middle_of_gap(place: Floats, width: float) -> float | None:
-    """Return the middle of the widest gap between places on a circle of length 1, None if it is narrower than that."""
+    """Return the middle of the widest gap between positions on a circle of length 1, None if narrower than `width`."""
     there = np.zeros(_BINS, bool)
     there[np.floor(_BINS * place).astype(np.int64) % _BINS] = True
     taken = np.flatnonzero(there)
@@ -305,16 +306,16 @@ def search_pairs(
     dimension: int,
     skin: float,
 ) -> tuple[Integers, int, int]:
-    """Find touching pairs; parameters and result as in `pdem.detection.rivals.linked_cell.search_pairs`.
+    """Find touching pairs by the hierarchical grid.
 
     Parameters
     ----------
     positions, radii, lower, upper, periodic, dimension, skin
-        As there.
+        As for `pdem.detection.rivals.linked_cell.search_pairs`.
     cell_sizes : (L,) array
-        Rising diameter limits of the levels [m], skin included.
+        Increasing limits of the diameters of the levels [m], skin included.
     direction : {"top-down", "bottom-up"}
-        Who searches whom.
+        Whether large particles search the levels of small ones, or the other way round.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A table that tells where the particle of an id lives, for contacts that come from another rank or a file."""
+"""A hash table from particle ids to rows, for contacts that come from other ranks or from a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @inlined
 def _place(identity: int, mask: int) -> int:
-    """Return the first place to look for an id in a table of mask + 1 places."""
+    """Return the first index to try for an id in a table of length mask + 1."""
     mixed = identity * 0x2545F4914F6CDD1D
     return (mixed ^ (mixed >> 29)) & mask
 
@@ -51,7 +51,7 @@ def find_rows(wanted: Integers, ids: Integers, table: Int32s, rows: Int32s) -> N
 
 
 def indexed(ids: Integers, table: Int32s | None = None) -> Int32s:
-    """Return a table that holds the rows of these ids: the one given, or a longer one."""
+    """Return a table with the rows of these ids: the same array if it is long enough, else a longer one."""
     if table is None or len(table) < max(16, 2 * len(ids)):
         table = np.empty(1 << max(4, (2 * len(ids)).bit_length()), dtype=np.int32)
     index_ids(ids, len(ids), table)
@@ -62,14 +62,14 @@ def indexed(ids: Integers, table: Int32s | None = None) -> Int32s:
 def look_up_by_id(
     lower_id: Integers, higher_id: Integers, ids: Integers, radius: Floats, table: Int32s, row: Int32s, other: Integers
 ) -> None:
-    """Note where contacts known by ids are to be found in the next lists, as `neighbours.look_up_by_row`.
+    """Write where contacts, given by ids, are searched in the next lists; results as by `neighbours.look_up_by_row`.
 
-    The table knows the owned particles.
+    The table contains the owned particles.
     """
     for contact in range(len(lower_id)):
         i, j = find_id(lower_id[contact], ids, table), find_id(higher_id[contact], ids, table)
         if i < 0 or (j >= 0 and radius[j] < radius[i]):
-            # not found is -1: -2 - (-1) is NOT_OWNED
+            # a missing id has the row -1, and -2 - (-1) is NOT_OWNED
             row[contact], other[contact] = j if i >= 0 else -2 - j, lower_id[contact]
         else:
             row[contact], other[contact] = i, higher_id[contact]

@@ -1,4 +1,4 @@
-"""Partial moments of a distribution of radii, the only thing the cost model asks of it.
+"""Partial moments of a distribution of radii, the only input of the cost model about radii.
 
 The moment of order p over (a, b] is the integral of r^p f(r) dr, with f the number density normalised to 1.
 """
@@ -25,7 +25,7 @@ _KNOTS = 4096
 
 @runtime_checkable
 class Moments(Protocol):
-    """A distribution of radii as the cost model sees it; any object with these three members will do."""
+    """A distribution of radii for the cost model; any object with these three members is accepted."""
 
     @property
     def smallest(self) -> float:
@@ -40,18 +40,18 @@ class Moments(Protocol):
 
 
 def below_smallest(moments: Moments) -> float:
-    """Return a radius just below the smallest, so that an interval from it holds all particles."""
+    """Return a radius just below the smallest, as the open lower end of an interval with all particles."""
     return float(np.nextafter(moments.smallest, 0.0))
 
 
 @dataclass(frozen=True)
 class PowerLawMoments:
-    """Closed moments of a number density proportional to ``r ** exponent``.
+    """Analytical moments of a number density proportional to ``r ** exponent``.
 
     Parameters
     ----------
     exponent : float
-        Of the density by number.
+        Exponent of the density by number.
     smallest, largest : float
         Limits in m.
     """
@@ -77,12 +77,12 @@ def _power_integral(order: float, lower: Floats, upper: Floats) -> Floats:
 
 
 class SampleMoments:
-    """Moments of the particles themselves: radii sorted once, prefix sums, two look-ups for each moment.
+    """Exact moments of a sample: sorted radii and prefix sums, two binary searches for each moment.
 
     Parameters
     ----------
     radii : (n,) array
-        Radii in m, n of one or more.
+        Radii in m, at least one.
     """
 
     def __init__(self, radii: Floats) -> None:
@@ -104,12 +104,12 @@ class SampleMoments:
 
 
 class TableMoments:
-    """Smooth moments from a cumulative distribution at rising radii, each interval a power law of its own.
+    """Smooth moments from a cumulative distribution at increasing radii, with a power law in each interval.
 
     Parameters
     ----------
     knots : (k,) array
-        Rising radii in m.
+        Increasing radii in m.
     cumulative : (k,) array
         Fraction of the particles up to each knot, from 0 to 1.
     """
@@ -132,7 +132,7 @@ class TableMoments:
 def sample_table(radii: Floats, knots: int = 256, counts: Integers | None = None) -> TableMoments:
     """Return the moments of a sample of different radii as a table of logarithmic intervals, in O(n) time.
 
-    `counts` are the numbers of particles of each radius, one unless given.
+    `counts` are the numbers of particles of each radius, 1 by default.
     """
     logarithms = np.log(radii)
     numbers, edges = np.histogram(logarithms, bins=knots, weights=counts)
@@ -154,7 +154,7 @@ def moments_of(radii: ArrayLike | object) -> Moments:
     Raises
     ------
     InputError
-        Radii that are not positive and finite, none at all, or an object of another kind.
+        Radii that are not positive and finite, an empty sample, or an object without these members.
     """
     if isinstance(radii, Uniform):
         return PowerLawMoments(0.0, radii.smallest, radii.largest)

@@ -1,7 +1,7 @@
-"""Candidate pairs as the step uses them: oriented by id, listed per particle.
+"""Candidate pairs in the form for the step: oriented by id, listed per particle.
 
-Also finds the candidates of the contacts there were before the lists were made, so that these keep their
-history whenever lists are made anew and wherever their particles live.
+The module also finds the candidates of existing contacts in new lists, so that contacts keep their histories at each
+list build and when particles change ranks.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 SEGMENTS = 64
-"""Parts in which pairs come, so that threads share the work."""
+"""Number of segments of the pairs, which threads share."""
 
 NOT_OWNED = -1
-"""In place of a row: this rank owns neither particle of the contact."""
+"""Value of a row if this rank owns neither particle of the contact."""
 
 ALL_STAY = np.empty(0, np.bool_)
-"""In place of marks of the particles that leave this rank."""
+"""Empty array of marks: no particle leaves this rank."""
 
 _SHORT = 24
 
@@ -34,9 +34,9 @@ class NearPairs(NamedTuple):
     Attributes
     ----------
     first, second : int32 arrays
-        Rows of both particles of each pair; numbers between segments have no meaning.
+        Rows of both particles of each pair; elements between segments have no meaning.
     begin, found : (SEGMENTS,) int64 arrays
-        Where each segment begins, and how many pairs it has.
+        First index of each segment, and its number of pairs.
     """
 
     first: Int32s
@@ -46,7 +46,7 @@ class NearPairs(NamedTuple):
 
     @classmethod
     def of(cls, first: Int32s, second: Int32s) -> NearPairs:
-        """Return pairs that lie one behind the other, cut into segments."""
+        """Return pairs of contiguous arrays, cut into segments."""
         ends = np.arange(SEGMENTS + 1) * len(first) // SEGMENTS
         return cls(first, second, ends[:-1], np.diff(ends))
 
@@ -58,15 +58,15 @@ class NearPairs(NamedTuple):
 
 @inlined
 def of_one_body(i: int, j: int, cluster: Integers) -> bool:
-    """Tell whether two rows are of one body; `cluster` has its number, 0 for single spheres, and may be empty."""
+    """Return whether two rows belong to one cluster; `cluster` is 0 for single spheres, and may be empty."""
     return len(cluster) > 0 and cluster[i] == cluster[j] and cluster[i] != 0
 
 
 @inlined
 def number_key(i: int, j: int, owned: int) -> int:
-    """Return by what the candidates of two rows are ordered: the first of both, those with a ghost behind all others.
+    """Return the sort key of the candidates of two rows: the lower row, with candidates with a ghost after all others.
 
-    Rows of ghosts are behind those of the owned particles.
+    Rows of ghosts come after the rows of owned particles.
     """
     return min(i, j) + (owned if max(i, j) >= owned else 0)
 
@@ -76,10 +76,10 @@ def count_entries(
     parts: int, pairs: NearPairs, owned: int, cluster: Integers,
     cursors: tuple[Int32s, Int32s],
 ) -> None:  # fmt: skip
-    """Count what each row will hold: ``cursors[0][part * owned + p]`` entries of owned particle p from one part.
+    """Count the entries of each row: ``cursors[0][part * owned + p]`` entries of owned particle p from each part.
 
-    A part is a run of segments, one part per thread. ``cursors[1][2 * part * owned + key]`` counts the candidates by
-    `number_key`. `pairs` is a plain tuple of the fields. Members of one cluster are no pair.
+    A part is a range of segments, one part per thread. ``cursors[1][2 * part * owned + key]`` counts the candidates by
+    `number_key`. `pairs` is a plain tuple of the fields. Members of the same cluster are not a pair.
     """
     (first, second, begin, found), (cursor, numbers) = pairs, cursors
     for part in prange(parts):
@@ -100,9 +100,9 @@ def count_entries(
 
 @threaded_kernel
 def begin_rows(parts: int, rows: int, cursor: Int32s, start: Integers, total: Integers) -> None:
-    """Turn counts into places: of each part in each row (`cursor`), and the first of each row (`start`).
+    """Turn counts into first indices: of each part in each row (`cursor`), and of each row (`start`).
 
-    Of `start` as much is written as there is, up to ``rows + 1`` numbers.
+    `start` is written up to its length, at most ``rows + 1`` numbers.
     """
     for block in prange(SEGMENTS):
         number = 0
@@ -140,13 +140,13 @@ def write_rows(
     higher: Int32s,
     entries: tuple[Int32s, Int32s],
 ) -> None:
-    """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows.
+    """Write candidates as (particle of lower id, particle of higher id), candidates with a ghost last, and the rows.
 
-    Candidates stand in the order of the first of their rows, whatever the level of the grid at which they were found:
-    all of a particle are near each other then, and so are what is read and what is kept of them in a step. An entry is
-    2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the higher; its key is the
-    lower half of the partner's id; `entries` are both. The number of a candidate does not depend on the parts. `pairs`
-    is a plain tuple of the fields.
+    Candidates are sorted by the lower of their rows, whatever the grid level of the pair. Then all candidates of a
+    particle are near each other in memory, and so are the data that a step reads and stores for them. The entry of a
+    row is 2 k if the particle of the row is the lower particle of candidate k, and 2 k + 1 if it is the higher one. Its
+    key is the lower half of the partner's id. `entries` holds the arrays of entries and keys. The index of a candidate
+    does not depend on the parts. `pairs` is a plain tuple of the fields.
     """
     (entry, key), (cursor, numbers) = entries, cursors
     first, second, begin, found = pairs
@@ -205,7 +205,7 @@ def sort_row(
     first: int, last: int, lower: Int32s, higher: Int32s, ids: Integers,
     entry: Int32s,
 ) -> None:  # fmt: skip
-    """Sort a part of a row by partner id: by insertion, and the long rows of large particles by a heap."""
+    """Sort a part of a row by partner id: by insertion, and the long rows of large particles by a heap sort."""
     if last - first <= _SHORT:
         for place in range(first + 1, last):
             which = entry[place]
@@ -226,14 +226,14 @@ def sort_row(
 
 @threaded_kernel
 def invert(order: Int32s, place: Int32s) -> None:
-    """Write the place of each row in an order of all rows."""
+    """Write the inverse of a permutation: the position of each row in `order`."""
     for at in prange(len(order)):
         place[order[at]] = at
 
 
 @inlined
 def stays(p: int, owned: int, leaves: Booleans) -> bool:
-    """Tell whether a row is that of an owned particle that stays; `leaves` is empty if all do."""
+    """Return whether a row belongs to an owned particle that stays; `leaves` is empty if no particle leaves."""
     if len(leaves) > 0 and p < owned:
         return not leaves[p]
     return p < owned
@@ -252,20 +252,20 @@ def look_up_by_row(
     row: Int32s,
     other: Integers,
 ) -> None:
-    """Note where each contact is to be found in the next lists: a row, as rows are now, and the partner's id there.
+    """Write where each contact is searched in the next lists: a row (by present numbering) and the partner's id.
 
     Parameters
     ----------
     count, candidate
-        Contacts, and the candidate of each in the lists that are about to end.
+        Number of contacts, and the candidate of each contact in the present lists, which end now.
     owned, lower, higher, ids, radius
-        Those lists, and the ids and radii of their rows.
+        The present lists, and the ids and radii of their rows.
     leaves
-        Which of the owned particles leave this rank; empty if none does.
+        Which owned particles leave this rank; empty if none leaves.
     row, other
-        Written: the row p of the lower particle if it is owned, or of the higher one if that is owned and smaller,
-        for its row of candidates is shorter; -2 - p if the lower one is not owned. The id of p's partner. `NOT_OWNED`
-        if neither is owned any more.
+        Written to `row`: the row p of the lower particle if it is owned, or of the higher particle if that is owned and
+        smaller, because its row of candidates is shorter; -2 - p if the lower particle is not owned; `NOT_OWNED` if
+        neither particle remains owned. Written to `other`: the id of p's partner.
     """
     for contact in prange(count):
         k = max(candidate[contact], 0)
@@ -280,7 +280,7 @@ def look_up_by_row(
 
 @threaded_kernel
 def renumber(count: int, row_now: Int32s, row: Int32s) -> None:
-    """Write the present rows of contacts, as `look_up_by_row` notes them, by the present row of each particle."""
+    """Convert the rows that `look_up_by_row` wrote to the present rows, by the present row of each particle."""
     for contact in prange(count):
         if row[contact] >= 0:
             row[contact] = row_now[row[contact]]
@@ -301,9 +301,9 @@ def find_candidates(
     number: Int32s,
     candidate: Int32s,
 ) -> None:
-    """Give contact c (from 0) to its candidate as number c + 1, and to it the candidate, -1 if there is none.
+    """Write the candidate of each contact c, -1 if there is none, and write c + 1 as `number` of this candidate.
 
-    Keys are compared first: they lie side by side, while an id is found by way of the candidate and the row.
+    Keys are compared first: they are contiguous in memory, while an id is read through the candidate and the row.
     """
     entry, key = entries
     for contact in prange(count):
@@ -322,7 +322,7 @@ def find_candidates(
 
 @kernel
 def list_lost(count: int, row: Int32s, candidate: Int32s, lost: Int32s) -> int:
-    """List the contacts without candidate whose lower particle is owned; return how many."""
+    """List the contacts without a candidate and with an owned lower particle; return their number."""
     missing = 0
     for contact in range(count):
         if candidate[contact] < 0 and row[contact] >= 0:

@@ -1,4 +1,4 @@
-"""How densely particles lie where they are: what the levels of a grid are chosen for."""
+"""Local number density of particles, from which the levels of a grid are chosen."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 def local_density(
     positions: Floats, size: float, lower: Floats, upper: Floats, periodic: Sequence[bool], over: Group | None = None
 ) -> float:
-    """Return the particles per volume around a particle, counted in cells as large as the largest sphere.
+    """Return the number of particles per volume around a particle, counted in cells as large as the largest sphere.
 
-    In a homogeneous system this is the number density; in a clustered one, or in a bed that fills a part of
-    its box, it is that of the clusters, which is what a search meets. A part of the particles is enough.
+    In a homogeneous system this is the number density. In a clustered system, or in a bed that fills a part of its box,
+    it is the density within the clusters or the bed, which determines the work of a search. A sample of the particles
+    is enough.
 
     Parameters
     ----------
@@ -37,12 +38,12 @@ def local_density(
     periodic : sequence of d bool
         Which axes are periodic.
     over : Group, optional
-        The ranks, if these are the positions of one of them; then collective.
+        The ranks, if each rank passes the positions of its own particles; then the call is collective.
 
     Returns
     -------
     float
-        In m^-d; no less than the mean over the box.
+        Density in m^-d; no less than the mean over the box.
     """
     dimension, over = positions.shape[1], OneRank() if over is None else over
     count = int(over.add(np.array([len(positions)]))[0])

@@ -1,9 +1,9 @@
-"""What a row of cells costs on this machine, in distance tests: measured once, then kept.
+"""Time of a visit of a row of cells on this machine, in distance tests: measured once, then stored.
 
-The cost model (`pdem.detection.cost_model`) knows how many rows of cells a search visits and how many
-distances it tests; which grid is best depends on the ratio of their times, K of Krijgsman, Ogarko and
-Luding, Comput. Part. Mech. 1 (2014) 357-372. It is a property of the layout of the data and of the machine: the
-search here is timed on one system with several grids, and its times are fitted.
+The cost model (`pdem.detection.cost_model`) gives the numbers of visited rows of cells and of distance tests. The best
+grid depends on the ratio of their times, K of Krijgsman, Ogarko and Luding, Comput. Part. Mech. 1 (2014) 357-372. The
+ratio is a property of the data layout and of the machine. It is a fit to the times of the search for one system with
+several grids.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class SearchTimes:
 
     @property
     def overhead(self) -> float:
-        """Time of a visit over that of a test, kept between 1 and 200."""
+        """Time of a visit over the time of a test, limited to the range from 1 to 200."""
         return float(np.clip(self.row / self.check, _LEAST, _MOST)) if self.check > 0.0 else OVERHEAD["rows"]
 
 
 @cache
 def search_times() -> SearchTimes:
-    """Return the times of this machine, measured (in about a second) if they never were."""
+    """Return the times of this machine; the first call ever measures them (about a second)."""
     path = cache_directory() / "search_times.json"
     with suppress(OSError, ValueError, TypeError):
         return SearchTimes(**json.loads(stored(path).read_text(encoding="utf-8")))
@@ -69,13 +69,13 @@ def search_times() -> SearchTimes:
 
 
 def _keep(times: SearchTimes, path: Path) -> None:
-    """Write the times beside and rename; what cannot be kept is measured again next time."""
+    """Write the times to a new file and rename it; if this fails, the next process measures again."""
     with suppress(OSError):
         write_file(path, json.dumps(asdict(times)) + "\n")
 
 
 def measure() -> SearchTimes:
-    """Time the search of one system with grids from one level to many, and fit tests and visits.
+    """Time the search of one system with grids from one level to many, and fit the times of tests and visits.
 
     Returns
     -------
@@ -86,29 +86,29 @@ def measure() -> SearchTimes:
     found = [_timed(position, radii, edge, levels) for levels in _LEVELS]
     seconds, checks, visits = (np.array(column) for column in zip(*found, strict=True))
     columns = np.stack((np.ones(len(found)), checks, visits), axis=1)
-    # relative errors count: the one level takes far longer than the others
+    # relative errors are minimised: the grid of one level takes far longer than the other grids
     fitted = np.linalg.lstsq(columns / seconds[:, None], np.ones(len(found)), rcond=None)[0]
     return SearchTimes(check=float(fitted[1]), row=float(fitted[2]))
 
 
 def uncorrelated_spheres(count: int, ratio: float, fraction: float) -> tuple[Floats, Floats, float]:
-    """Return spheres of equal volume in each interval of radius, anywhere in a cube.
+    """Return spheres at random positions in a cube, with equal volume in each interval of radius.
 
     Parameters
     ----------
     count : int
-        Their number.
+        Number of spheres.
     ratio : float
         Largest over smallest radius; the smallest is 1.
     fraction : float
-        Volume of the spheres over that of the cube.
+        Volume of the spheres over the volume of the cube.
 
     Returns
     -------
     position, radii : (n, 3), (n,) arrays
         In units of the smallest radius.
     edge : float
-        Of the cube.
+        Edge of the cube.
     """
     identities = np.arange(count)
     radii = PowerLaw(_EXPONENT, 1.0, ratio).radii(keyed_uniform(1, 0, identities))
@@ -117,7 +117,7 @@ def uncorrelated_spheres(count: int, ratio: float, fraction: float) -> tuple[Flo
 
 
 def _timed(position: Floats, radii: Floats, edge: float, levels: int) -> tuple[float, float, float]:
-    """Return the least time of a search, its tests and its visits of rows, all per particle."""
+    """Return the shortest time of a search, its tests and its visits of rows, all per particle."""
     sizes = cell_sizes(radii, method="constant", levels=levels, volume_fraction=_FRACTION).sizes
     grid = HierarchicalGrid(sizes, np.zeros(3), np.full(3, edge), (True, True, True))
     least = np.inf

@@ -1,4 +1,4 @@
-"""The radii of the particles of all ranks in few numbers, from which levels of size are chosen."""
+"""A short table of the radii of the particles of all ranks, for the choice of size levels."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ BINS = 4096
 
 
 def binned_radii(radius: Floats, over: Group) -> tuple[Floats, Integers]:
-    """Return the largest radius of each interval that has particles, rising, and their numbers. Collective.
+    """Return the largest radius of each interval with particles, increasing, and the numbers of particles. Collective.
 
     Parameters
     ----------
     radius : (n,) array
-        Of the particles of this rank [m].
+        Radii of the particles of this rank [m].
     over : Group
         The ranks.
 
     Returns
     -------
     radii : (b,) array
-        In m; the last is the largest of all. Empty without particles.
+        Radii in m; the last is the largest of all. Empty without particles.
     counts : (b,) int64 array
-        Particles of each interval.
+        Number of particles in each interval.
     """
     ends = over.largest(np.array([-radius.min(initial=np.inf), radius.max(initial=0.0)]))
     smallest, largest = -float(ends[0]), float(ends[1])

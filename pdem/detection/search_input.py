@@ -1,4 +1,4 @@
-"""What the public search accepts, checked once and brought into the form of the kernels."""
+"""Arguments of the public search, checked once and converted to the form for kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AXES = "xyz"
 
 @dataclass(frozen=True)
 class SearchInput:
-    """A checked system, in units of `unit` metres: 1 unless squares could over- or underflow.
+    """A checked system, in units of `unit` metres: 1 unless squares could overflow or underflow.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class SearchInput:
     dimension : int
         2 or 3.
     skin : float
-        Gap up to which spheres count as touching.
+        Largest gap at which spheres count as touching.
     unit : float
         A power of two, in m.
     """
@@ -71,12 +71,12 @@ def check_input(
     periodic: Sequence[bool],
     skin: float,
 ) -> SearchInput:
-    """Check the arguments of `pdem.find_pairs` and return them as the kernels want them.
+    """Check the arguments of `pdem.find_pairs` and convert them to the form for kernels.
 
     Raises
     ------
     InputError
-        Names the particle or the value, the limit and the remedy.
+        An argument is wrong; the message has the particle or the value, the limit and the remedy.
     """
     centres = _checked_positions(positions)
     count, dimension = centres.shape
@@ -174,7 +174,7 @@ def _checked_bounds(
 def _check_box(
     box: tuple[Floats, Floats] | None, periodic: tuple[bool, bool, bool], dimension: int, largest: float
 ) -> None:
-    """Refuse a periodic box in which the largest sphere would touch itself."""
+    """Raise an error for a periodic box in which the largest sphere would touch itself."""
     for axis in range(dimension):
         if box is None or not periodic[axis]:
             continue
@@ -188,7 +188,7 @@ def _check_box(
 
 
 def _check_scaled(positions: Floats, unit: float) -> None:
-    """Refuse coordinates that cannot be expressed in diameters."""
+    """Raise an error for coordinates that cannot be expressed in diameters."""
     bad = np.argwhere(~np.isfinite(positions))
     if len(bad):
         particle, axis = bad[0]
@@ -213,7 +213,7 @@ def _extent(
 
 
 def _wrapped(coordinates: Floats, low: float, high: float) -> Floats:
-    """Bring coordinates into [low, high); those inside keep every bit."""
+    """Wrap coordinates into [low, high); coordinates inside keep every bit."""
     period = high - low
     inside = coordinates - period * np.floor((coordinates - low) / period)
     inside = np.where(inside >= high, inside - period, inside)
@@ -221,14 +221,14 @@ def _wrapped(coordinates: Floats, low: float, high: float) -> Floats:
 
 
 def _unit(largest: float) -> float:
-    """Return the power of two by which lengths are divided: 1, unless squares of lengths are in danger."""
+    """Return the power of two by which lengths are divided: 1, unless their squares could overflow or underflow."""
     if largest == 0.0 or 1.0 / _EXTREME < largest < _EXTREME:
         return 1.0
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 
 def _numbers(given: object, name: str) -> Floats:
-    """Return an array of float64, or say what cannot be one."""
+    """Return an array of float64; raise an error that quotes the elements that are not numbers."""
     try:
         array = np.asarray(given)
         if array.dtype.kind not in "biuf":

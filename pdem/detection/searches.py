@@ -1,4 +1,4 @@
-"""The detection methods as the step uses them: objects that find near pairs again and again."""
+"""The detection methods in the form for the step: objects that find near pairs repeatedly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Search(Protocol):
-    """What each method for bodies of similar size offers."""
+    """Interface of each method for bodies of similar size."""
 
     def __call__(
         self,
@@ -29,12 +29,12 @@ class Search(Protocol):
         dimension: int,
         skin: float,
     ) -> tuple[Integers, int, int]:
-        """Return touching pairs (m, 2), each once; distance tests; visits of cells."""
+        """Return touching pairs (m, 2), each once; the number of distance tests; the number of visited cells."""
         ...
 
 
 class PairFinder(Protocol):
-    """What finds the pairs nearer than the sum of their reaches."""
+    """Interface of a search for pairs with a distance below the sum of their reaches."""
 
     @property
     def checks(self) -> int:
@@ -52,15 +52,15 @@ class PairFinder(Protocol):
         ...
 
     def set_limits(self, cell_sizes: Floats) -> None:
-        """Change the limits of the reach diameters of the levels [m], as many as before."""
+        """Change the limits of the reach diameters of the levels [m]; the number of levels stays the same."""
         ...
 
     def set_shape(self, shape: BoxShape) -> None:
-        """Search in a box of another shape from now on; only hierarchical grids know one that leans."""
+        """Set the shape of the box for the next searches; only hierarchical grids support a leaning box."""
         ...
 
     def set_cut_axes(self, cut: Booleans) -> None:
-        """Have particles along these axes (3,) far from each other in the order, where more are beyond both ends."""
+        """Set the axes (3,) with cuts at both ends; `order` then keeps the particles near these ends together."""
         ...
 
     def order(self, position: Floats, reach: Floats, count: int) -> Int32s:
@@ -73,12 +73,12 @@ class PairFinder(Protocol):
 
 
 class SingleSizeFinder:
-    """A method for bodies of similar size, from its own module.
+    """A method for bodies of similar size, as a `PairFinder`.
 
     Parameters
     ----------
     find : callable
-        Its ``search_pairs``.
+        The function ``search_pairs`` of the method's module.
     lower, upper : (3,) arrays
         Box [m].
     periodic : three bool
@@ -99,17 +99,17 @@ class SingleSizeFinder:
         self.memory = 0
 
     def set_limits(self, cell_sizes: Floats) -> None:
-        """Do nothing: cells are as large as the largest reach."""
+        """Do nothing: the edge of cells is always the largest reach."""
 
     def set_shape(self, shape: BoxShape) -> None:
-        """Search in a box of another shape from now on."""
+        """Set the shape of the box for the next searches."""
         self._lower, self._upper = shape.lower, shape.lower + shape.period
 
     def set_cut_axes(self, cut: Booleans) -> None:
-        """Do nothing: there is no order to choose."""
+        """Do nothing: these methods have no order of cells."""
 
     def order(self, position: Floats, reach: Floats, count: int) -> Int32s:
-        """Return the particles as they are: these methods keep their order."""
+        """Return the particles in their present order."""
         return np.arange(count, dtype=np.int32)
 
     def search(self, position: Floats, reach: Floats, count: int) -> NearPairs:
@@ -144,13 +144,13 @@ def make_search(
     Parameters
     ----------
     method : str
-        As in `pdem.find_pairs`; ``"linked-cell"`` is the hierarchical grid with its one largest level.
+        As in `pdem.find_pairs`; ``"linked-cell"`` is the hierarchical grid with only its largest level.
     cell_sizes : (L,) array
         Limits of the reach diameters of the levels [m].
     lower, period : (3,) arrays
-        Corner of the box, length of periodic axes or 0 [m].
+        Corner of the box, and length of periodic axes or 0 [m].
     direction : str
-        Of the hierarchical grid.
+        Direction of the search in the hierarchical grid.
     dimension : int
         2 or 3.
     """

@@ -1,4 +1,4 @@
-"""Levels of particles by size, and how far beyond contact the lists of each level reach."""
+"""Levels of particles by size, and the skin of the lists of each level."""
 
 from __future__ import annotations
 
@@ -17,46 +17,47 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 AT_REST = 0.7
-"""Speed that is added to that of each particle where skins grow with it, over the mean of the level: who is slow now
-may be hit before lists are made anew."""
+"""Speed that is added to the speed of each particle where skins grow with the speed, over the mean of the level: a
+slow particle may be hit before the next list build."""
 
 FAST = 2.0
-"""Skin over the mean one of its level beyond which a particle is in cells of its own."""
+"""Skin over the mean skin of its level beyond which a particle gets into a coarser level of cells."""
 
 WIDEST = 1.0
-"""Widest skin over the largest radius of the level, unless all are wider."""
+"""Largest skin over the largest radius of the level, unless the mean skin is larger."""
 
 
 PARTS = 2.0**20
-"""Parts of the largest speed in which speeds are added up."""
+"""Number of parts into which the largest speed is divided, so that speeds are summed as integers."""
 
 
 class Skins:
     """Levels of the particles by radius, and the skin of each level.
 
-    Lists reach beyond contact by the skins of both partners. A level's mean skin is proportional to its largest
-    radius, so that a few large particles do not widen the lists of the many small ones. Lists last until one particle
-    has used up its skin, which is a fast one: where the speeds of the levels are known, skins grow with the speed of a
-    particle, so that all last about equally long, and those of slow particles can be narrow.
+    Lists contain pairs with gaps up to the sum of both skins. A level's mean skin is proportional to its largest
+    radius, so that a few large particles do not widen the lists of the many small ones. Lists stay valid until one
+    particle has used up its skin, usually a fast one. Where the speeds of the levels are known, skins grow with the
+    speed of a particle, so that all skins last about equally long, and slow particles get small skins.
 
     Parameters
     ----------
     radii : (L,) array
         Largest radius of each level [m], rising.
     fraction : float
-        Mean skin over largest radius; may change from one detection to the next.
+        Mean skin over largest radius; may change between list builds.
     expected : CellSizes, optional
-        Work of one search that was expected when the levels were chosen.
+        Expected work of one search, from the choice of the levels.
     by_speed : bool
         Whether skins grow with the speed; otherwise `speeds` is None.
 
     Attributes
     ----------
     speeds : (L,) array or None
-        Mean speed of the particles of each level [m/s], the same on every rank; zeros: not known, or nothing moves.
+        Mean speed of the particles of each level [m/s], the same on every rank; zeros if speeds have not been measured,
+        or nothing moves.
     beyond : callable or None
-        Half of the gap that a contact of particles may have, of their radii [m], None without adhesion; it grows with
-        the radius. It is known on every rank and not shared.
+        Function of radii that returns half of the largest gap of a contact [m]; None without adhesion. It increases
+        with the radius. Every rank sets it; it is never communicated.
     """
 
     def __init__(
@@ -72,14 +73,14 @@ class Skins:
         self, radius: Floats, velocity: Floats, skin: Floats,
         reach: Floats,
     ) -> None:  # fmt: skip
-        """Write how far particles may move before lists are made anew, and radius plus that [m].
+        """Write the skin, the allowed displacement until the next list build, and the reach, radius plus skin [m].
 
         Parameters
         ----------
         radius, velocity : (n,) and (n, 3) arrays
-            Of the particles [m], [m/s].
+            Radii and velocities of the particles [m], [m/s].
         skin, reach : (>= n,) arrays
-            Are written.
+            Written.
         """
         _write_skins(radius, velocity, self.radii, *self._growth(), skin, reach)
         if self.beyond is not None:
@@ -88,7 +89,7 @@ class Skins:
     def _growth(self) -> tuple[Floats, Floats, Floats]:
         """Return by level the skin of a particle at rest [m], its growth with the speed [s], and the widest skin [m].
 
-        The mean over a level of these speeds is `fraction` of its radius.
+        With these coefficients the mean skin of a level is `fraction` of its radius.
         """
         mean = self.fraction * self.radii
         speeds = np.zeros(len(mean)) if self.speeds is None else self.speeds
@@ -99,15 +100,16 @@ class Skins:
 
     @property
     def life(self) -> float:
-        """Time that lists with a `fraction` of 1 last at the present speeds [s]; infinite if these are not known."""
+        """Lifetime of lists with a `fraction` of 1 at the present speeds [s]; infinite if the speeds are unknown."""
         if self.speeds is None or not self.speeds.any():
             return math.inf
         return float(np.min(self.radii / np.maximum((1.0 + AT_REST) * self.speeds, 1e-300)))
 
     def measure_speeds(self, radius: Floats, velocity: Floats, group: Group) -> None:
-        """Note the mean speeds of the levels, if skins depend on them; of the particles of all ranks. Collective.
+        """Measure the mean speeds of the levels, over the particles of all ranks, if skins depend on them. Collective.
 
-        They are whole parts of the largest: sums of whole numbers are the same on every rank.
+        Speeds are rounded to integer multiples of a fraction of the largest speed: sums of integers are the same on
+        every rank.
         """
         if self.speeds is None:
             return
@@ -130,7 +132,7 @@ class Skins:
 
     @property
     def least_share(self) -> float:
-        """Least skin of a particle over its reach, as large as any particle of its level may be."""
+        """Smallest ratio of skin to reach of any particle, for the largest radius of each level."""
         beyond = 0.0 if self.beyond is None else self.beyond(self.radii)
         skins = self.fraction * self.radii
         return float((skins / (self.radii + skins + beyond)).min())
@@ -150,8 +152,9 @@ class Skins:
     def cell_sizes(self) -> Floats:
         """Limits of the reach diameters of the levels of cells [m].
 
-        Where skins depend on speeds, particles that are much faster than the mean of their level are on the next one,
-        so that they do not widen the cells of all; behind the last one there is a level for these.
+        Where skins depend on speeds, particles that are much faster than the mean of their level are assigned to the
+        next level, so that they do not widen all cells; an extra level after the last one is for the fast largest
+        particles.
         """
         if self.speeds is None:
             sizes = 2.0 * self.radii * (1.0 + self.fraction)

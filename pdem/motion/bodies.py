@@ -1,12 +1,14 @@
 """Rigid bodies that particles, gravity and constant forces drive: walls with a mass.
 
-A step is that of the particles: half a kick by the load of the last step, the drift, contacts at the new places,
-half a kick by theirs. What pushes a particle pushes the body back at the same point, so that linear and angular
-momentum of both together are kept to rounding; energy is kept as well as the particles keep it, to the second order
-of the step. Bodies touch particles only, never each other or other walls.
+A body takes the same step as a particle: half a kick by the load of the last step, the drift, contacts at the new
+positions, half a kick by the new load. The force on a particle and the force on the body are equal and opposite and act
+at the same point, so that linear and angular momentum of the whole system are conserved to rounding. Energy is
+conserved as well as for particles, to the second order of the step. Bodies touch particles only, never each other or
+walls without a mass.
 
-The contact law takes the effective mass of sphere and body at the point of contact, ``1 / (1/m + n (1/M) n +
-(a x n) I^-1 (a x n))`` for a normal n at an arm a from the centre of mass: restitution is that of the two-body impact.
+The contact law uses the effective mass of sphere and body at the point of contact,
+``1 / (1/m + n (1/M) n + (a x n) I^-1 (a x n))`` for a normal n at an arm a from the centre of mass: restitution is that
+of the two-body impact.
 """
 
 from __future__ import annotations
@@ -34,17 +36,17 @@ class FreeBody:
     centre : (3,) array
         Centre of mass at time 0 [m].
     spin : Spin
-        How it turns, with the inertia about the centre of mass, or about the hinge if there is one.
+        The rotation, with the inertia about the centre of mass, or about the hinge if there is one.
     free : (3,) array
-        1 for each direction of space in which it can translate, else 0.
+        1 for each direction of space in which the body can translate, else 0.
     hinge : (3,) array, optional
-        A point about which it turns, and which rests [m]; then `free` is all 0.
+        A point at rest, about which the body turns [m]; then `free` is all 0.
     velocity : (3,) array
-        Of the centre of mass at time 0 [m/s].
+        Velocity of the centre of mass at time 0 [m/s].
     force, torque : (3,) arrays
-        Applied at the centre of mass, constant in space [N, N m].
+        Constant force and torque in fixed directions, applied at the centre of mass [N, N m].
     gravity : (3,) array
-        [m/s^2].
+        Acceleration [m/s^2].
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class FreeBody:
         self.work = 0.0
 
     def begin(self, before: float, dt: float) -> None:
-        """Begin a step: half a kick and the drift."""
+        """Begin a step: half a kick, then the drift."""
         half = 0.5 * dt
         self._kick(half)
         self._note_work(half)
@@ -81,7 +83,7 @@ class FreeBody:
         self.spin.drift(dt)
 
     def finish(self, load: Floats, time: float, half: float) -> None:
-        """Take the load at the new places, and kick by the other half."""
+        """Store the load at the new positions, and apply the second half of the kick."""
         self.last_load = load
         self._note_work(half)
         self._kick(half)
@@ -93,11 +95,11 @@ class FreeBody:
         self.spin.kick(torque, time)
 
     def _arm(self) -> Floats:
-        """Return the vector from the point about which torques are taken to the centre of mass [m]."""
+        """Return the vector from the reference point of torques to the centre of mass [m]."""
         return self.spin.rotation @ self._lever
 
     def _note_work(self, time: float) -> None:
-        """Add the work of the applied force and torque over a time at the present velocities."""
+        """Add the work of the applied force and torque over a time, at the present velocities."""
         spin = self.spin.velocity()
         speed = self.velocity + cross(spin, self._arm())
         self.work += time * (dot(self.force, speed) + dot(self.torque, spin))
@@ -115,7 +117,7 @@ class FreeBody:
         return self._pose(self._place_before, self._rotation_before)
 
     def frame(self, time: float, now: Pose) -> Pose:
-        """Return the present pose: the centre moves with the body."""
+        """Return the present pose of the body: the centre moves with it."""
         return now
 
     def inverse_inertia(self) -> Floats:
@@ -127,29 +129,29 @@ class FreeBody:
         return 0.5 * self.mass * dot(self.velocity, self.velocity) + self.spin.energy()
 
     def potential(self) -> float:
-        """Return the energy in gravity [J]."""
+        """Return the potential energy in gravity [J]."""
         return -self.mass * dot(self.gravity, self.place + self._arm())
 
     def momentum(self) -> Floats:
-        """Return mass times velocity of the centre of mass, (3,) [N s]."""
+        """Return the linear momentum, (3,) [N s]."""
         return self.mass * (self.velocity + cross(self.spin.velocity(), self._arm()))
 
     def state(self) -> Floats:
-        """Return all that changes."""
+        """Return all variables that change during a run."""
         row = np.zeros(STATE)
         row[:3], row[3:6], row[6:15] = self.place, self.velocity, self.spin.state()
         row[15:23], row[23] = self.last_load, self.work
         return row
 
     def adopt(self, state: Floats) -> None:
-        """Go on from a state."""
+        """Restore a saved state."""
         self.place, self.velocity = state[:3].copy(), state[3:6].copy()
         self.spin.adopt(state[6:15])
         self.last_load, self.work = state[15:23].copy(), float(state[23])
         self._place_before, self._rotation_before = self.place, self.spin.rotation
 
     def report(self, time: float) -> dict[str, tuple[float, str]]:
-        """Return place and velocity of the centre of mass, angular velocity, and how far it has turned."""
+        """Return position and velocity of the centre of mass, angular velocity, and total rotation."""
         spin, arm = self.spin.velocity(), self._arm()
         columns = {
             **in_columns("position", self.place + arm, "m"),

@@ -1,4 +1,4 @@
-"""What particles get from a box that deforms where its rates change, and what their motion does to it."""
+"""Velocity changes of particles when the rates of a deforming box change, and the kinetic stress of particles."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def _kick(p: int, position: Floats, velocity: Floats, centre: Floats, gained: Fl
 def write_kinetic(
     mass: Floats, position: Floats, velocity: Floats, centre: Floats, flow: Floats, ways: Integers, rows: Floats
 ) -> None:
-    """Write what the motion of bodies relative to a box that deforms adds to its stress.
+    """Write the kinetic part of the stress: momentum carried by bodies that move relative to a deforming box.
 
     Parameters
     ----------
     mass, position, velocity : (n,), (n, 3), (n, 3) arrays
-        Of the bodies [kg, m, m/s].
+        Masses, positions and velocities of the bodies [kg, m, m/s].
     centre, flow : (3,) and (3, 3) arrays
-        The point of the box that rests [m], and the gradient of its velocity [1/s].
+        The fixed point of the box [m], and the velocity gradient of the box [1/s].
     ways : (w, 2) int64 array
-        Axes along which the momentum is, and that of the velocity by which it is carried.
+        For each component of the stress, the axis of the momentum and the axis of the velocity that carries it.
     rows : (w + 4, n) array
-        Written: parts of the kinetic stress times the volume by way [J], masses, and momenta [kg m/s].
+        Written: contributions to the kinetic stress times the volume, by component [J]; masses; momenta [kg m/s].
     """
     for k in range(len(mass)):
         _write_kinetic(k, mass[k], position, velocity, centre, flow, ways, rows)
@@ -57,18 +57,18 @@ def write_kinetic(
 
 @threaded_kernel
 def kick_with_box(count: int, position: Floats, velocity: Floats, centre: Floats, gained: Floats) -> None:
-    """Add what the box gains at the places of the first `count` particles to their velocities.
+    """Change the velocities of the first `count` particles by the change of the box velocity at their positions.
 
     Parameters
     ----------
     count : int
         Number of particles.
     position, velocity : (n, 3) arrays
-        In m and m/s; velocities are written.
+        Positions [m], and velocities [m/s], which are updated.
     centre : (3,) array
-        The point of the box that rests [m].
+        The fixed point of the box [m].
     gained : (3, 3) array
-        By what the gradient of its velocity grows [1/s].
+        Change of the velocity gradient of the box [1/s].
     """
     for p in prange(count):
         _kick(p, position, velocity, centre, gained)

@@ -1,48 +1,49 @@
-"""A periodic box that deforms until the stress in it is as wanted.
+"""Control of a periodic box by stress: the box deforms until the stress in it has the target value.
 
-As a servo wall (`pdem.motion.servo`) it is a dashpot: where the pressure along an axis is less than wanted the box gets
-shorter there, at ``gain (pressure - wanted)``; a shear goes on at ``gain (wanted - shear stress)``. A dashpot only
-takes energy, and so cannot make any bed ring, except through the time between two looks. With an elastic modulus M and
-a viscosity C of the bed against this way of deforming, and the interval T between two looks, the error of the stress
-follows
+Like a servo wall (`pdem.motion.servo`) the controller is a dashpot: where the pressure along an axis is below its
+target, the box gets shorter along that axis, at ``gain (pressure - target)``; a shear has the rate
+``gain (target - shear stress)``. A dashpot only removes energy, and so cannot make any bed oscillate, except through
+the delay between two updates. With an elastic modulus M and a viscosity C of the bed against this deformation, and the
+interval T between two updates, the error of the stress follows
 
     s(n+1) = s(n) - gain (T M s(n) + C (s(n) - s(n-1)))
 
-at most, stable while ``gain (T M + 2 C) < 2``. M and C are sums over all contacts, sticking friction included, for all
-that the servo changes together; the gain in use never exceeds ``SHARE / (T M + 2 C)``, a quarter of the limit. Grains
-move with the box at once, so that nothing else is between the box and its stress, whatever its size; that they then
-give way besides only softens it. To the modulus the motion of grains adds three times its stress, that of a gas along
-one axis.
+at most. This is stable while ``gain (T M + 2 C) < 2``. M and C are sums over all contacts, sticking friction included,
+for all components that the servo changes together. The gain in use never exceeds ``SHARE / (T M + 2 C)``, a quarter of
+the limit. Grains move with the box in the same step, so that nothing delays the response of the stress to the box,
+whatever its size; the yielding of grains afterwards only softens the response. The motion of grains adds three times
+its stress to the modulus, as in a gas that is compressed along one axis.
 
-The gain unless that limits it is ``EAGERNESS largest_rate / |wanted|``: the box deforms at the largest rate until a
-tenth of the stress is missing. The largest rate unless given is that of an inertial number ``rate d sqrt(rho / P)`` of
-`INERTIAL_NUMBER`, with the largest stress P that is wanted, the mean diameter d by mass and the mean density rho of the
-grains; in two dimensions P is a force per length and rho a mass per area.
+Unless this limit is smaller, the gain is ``EAGERNESS largest_rate / |target|``: the box deforms at the largest rate
+until a tenth of the stress is missing. The default of the largest rate is the rate of an inertial number
+``rate d sqrt(rho / P)`` of `INERTIAL_NUMBER`, with the largest target P of the stress, the mean diameter d by mass and
+the mean density rho of the grains. In two dimensions P is a force per length and rho a mass per area.
 
-A dashpot alone would hold ``rate / gain`` too much where the bed gives way at some rate all the time. So the box goes
-on at ``gain s + G I`` with a slow integral of what is missing, a stress,
+Where the bed keeps yielding at some rate, a dashpot alone would leave a constant error ``rate / gain``. So the box
+deforms at ``gain s + G I`` with a slow integral of the error, a stress,
 
     I(n+1) = I(n) + a s(n).
 
 Together, with G = gain, ``(z-1)^2 + gain (T M + C (z-1) / z) (z - 1 + a) = 0``: the limit becomes
-``gain (T M + 2 C) < 2 / (1 - a/2)``, and the approach is without ringing while ``a < gain T M / 4``. The integral takes
-the time of a strain of `SLOWNESS` at the largest rate or at that of `INERTIAL_NUMBER`, whichever is slower: ten times
-``d sqrt(rho / P)``, in which grains rearrange, a hundred looks at least. Since a gas has a modulus of at least its
-pressure, and its gain is not limited, ``gain T M / a`` is then 1 at least.
+``gain (T M + 2 C) < 2 / (1 - a/2)``, and the stress approaches its target without oscillation while
+``a < gain T M / 4``. The time of the integral is the time of a strain of `SLOWNESS` at the largest rate or at the rate
+of `INERTIAL_NUMBER`, whichever is slower: ten times ``d sqrt(rho / P)``, the time in which grains rearrange, and at
+least a hundred updates. Since the modulus of a gas is at least its pressure, and the gain of a gas is not limited,
+``gain T M / a`` is then at least 1.
 
-G is the gain for that slower rate and for the present resistance ``T M + 2 C``, or for the mean of that over the time
-of the integral where it is larger: with the present one alone a bed that is struck would be moved mainly between the
-blows. Whatever G is, I stays the same only while s vanishes on average. Since I is a stress, a bed that has got stiff
-holds no more than I too much, where a rate from looser times would go on.
+G is the gain for that slower rate, computed with the present resistance ``T M + 2 C`` or with its mean over the time of
+the integral, whichever is larger. With the present resistance alone, a bed under repeated impacts would be moved mainly
+between the impacts. For any G, I is constant only while s vanishes on average. I is a stress, so a bed that has become
+stiff carries at most I too much, whereas an integrated rate from looser times would continue.
 
-I does not wind up. By itself it asks for the largest rate at most. The mean error over that time, with the gain for
-the mean resistance, asks for some rate as well; where that is more than half of a limit, less is left for I, and
-nothing at the limit: the slower rate, or `TOLD` times those at which the box is told to strain or shear, where these
-are larger. For what gives way follows what the box is told, and what is beyond is an approach: a loose bed offers
-little resistance. When it jams, after a compression however long, I is next to nothing, and its stress does not shoot
-over. A stiff bed that flows offers its resistance all the time, and I grows until the stress is the wanted one,
-however little of it the bed holds at first. If without an integral that is a part h of what is wanted, it takes 1 / h
-times as long.
+I does not wind up, for two reasons. I alone requests at most the largest rate. The mean error over that time, with the
+gain for the mean resistance, requests some rate as well; beyond half of a limit this rate reduces the part that remains
+for I, and leaves nothing at the limit. The limit is the slower rate, or `TOLD` times the prescribed strain and shear
+rates where these are larger: a bed that yields follows the prescribed rates, and a faster deformation is an approach to
+the target, against the small resistance of a loose bed. When a loose bed jams, after a compression of any length, I is
+almost zero, and the stress does not overshoot. A stiff bed that flows resists all the time, and I grows until the
+stress reaches its target, however small a part of the target the bed carries at first. If the bed carries the part h of
+its target without an integral, this takes 1 / h times as long.
 """
 
 from __future__ import annotations
@@ -61,46 +62,45 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 INERTIAL_NUMBER = 0.01
-"""Of the largest rate, unless that is given: the border of what is called quasi-static is a tenth of it."""
+"""Inertial number of the default of the largest rate; the limit of quasi-static flow is a tenth of this value."""
 
 SLOWNESS = 0.1
-"""Strain at the largest rate, or that of `INERTIAL_NUMBER`, in the time of the integral."""
+"""Strain during the time of the integral, at the largest rate or at the rate of `INERTIAL_NUMBER`."""
 
 TOLD = 2.0
-"""Times the rates at which the box is told to strain or shear: faster than that nothing gives way."""
+"""Factor on the prescribed strain and shear rates: a bed does not yield faster than that."""
 
 FASTEST = 0.01
-"""Largest part of the time of the integral that passes between two looks."""
+"""Largest fraction of the time of the integral that passes between two updates."""
 
 MEAN = 4
-"""Place of the mean of all pressures in `Memory`, after the three axes and the shear."""
+"""Index of the mean of all pressures in `Memory`, after the three axes and the shear."""
 
 _NOTHING = np.zeros(4)
 
 GAS = 3.0
-"""Modulus of a gas against compression along one axis, over its pressure."""
+"""Modulus of a gas against compression along one axis, divided by its pressure."""
 
 
 class Targets(NamedTuple):
-    """What shall become of a box.
+    """Targets for a box: prescribed rates and wanted stresses.
 
     Attributes
     ----------
     rates : Rates
-        Of what is not driven by stress.
+        Prescribed rates, for components that no stress drives.
     axes : tuple of (int, float)
-        Axes with the pressure that is wanted along each [Pa].
+        Axes with the target of the pressure along each [Pa].
     mean : float or None
-        Mean of the pressures along all axes that is wanted [Pa].
+        Target of the mean of the pressures along all axes [Pa].
     free : tuple of int
-        Axes that strain for that, all at one rate.
+        Axes that strain at one common rate to reach the target of `mean`.
     shear : float or None
-        Shear stress that is wanted [Pa], positive where it drives a positive rate.
+        Target of the shear stress [Pa], positive where it drives a positive rate.
     largest_rate : float
-        Of any of these [1/s].
+        Largest magnitude of any of these rates [1/s].
     pace : float
-        Rate at which the time of the integral is that of a strain of `SLOWNESS` [1/s]; nothing is
-        integrated if it is 0.
+        Rate at which a strain of `SLOWNESS` takes the time of the integral [1/s]; nothing is integrated if it is 0.
     """
 
     rates: Rates
@@ -113,18 +113,18 @@ class Targets(NamedTuple):
 
     @property
     def driven(self) -> bool:
-        """Whether anything is driven by stress."""
+        """Whether any component is driven by stress."""
         return bool(self.axes) or self.mean is not None or self.shear is not None
 
     @property
     def stresses(self) -> list[float]:
-        """All stresses that are wanted [Pa]."""
+        """All targets of stresses [Pa]."""
         found = [stress for _, stress in self.axes]
         return found + [one for one in (self.mean, self.shear) if one is not None]
 
     @property
     def strains(self) -> Floats:
-        """1 for what is driven by stress, the axes and the shear, else 0 (4,)."""
+        """1 for each component that a stress drives (three axes and the shear), else 0 (4,)."""
         found = np.zeros(4)
         found[[axis for axis, _ in self.axes]] = 1.0
         found[list(self.free)] = 1.0
@@ -133,17 +133,16 @@ class Targets(NamedTuple):
 
 
 class MeasuredStress(NamedTuple):
-    """What was measured of all particles and contacts.
+    """Stress and resistance, summed over all particles and contacts.
 
     Attributes
     ----------
     stress : (4,) array
         Pressure along each axis, and shear stress, positive where it drives a positive rate [Pa].
     modulus, viscosity : float
-        Against all that strains together [Pa, Pa s].
+        Resistance against the common deformation of all driven components [Pa, Pa s].
     delivered : (4,) array
-        By the forces of contacts: energy that the box delivers over the strain of each axis, and over that of the
-        shear [J].
+        Energy that the box delivers through contact forces, per strain of each axis and per shear strain [J].
     """
 
     stress: Floats
@@ -153,14 +152,14 @@ class MeasuredStress(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the servo keeps from look to look: of the pressure along each axis, the shear, and the mean pressure.
+    """State of the servo between updates: for the pressure along each axis, the shear, and the mean pressure.
 
     Attributes
     ----------
     stress : tuple of 5 float
         Means over the time of the integral [Pa].
     lacking : tuple of 5 float
-        Integrals of what is missing, positive where more is wanted [Pa]; 0 of what is not driven.
+        Integrals of the error, positive where more stress is wanted [Pa]; 0 for components that no stress drives.
     resistance : float
         Mean of ``T M + 2 C`` over that time [Pa s].
     """
@@ -170,13 +169,13 @@ class Memory(NamedTuple):
     resistance: float = 0.0
 
     def towards(self, stress: Sequence[float], resistance: float, part: float) -> Memory:
-        """Return it after a look, which takes a part of the time of the integral."""
+        """Return the state after an update; `part` is the time since the last one over that of the integral."""
         means = tuple(old + part * (new - old) for old, new in zip(self.stress, stress, strict=True))
         return Memory(means, self.lacking, self.resistance + part * (resistance - self.resistance))
 
 
 class _Look(NamedTuple):
-    """All that one look of the servo takes into account."""
+    """All inputs of one update of the servo."""
 
     targets: Targets
     stress: list[float]
@@ -185,9 +184,9 @@ class _Look(NamedTuple):
     part: float
 
     def answer(self, place: int, wanted: float) -> tuple[float, float]:
-        """Return the rate until the next look, positive where it adds to the stress, and the integral from then on.
+        """Return the rate until the next update, positive where it increases the stress, and the new integral.
 
-        The integral [Pa] counts in the direction of what is wanted, a tension or a pressure.
+        The integral [Pa] is positive in the direction of the target, a tension or a pressure.
         """
         largest, sign = self.targets.largest_rate, math.copysign(1.0, wanted)
         unit = abs(wanted) or _reference(self.targets.stresses)
@@ -208,7 +207,7 @@ class _Look(NamedTuple):
 def chosen_rates(
     targets: Targets, measured: MeasuredStress, dimension: int, dt: float, memory: Memory
 ) -> tuple[Rates, Memory]:
-    """Return the rates by which a box goes on until the next look, with a time step [s], and what is kept for that."""
+    """Return the rates of the box until the next update and the new state of the servo; `dt` is the step [s]."""
     stress = measured.stress.tolist()
     stress.append(math.fsum(stress[:dimension]) / dimension)
     resistance = EVERY * dt * measured.modulus + 2.0 * measured.viscosity
@@ -229,7 +228,7 @@ def chosen_rates(
 
 
 def _gain(rate: float, resistance: float) -> float:
-    """Return the gain for a rate over what is wanted [1/(Pa s)], limited by a resistance [Pa s]."""
+    """Return the gain for a rate divided by the target [1/(Pa s)], limited by a resistance [Pa s]."""
     gain = EAGERNESS * rate
     return gain if gain * resistance <= SHARE else SHARE / resistance
 
@@ -239,10 +238,10 @@ def _clipped(value: float, least: float, most: float) -> float:
 
 
 def _reference(stresses: Sequence[float]) -> float:
-    """Return the largest of the wanted stresses; 1 Pa if all are 0."""
+    """Return the largest magnitude of the targets; 1 Pa if all are 0."""
     return max(map(abs, stresses), default=0.0) or 1.0
 
 
 def inertial_rate(stresses: Sequence[float], diameter: float, density: float) -> float:
-    """Return the rate of an inertial number of `INERTIAL_NUMBER` [1/s], of a diameter [m] and a density [kg/m^3]."""
+    """Return the rate of the inertial number `INERTIAL_NUMBER` for a diameter and a density [1/s, m, kg/m^3]."""
     return INERTIAL_NUMBER * math.sqrt(max(map(abs, stresses)) / density) / diameter

@@ -1,6 +1,6 @@
-"""Quantities as functions of the time alone: growing steadily, to and fro, by tables.
+"""Quantities as functions of the time alone: steady, oscillating, or tabulated.
 
-Nothing here needs the compiler, so that a case can say what it means without it.
+Nothing here needs the compiler, so that a case can be described without it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Protocol
 import numpy as np
 
 WORST = 32
-"""Number of the fastest steps of a table that are returned."""
+"""Number of the fastest intervals of a table that `TabulatedCourse.fastest` returns."""
 
 
 class Clock:
-    """The time since something began, which may be while the case runs.
+    """Time since an event, which may happen during the run.
 
     Attributes
     ----------
     begin : float
-        Simulated time at which it began [s]; infinite before.
+        Simulated time of the event [s]; infinite before it.
     """
 
     def __init__(self, begin: float = math.inf) -> None:
@@ -31,11 +31,11 @@ class Clock:
 
     @property
     def runs(self) -> bool:
-        """Whether it has begun."""
+        """Whether the event has happened."""
         return self.begin < math.inf
 
     def since(self, time: float) -> float:
-        """Return the time since it began [s], negative before and without end if it has not."""
+        """Return the time since the event [s]: negative before it, minus infinity if it has not happened yet."""
         return time - self.begin
 
 
@@ -52,18 +52,18 @@ class Course(Protocol):
         ...
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return times from which on it changes most within a step [s]: a few of the worst."""
+        """Return a few times [s] from which on a step of length `step` [s] changes the value most."""
         ...
 
 
 @dataclass(frozen=True)
 class Steady:
-    """Growing at a constant rate.
+    """A quantity that grows at a constant rate.
 
     Attributes
     ----------
     rate : float
-        Per second.
+        Rate per second.
     """
 
     rate: float
@@ -78,7 +78,7 @@ class Steady:
         return abs(self.rate)
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return any time."""
+        """Return any time: the rate is the same everywhere."""
         return (0.0,)
 
 
@@ -89,7 +89,7 @@ class Oscillating:
     Attributes
     ----------
     amplitude, frequency, phase : float
-        Of the quantity, in Hz, in rad.
+        Amplitude in the unit of the quantity, frequency in Hz, phase in rad.
     """
 
     amplitude: float
@@ -109,31 +109,31 @@ class Oscillating:
         return abs(self.amplitude) * 2.0 * math.pi * self.frequency
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return half a step before its first passages through the middle."""
+        """Return the times half a step before the first passages through the middle."""
         cycles = -self.phase / (2.0 * math.pi)
         return tuple(((cycles + half) % 1.0) / self.frequency - 0.5 * step for half in (0.0, 0.5, 1.0, 1.5))
 
 
 @dataclass(frozen=True)
 class TabulatedCourse:
-    """Straight lines between given values; before the first and after the last time nothing moves.
+    """Linear interpolation between tabulated values; constant before the first and after the last time.
 
     Attributes
     ----------
     times, values : tuple of float
-        Rising times [s], and the quantity then. What it is at time 0 is subtracted.
+        Increasing times [s], and the values at these times. The value at time 0 is subtracted.
     """
 
     times: tuple[float, ...]
     values: tuple[float, ...]
 
     def __call__(self, time: float) -> tuple[float, float]:
-        """Return the value and its rate at a time [s]; at a bend the slope of the line that begins there."""
+        """Return the value and its rate at a time [s]; at a tabulated time, the slope of the line after it."""
         value, rate = self._given(time)
         return value - self._first, rate
 
     def _given(self, time: float) -> tuple[float, float]:
-        """Return the value of the table and its rate."""
+        """Return the value of the table and its rate, without the subtraction."""
         after = bisect_right(self.times, time)
         if after in (0, len(self.times)):
             return self.values[max(after - 1, 0)], 0.0
@@ -151,7 +151,7 @@ class TabulatedCourse:
         return float(np.abs(np.diff(self.values) / np.diff(self.times)).max())
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return those of the times from or up to which a step changes the value most."""
+        """Return the times [s] of the table from which on, or up to which, a step changes the value most."""
         times = np.array(self.times)
         begins = np.concatenate((times, times - step, times - 0.5 * step))
         ends = (np.interp(begin, self.times, self.values) for begin in (begins, begins + step))
@@ -161,21 +161,21 @@ class TabulatedCourse:
 
 @dataclass(frozen=True)
 class Delayed:
-    """A course that counts from when a clock begins; it rests until then.
+    """A course that starts with a clock and is at rest before.
 
     Attributes
     ----------
     course : Course
-        What follows.
+        Value as a function of the time since the clock started.
     clock : Clock
-        Says when.
+        Gives the time of the start.
     """
 
     course: Course
     clock: Clock
 
     def __call__(self, time: float) -> tuple[float, float]:
-        """Return the value and its rate at a time [s]; at the begin itself it still rests."""
+        """Return the value and its rate at a time [s]; the rate at the moment of the start is 0."""
         since = self.clock.since(time)
         return self.course(since) if since > 0.0 else (0.0, 0.0)
 
@@ -185,5 +185,5 @@ class Delayed:
         return self.course.largest_rate
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return times from which on it changes most within a step [s], since its begin."""
+        """Return times [s] since the start from which on a step of length `step` [s] changes the value most."""
         return self.course.fastest(step)

@@ -1,4 +1,4 @@
-"""The drift of a sphere: its displacement, periodic sides, and whether lists still hold for where it is then."""
+"""The drift of a sphere: its displacement, periodic wrapping, and the displacement since lists were made."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pdem.numerics.vectors import Vector
 
 LOWER, PERIOD, FREQUENCY = range(3)
-"""Rows of the sides of a box, shape (3, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
-inverse or 0 [1/m]."""
+"""Rows of the sides of a box, shape (3, 3): its corner [m]; the length of periodic axes [m], 0 on open axes; and the
+inverse of the length, or 0 [1/m]."""
 
 
 @inlined_geometry
@@ -25,8 +25,8 @@ def move_along(
 ) -> tuple[float, float, float]:
     """Displace the centre of a sphere along one axis of the box.
 
-    Returns its new coordinate, wrapped on a periodic axis; the number of periods that were taken off it; and its
-    distance from the reference.
+    Returns its new coordinate, wrapped on a periodic axis; the number of periods that were subtracted; and the distance
+    from the reference along this axis.
     """
     x = before + displacement
     periods = np.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
@@ -41,9 +41,9 @@ def drifted(
 ) -> tuple[Vector, Vector, Vector, float]:
     """Displace the centre of a sphere, and wrap it where axes are periodic.
 
-    Returns its new place, its velocity, which another image of a box that deforms may have, the numbers of lengths that
-    were taken off, and the square of its distance from the reference. `box` are the
-    `pdem.numerics.box_images.Images` of one that deforms, else None.
+    Returns its new position; its velocity, which differs between images of a deforming box; the numbers of periods that
+    were subtracted; and the square of its distance from the reference. `box` are the `pdem.numerics.box_images.Images`
+    of a deforming box, else None.
     """
     if box is None:
         x, tx, dx = move_along(0, way[0], place[0], reference[0], sides)
@@ -59,9 +59,9 @@ def drifted(
 
 @inlined_geometry
 def box_work_of(x: Vector, v: Vector, inverse_mass: float, dt: float, box: Any) -> float:
-    """Return what the deformation of the box does in a step on the motion of a sphere relative to it [J].
+    """Return the work of the deformation of the box in a step on the motion of a sphere relative to the box [J].
 
-    That loses momentum as the box grows, as a gas does that drives its walls.
+    As the box grows, the relative motion loses momentum, like a gas that pushes moving walls.
     """
     if box is None:
         return 0.0
@@ -70,16 +70,16 @@ def box_work_of(x: Vector, v: Vector, inverse_mass: float, dt: float, box: Any) 
 
 @inlined_geometry
 def box_work_in_frame(x: Vector, v: Vector, inverse_mass: float, dt: float, frame: Frame) -> float:
-    """Return `box_work_of` a place and a velocity in the frame of the box [J]."""
+    """Return `box_work_of` for a position and a velocity in the frame of the box [J]."""
     own = own_velocity(x, v, frame)
     return dt * power(own, own, frame) / inverse_mass
 
 
 @inlined_geometry
 def went_too_far(a: float, b: float, c: float, away: float, radius: float) -> bool:
-    """Tell whether the displacement (a, b, c) of a sphere is longer than its radius, or its new position is not finite.
+    """Return whether a sphere moved too far: its displacement (a, b, c) exceeds its radius, or is not finite.
 
-    `away` is the square of the distance of the new position from the reference. Times zero it adds nothing if it is
-    finite; else the sum is NaN, and the comparison says that the sphere went too far.
+    `away` is the square of the distance of the new position from the reference. Zero times a finite `away` adds
+    nothing; otherwise the sum is NaN, and the comparison reports that the sphere went too far.
     """
     return not (a * a + b * b + c * c + 0.0 * away <= radius * radius)

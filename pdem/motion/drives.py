@@ -1,8 +1,8 @@
-"""What particles drive: the common face of servo walls and free bodies.
+"""Walls that particles drive: the common interface of servo walls and free bodies.
 
-A step of a drive is that of a particle (`pdem.motion.integration`): `begin` with the load of the last step, then
-contacts at the new places, then `finish` with the new load. Every rank does the same with the same numbers: loads
-are exact sums over all ranks.
+A drive takes the same step as a particle (`pdem.motion.integration`): `begin` with the load of the last step, then
+contacts at the new positions, then `finish` with the new load. Every rank computes the same motion from the same
+numbers, because loads are exact sums over all ranks.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ class Drive(Protocol):
     Attributes
     ----------
     centre : (3,) array
-        Point about which torques are taken, at time 0 [m]; `frame` says where it goes.
+        Reference point of torques at time 0 [m]; `frame` gives its motion.
     translation_axis, rotation_axis : (3,) arrays
-        Direction of the translation of a wall that travels along an axis, and rotation axis, through the present
-        position of the centre, of a wall that turns; zeros for what does not apply.
+        Direction of translation of a wall that travels along an axis, and rotation axis, through the present position
+        of the centre, of a wall that turns; zeros where there is no such axis.
     inverse_mass : (3,) array
-        One over the mass for forces along x, y and z [1/kg]; zeros for a wall whose motion is prescribed.
+        Inverse mass for forces along x, y and z [1/kg]; zeros for a wall with a prescribed motion.
     last_load : (8,) array
         Force, torque about the centre, stiffness and damping of the last step, see `pdem.contact.walls.driven_loads`.
     work : float
-        What the controller or applied forces have delivered [J].
+        Work of the controller or of the applied forces [J].
     """
 
     centre: Floats
@@ -44,11 +44,11 @@ class Drive(Protocol):
     work: float
 
     def begin(self, before: float, dt: float) -> None:
-        """Begin a step of length `dt` from the time `before` [s]: half a kick and the drift."""
+        """Begin a step of length `dt` at the time `before` [s]: half a kick and the drift."""
         ...
 
     def finish(self, load: Floats, time: float, half: float) -> None:
-        """Take force and torque (and resistances) of the new places, (8,); kick by the other half [s]."""
+        """Store force, torque and resistances at the new positions, (8,), and kick by the other half [s]."""
         ...
 
     def now(self, time: float) -> Pose:
@@ -56,11 +56,11 @@ class Drive(Protocol):
         ...
 
     def then(self, before: float) -> Pose:
-        """Return the pose at its beginning."""
+        """Return the pose at the beginning of the step."""
         ...
 
     def frame(self, time: float, now: Pose) -> Pose:
-        """Return the pose of what the centre rests in, at the end of the step, for the pose `now` of the wall."""
+        """Return the pose of the frame in which the centre rests, at the end of the step, for the pose `now`."""
         ...
 
     def inverse_inertia(self) -> Floats:
@@ -72,27 +72,27 @@ class Drive(Protocol):
         ...
 
     def potential(self) -> float:
-        """Return the energy in gravity [J]."""
+        """Return the potential energy in gravity [J]."""
         ...
 
     def state(self) -> Floats:
-        """Return all that changes, (`STATE`,)."""
+        """Return all variables that change during a run, (`STATE`,)."""
         ...
 
     def adopt(self, state: Floats) -> None:
-        """Go on from a state."""
+        """Restore a saved state."""
         ...
 
     def report(self, time: float) -> dict[str, tuple[float, str]]:
-        """Return by name what is worth a column of the series, and its unit."""
+        """Return the values for columns of the series, by name, with units."""
         ...
 
 
 STATE = 25
-"""Numbers that say where a drive is: place (3), velocity (3), attitude (4), angular momentum (3), travel, its rate, the
-last load (8), work, and the travel before."""
+"""Layout of the state of a drive: position (3), velocity (3), attitude (4), angular momentum (3), travel, its rate,
+the last load (8), work, and the travel before."""
 
 
 def in_columns(name: str, vector: Floats, unit: str) -> dict[str, tuple[float, str]]:
-    """Return the components of a vector as columns."""
+    """Return the components of a vector as columns of the series."""
     return {f"{name}_{axis}": (float(value), unit) for axis, value in zip("xyz", vector, strict=True)}

@@ -1,7 +1,7 @@
-"""Particles that never move: contacts find them at rest, and as hard to move as a wall.
+"""Particles that never move: for contacts they are at rest and have an infinite mass.
 
-They are neither kicked nor moved on; one over their mass is 0, so that a contact is damped by the mass of its other
-particle alone.
+They get no kick and no drift. Their inverse mass is 0, so that the mass of the other particle alone determines the
+damping of a contact.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def pack_fixed(rows: Int32s, position: Floats, radius: Floats, material: Int32s,
 
 
 class HeldRows(NamedTuple):
-    """Rows of particles that forces do not kick, from the making of lists until the next one.
+    """Rows of particles without kicks by forces, valid from one list build to the next.
 
     Attributes
     ----------
     carried : int32 array
-        Of owned particles that a carrier moves (`pdem.motion.clusters.carriers`).
+        Owned particles that a carrier moves (`pdem.motion.clusters.carriers`).
     fixed : int32 array
-        Of owned particles that are fixed.
+        Owned particles that are fixed.
     copies : int32 array
-        Of copies of fixed particles of other ranks.
+        Ghosts of fixed particles of other ranks.
     """
 
     carried: Int32s = NO_ROWS
@@ -55,7 +55,7 @@ class HeldRows(NamedTuple):
 
     @classmethod
     def of(cls, particles: Particles, carried: Int32s) -> HeldRows:
-        """Return the rows of particles as they stand, of which a carrier moves some."""
+        """Return the held rows of the present particles; `carried` are the rows of carried particles."""
         rows = particles.count + particles.ghosts
         fixed = np.flatnonzero(particles.column("fixed")[:rows]).astype(np.int32)
         owned = int(np.searchsorted(fixed, particles.count))
@@ -63,16 +63,19 @@ class HeldRows(NamedTuple):
 
     @property
     def owned(self) -> Int32s:
-        """Rows of all owned ones."""
+        """Rows of all held particles that this rank owns."""
         return np.concatenate((self.carried, self.fixed)) if len(self.fixed) else self.carried
 
     @property
     def any_owned(self) -> bool:
-        """Whether there are owned ones."""
+        """Whether this rank owns any held particle."""
         return len(self.carried) + len(self.fixed) > 0
 
     def bodies(self, particles: Particles, *, clusters: bool) -> Integers:
-        """Return the body of each row, no two of which are a pair: its cluster, or -1 of fixed ones. May be empty."""
+        """Return the body of each row: its cluster, or -1 for fixed particles. May be empty.
+
+        Two particles of the same body are never a pair.
+        """
         cluster = particles.column("cluster")[: None if clusters else 0]
         if not len(self.fixed) + len(self.copies):
             return cluster
@@ -82,7 +85,7 @@ class HeldRows(NamedTuple):
         return body
 
     def pack(self, particles: Particles, packed: Floats, *, copies: bool) -> None:
-        """Write the packed rows of fixed particles, and with `copies` those of other ranks."""
+        """Write the packed rows of fixed particles, and with `copies` also the rows of their ghosts."""
         for rows in (self.fixed, self.copies) if copies else (self.fixed,):
             if len(rows):
                 pack_fixed(rows, *map(particles.column, ("position", "radius", "material")), packed)

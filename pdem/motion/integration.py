@@ -1,14 +1,13 @@
 """Central differences in their kick-drift-kick form: velocities and positions at the same times.
 
-Half a kick and the drift begin a step, contact forces follow at the new positions, half a kick ends it, where forces
-are added up (`pdem.contact.pairs.force_sums`). In between velocities are those of the middle of the step, as
-`pdem.contact.law.kinds.viscoelastic` takes them.
+Half a kick and the drift begin a step, contact forces follow at the new positions, and half a kick ends the step, where
+forces are added up (`pdem.contact.pairs.force_sums`). During a step velocities are those of the middle of the step, as
+`pdem.contact.law.kinds.viscoelastic` expects.
 
-While steps are taken, particles live in *packed* rows (`pdem.foundation.packed_row`): all that contacts need of one is
-at one address. Columns are
-written where somebody looks at them. Where nobody looks between two steps, the end of one and the begin of the next
-are done at once, with the same functions: they are compiled without contraction, so that they give the same bits in
-whichever kernel they end up.
+During the steps, particles are stored in *packed* rows (`pdem.foundation.packed_row`): all data that contacts need of a
+particle are at one address. Columns are written only where something reads them. Where nothing reads the state between
+two steps, the end of one step and the start of the next run together, with the same functions. These are compiled
+without contraction, so that they give the same bits in any kernel.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s
 
 FINE, STALE, LOST = range(3)
-"""What `drift` returns: lists still hold; a particle has used up its skin; from `LOST` on,
-`LOST` + the row of a particle that moved more than its radius in one step or is not at a finite place."""
+"""Codes that `drift` returns: lists are still valid; a particle has used up its skin; and, from `LOST` on, `LOST` +
+the row of a particle whose displacement in one step exceeds its radius or whose position is not finite."""
 
 STILL = 1e-120
-"""A speed below this is none [m/s, rad/s]. What comes to rest by friction alone is slower by the same factor after each
-step, down to where numbers lose their digits, and many processors most of their speed."""
+"""A speed below this limit is set to zero [m/s, rad/s]. A particle that friction alone brings to rest slows down by
+the same factor in each step, down to subnormal numbers, with which many processors are slow."""
 
 
 class Motion(NamedTuple):
-    """What all particles move by.
+    """Gravity, degrees of freedom and box, common to all particles.
 
     Attributes
     ----------
@@ -47,9 +46,9 @@ class Motion(NamedTuple):
     free : (6,) array
         1 or 0 for each degree of freedom, three of translation, three of rotation.
     sides : (3, 3) array
-        Of the box, see `pdem.motion.displacement.LOWER`; of one that deforms as it is at the end of the drift.
+        Sides of the box, see `pdem.motion.displacement.LOWER`; of a deforming box at the end of the drift.
     box : (ROWS, 3) array or None
-        How a box that deforms does so, see `pdem.numerics.box_images`; then periods are those of this.
+        Rows of a deforming box, see `pdem.numerics.box_images`; then the periods are taken from these rows.
     """
 
     gravity: Floats
@@ -59,14 +58,14 @@ class Motion(NamedTuple):
 
 
 class Travel(NamedTuple):
-    """What crossing the box, and its deformation, write of particles.
+    """Columns that the drift writes: images, and the work of a deforming box.
 
     Attributes
     ----------
     image : (n, 3) int32 array
-        Lengths of the periodic box travelled.
+        Number of periods of the box that each particle has crossed.
     box_work : (n,) array
-        What the deformation has done on their motion [J]; of boxes that do not deform left alone.
+        Work of the deformation on the motion of each particle [J]; unchanged in boxes that do not deform.
     """
 
     image: Int32s
@@ -74,16 +73,16 @@ class Travel(NamedTuple):
 
 
 class FixedColumns(NamedTuple):
-    """Columns of owned particles that are written when lists are made, and stay the same until the next are.
+    """Columns of owned particles that are written when lists are made, and stay constant until the next list build.
 
     Attributes
     ----------
     reference : (n, 3) array
-        Where particles were then [m].
+        Positions when lists were made [m].
     skin : (n,) array
-        How far each particle may be from there [m].
+        Allowed distance of each particle from its reference [m].
     inverse_inertia : (n,) array
-        One over the moment of inertia, about any axis through the centre [1/(kg m^2)].
+        Inverse moment of inertia, about any axis through the centre [1/(kg m^2)].
     """
 
     reference: Floats
@@ -92,7 +91,7 @@ class FixedColumns(NamedTuple):
 
 
 class StepColumns(NamedTuple):
-    """Columns of particles that the begin of a step reads; those that change in it are written.
+    """Columns of particles that the start of a step reads; some of them are also written.
 
     Attributes
     ----------
@@ -119,7 +118,7 @@ class StepColumns(NamedTuple):
 
 @inlined
 def prefetch_row(p: int, packed: Floats) -> None:
-    """Prefetch the packed row of a particle, which may lie in two cache lines."""
+    """Prefetch the packed row of a particle, which may extend over two cache lines."""
     at = np.uint64(PACKED * (p & ROW))
     fetch(packed, at)
     fetch(packed, at + np.uint64(LINE))
@@ -167,10 +166,10 @@ def move(
     kicks: int,
     drifts: bool,
 ) -> int:
-    """Kick a sphere `kicks` times for half a step, and let it drift for a step; return see `FINE`.
+    """Kick a sphere `kicks` times for half a step, and let it drift for a step; return a code like `FINE`.
 
-    On periodic axes it is wrapped. What is packed is written last: what might overlap with it in memory would have to
-    be read again.
+    On periodic axes the position is wrapped. The packed row is written last: the compiler must read again any array
+    that could overlap with it in memory.
     """
     at = PACKED * (p & ROW)
     inverse_mass, radius = packed[at + INVERSE_MASS], packed[at + SIZE]
@@ -215,7 +214,7 @@ def pack_particle(
     density: Floats,
     packed: Floats,
 ) -> None:
-    """Write the row of one particle from its columns."""
+    """Write the packed row of one particle from its columns."""
     at = PACKED * (p & ROW)
     for axis in range(3):
         packed[at + PLACE + axis] = position[p, axis]
@@ -228,7 +227,7 @@ def pack_particle(
 
 @inlined_geometry
 def unpack_particle(p: int, packed: Floats, position: Floats, velocity: Floats, angular_velocity: Floats) -> None:
-    """Write what moves of one particle from its row into columns."""
+    """Write the moving part of one particle's packed row into columns."""
     at = PACKED * (p & ROW)
     for axis in range(3):
         position[p, axis] = packed[at + PLACE + axis]
@@ -247,7 +246,7 @@ def pack(
     density: Floats,
     packed: Floats,
 ) -> None:
-    """Write the rows of the first `count` particles, `PACKED` numbers each, as `drift` does."""
+    """Write the packed rows of the first `count` particles, `PACKED` numbers each, as `drift` does."""
     for p in prange(count):
         pack_particle(p, position, velocity, angular_velocity, radius, material, density, packed)
 
@@ -256,7 +255,7 @@ def pack(
 def write_inverse_inertia(
     owned: int, radius: Floats, material: Int32s, density: Floats, inverse_inertia: Floats
 ) -> None:
-    """Write one over the moment of inertia of the first `owned` particles [1/(kg m^2)]; `density` is by material."""
+    """Write the inverse moments of inertia of the first `owned` particles [1/(kg m^2)], from densities by material."""
     for p in prange(owned):
         inverse_mass = 1.0 / sphere_mass(density[material[p]], radius[p])
         inverse_inertia[p] = sphere_inverse_inertia(inverse_mass, radius[p])
@@ -264,7 +263,7 @@ def write_inverse_inertia(
 
 @threaded_kernel
 def unpack(owned: int, packed: Floats, position: Floats, velocity: Floats, angular_velocity: Floats) -> None:
-    """Write columns of the first `owned` particles from their rows."""
+    """Write columns of the first `owned` particles from their packed rows."""
     for p in prange(owned):
         unpack_particle(p, packed, position, velocity, angular_velocity)
 
@@ -273,7 +272,7 @@ def unpack(owned: int, packed: Floats, position: Floats, velocity: Floats, angul
 def drift_particle(
     p: int, dt: float, motion: Motion, density: Floats, fixed: FixedColumns, columns: StepColumns, packed: Floats
 ) -> int:
-    """Begin the step of one particle from its columns, as `drift` does; return see `FINE`."""
+    """Begin the step of one particle from its columns, as `drift` does; return a code like `FINE`."""
     position, velocity, angular_velocity = columns.position, columns.velocity, columns.angular_velocity
     force, torque = columns.force, columns.torque
     pack_particle(p, position, velocity, angular_velocity, columns.radius, columns.material, density, packed)
@@ -296,18 +295,18 @@ def drift(
     owned, dt
         Number of particles, time step [s].
     motion, fixed, columns
-        See `Motion`, `FixedColumns` and `StepColumns`; plain tuples of their fields (`pdem.numerics.kernels.plain`).
+        Plain tuples of the fields (`pdem.numerics.kernels.plain`) of `Motion`, `FixedColumns` and `StepColumns`.
     density : (M,) array
-        By material [kg/m^3].
+        Density by material [kg/m^3].
     packed
-        Written, `PACKED` numbers for each particle.
+        Packed rows, `PACKED` numbers for each particle; written.
 
     Returns
     -------
     int
         `FINE`, `STALE`, or `LOST` + row.
     """
-    # named outside of the loop: there it would be done, and arrays counted, for every particle
+    # unpacked before the loop: inside, every particle would unpack it and change reference counts of arrays
     how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)
     worst = 0
     for p in prange(owned):
@@ -320,7 +319,7 @@ def drift(
 def drift_rows(
     rows: Int32s, dt: float, motion: Motion, density: Floats, fixed: FixedColumns, columns: StepColumns, packed: Floats
 ) -> int:
-    """Begin a step of some owned particles only, as `drift` does of all: of those that no carrier moves."""
+    """Begin a step of some owned particles, which no carrier moves, as `drift` does for all particles."""
     how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)
     worst = 0
     for k in prange(len(rows)):

@@ -1,8 +1,9 @@
-"""The mass that a particle shows to a contact, where particles may be members of rigid clusters.
+"""The effective mass of a particle in a contact, where particles may be members of rigid clusters.
 
-Contacts are damped by the mass that a member shows them. A force along n at a sphere whose centre is d away from the
-centre of mass accelerates that sphere along n by n . A n per force, with A = 1 / M + D^T I^-1 D and D n = d x n; the
-point of the contact lies on the normal, and changes nothing. A is kept for every particle, 1 / m for single spheres.
+The damping of a contact depends on the effective mass of a member. A force along n at a sphere with its centre at d
+from the centre of mass accelerates that sphere along n by n . A n per force. Here A = 1 / M + D^T I^-1 D, and
+D n = d x n. The point of contact may be anywhere on the normal. A is stored for every particle; it is 1 / m for single
+spheres.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def write_sphere_tensor(p: int, inverse_mass: float, tensor: Floats) -> None:
 
 @inlined_geometry
 def inverse_mass_along(p: int, n: Vector, tensor: Floats) -> float:
-    """Return one over the mass that particle p shows to a contact with the normal n [1/kg]."""
+    """Return the inverse effective mass of particle p in a contact with the normal n [1/kg]."""
     at = TENSOR * (p & ROW)
     xx, yy, zz = tensor[at], tensor[at + 1], tensor[at + 2]
     xy, xz, yz = tensor[at + 3], tensor[at + 4], tensor[at + 5]

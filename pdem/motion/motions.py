@@ -1,8 +1,8 @@
 """Rigid motions as functions of the time alone: rotations and translations, steady, oscillating or tabulated.
 
-A `RigidMotion` maps the places x that points have at time 0 to ``rotation(t) x + shift(t)``; at time 0 it changes
-nothing. Motions are composed: a motion that is carried by another is described in the frame of that one, and since at
-time 0 all frames are the same, all axes and centres are those of time 0.
+A `RigidMotion` maps the positions x of points at time 0 to ``rotation(t) x + shift(t)``; at time 0 it is the identity.
+Motions are composed: a motion that another motion carries is described in the frame of its carrier. At time 0 all
+frames coincide, so all axes and centres are given at time 0.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 
 class MotionPart(Protocol):
-    """What a motion is made of: a pose that some numbers say, which change with the time."""
+    """One part of a motion: a pose that depends on a few numbers, which are functions of the time."""
 
     def state(self, time: float) -> tuple[float, ...]:
-        """Return the numbers at a time [s]; where they are the same, the pose is."""
+        """Return the numbers at a time [s]; equal numbers mean an equal pose."""
         ...
 
     def pose(self, state: tuple[float, ...]) -> Pose:
-        """Return the pose that the numbers say."""
+        """Return the pose for these numbers."""
         ...
 
     def largest_speed(self, points: Floats) -> float:
-        """Return the largest speed of any of some points (n, 3), or more [m/s]."""
+        """Return an upper bound of the speed of some points (n, 3) [m/s]."""
         ...
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return times from which on it changes most within a step [s]: a few of the worst."""
+        """Return a few times [s] from which on a step of length `step` [s] changes the pose most."""
         ...
 
 
@@ -74,13 +74,13 @@ class MotionTurn:
         return self._line.turned(state[0], state[1])
 
     def largest_speed(self, points: Floats) -> float:
-        """Return the largest speed of any of some points (n, 3) [m/s]."""
+        """Return the largest speed of some points (n, 3) [m/s]."""
         direction = np.array(self.axis) / math.hypot(*self.axis)
         arms = np.linalg.norm(np.cross(points - np.array(self.centre), direction), axis=1)
         return self.angle.largest_rate * float(arms.max(initial=0.0))
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return times from which on it turns most within a step [s]."""
+        """Return times [s] from which on a step of length `step` [s] has the largest rotation."""
         return self.angle.fastest(step)
 
 
@@ -102,29 +102,29 @@ class Shift:
         return x, y, z, u, v, w
 
     def pose(self, state: tuple[float, ...]) -> Pose:
-        """Return the pose at a displacement, at a velocity [m, m/s]."""
+        """Return the pose for a displacement and a velocity [m, m/s]."""
         return Pose.translated(state[:3], state[3:])
 
     def largest_speed(self, points: Floats) -> float:
-        """Return the largest speed of any point [m/s], or more."""
+        """Return an upper bound of the speed of any point [m/s]."""
         return math.hypot(*(course.largest_rate for course in self.courses))
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return times from which on it moves most within a step [s]."""
+        """Return times [s] from which on a step of length `step` [s] has the largest displacement."""
         return tuple(time for course in self.courses for time in course.fastest(step))
 
 
 class RigidMotion:
-    """Parts carried by one another.
+    """A chain of motion parts, each carried by the part before it.
 
     Parameters
     ----------
     parts : sequence of MotionPart
-        The first carries the second, and so on; the last carries the body. Without any it rests.
+        The first carries the second, and so on; the last carries the body. Without parts the body rests.
     centre : tuple of 3 float
-        The point, at time 0, about which torques on the body are reported [m].
+        Reference point of torques on the body, at time 0 [m].
     frame : int, optional
-        How many of the parts carry that point: 0 for one that is fixed in space. By default all carry it.
+        Number of the parts that carry that point: 0 if it is fixed in space. By default all parts carry it.
     """
 
     def __init__(
@@ -144,11 +144,11 @@ class RigidMotion:
 
     @property
     def fixed(self) -> bool:
-        """Whether the point about which torques are reported is fixed in space."""
+        """Whether the reference point of torques is fixed in space."""
         return self._carriers == 0
 
     def pose(self, time: float) -> Pose:
-        """Return the pose at a time [s]: the same object as for the time asked last if it is the same pose."""
+        """Return the pose at a time [s]; if the pose has not changed since the last call, the same object."""
         state = [part.state(time) for part in self.parts]
         self._time = time
         if state != self._state:
@@ -161,18 +161,18 @@ class RigidMotion:
         return self._pose
 
     def frame(self, time: float) -> Pose:
-        """Return the pose at a time [s] of what the point rests in about which torques are reported."""
+        """Return the pose at a time [s] of the frame in which the reference point of torques rests."""
         if time != self._time:
             self.pose(time)
         return self._frame
 
     def largest_speed(self, points: Floats) -> float:
-        """Return a bound of the speed that any part can have at some points (n, 3) [m/s].
+        """Return an upper bound of the speed of some points (n, 3) at any time [m/s].
 
-        Each part's own, all added; axes are taken where they lie at time 0.
+        It is the sum over the speeds of the parts, with axes at their positions of time 0.
         """
         return sum(part.largest_speed(points) for part in self.parts)
 
     def fastest(self, step: float) -> tuple[float, ...]:
-        """Return times from which on some part moves most within a step [s]."""
+        """Return times [s] from which on a step of length `step` [s] has the largest displacement by some part."""
         return tuple(time for part in self.parts for time in part.fastest(step))

@@ -1,7 +1,8 @@
-"""The end of a step and the begin of the next for a block of particles at a time.
+"""The end of a step and the start of the next step for a block of particles at a time.
 
-A particle needs little arithmetic, one operation after the other, and most of it three times. As columns of a block of
-particles it is vector code. Its results are those of `pdem.motion.integration.move` for one particle, to the bit.
+The arithmetic of one particle is short, but a chain of dependent operations. In a block of particles whose numbers are
+stored as columns it becomes vector code. The results equal those of `pdem.motion.integration.move` for each particle,
+to the bit.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pdem.numerics.vectors import Vector
 
 BLOCK = 32
-"""Particles that are moved at a time."""
+"""Particles in a block."""
 
 _PLACES = [np.uint64(BLOCK * column) for column in range(1 + PACKED + 16)]
 LONGEST = _PLACES[0]
@@ -34,25 +35,25 @@ X, Y, Z, RADIUS, VX, VY, VZ, INVERSE_MASS, WX, WY, WZ, _ = (_PLACES[1 + number] 
 (
     FX, FY, FZ, TX, TY, TZ, X0, Y0, Z0, SKIN, INVERSE_INERTIA, PERIODS_X, PERIODS_Y, PERIODS_Z, FAR, BOX_WORK,
 ) = _PLACES[1 + PACKED :]  # fmt: skip
-"""Where columns begin:
+"""First indices of the columns:
 
 ===============================  =====================================================================================
-`LONGEST`                        added to: square of the longest displacement of the particles that have stood there
+`LONGEST`                        maximum so far: square of the longest displacement of particles in this lane
 `X` ... `WZ` and one more        the packed row: position, radius, velocity, inverse mass, angular velocity, material
 `FX` ... `TZ`                    force and torque
 `X0`, `Y0`, `Z0`                 position when lists were made
 `SKIN`, `INVERSE_INERTIA`        see `pdem.motion.integration.FixedColumns`
-`PERIODS_X` ... `PERIODS_Z`      written: number of periods that were taken off the position along each axis
-`FAR`                            written: 1 if the particle went too far, else 0
-`BOX_WORK`                       written, if the box deforms: what that does on the motion of the particle [J]
+`PERIODS_X` ... `PERIODS_Z`      written: number of periods subtracted from the position along each axis
+`FAR`                            written: 1 if the particle moved too far, else 0
+`BOX_WORK`                       written, if the box deforms: work of the deformation on the particle's motion [J]
 ===============================  =====================================================================================
 """
 
 STRIDE = np.uint64(BLOCK)
-"""From one column to the next."""
+"""Numbers in a column."""
 
 COLUMNS = BLOCK * len(_PLACES)
-"""Numbers of all columns."""
+"""Numbers in all columns."""
 
 _gather_group = listed_rows_to_columns(PACKED, BLOCK, PACKED)
 _scatter_group = columns_to_listed_rows(PACKED, BLOCK, PACKED)
@@ -77,10 +78,10 @@ def _kicked(w: int, dt: float, motion: Motion, work: Floats) -> tuple[Vector, Ve
 
 @inlined_geometry
 def _kick_and_drift(at: int, count: int, dt: float, motion: Motion, box: Any, work: Floats) -> tuple[int, int]:
-    """Kick the particles in the columns by both halves and let them drift; `box` are the images of one that deforms.
+    """Kick the particles in the columns by both halves and let them drift; `box` are the images of a deforming box.
 
-    Returns the largest code but `LOST`, and the number of particles that have crossed a side or went too far. Vectors
-    are filled up with whatever stands there, which is not counted.
+    Returns the largest code below `LOST`, and the number of particles that have crossed a side or went too far. Vectors
+    are padded with old numbers past the last particle, which are not counted.
     """
     if box is not None:
         odd = _drift_in_box(at, count, dt, motion, work)
@@ -110,9 +111,9 @@ def _kick_and_drift(at: int, count: int, dt: float, motion: Motion, box: Any, wo
 
 @inlined_geometry
 def _drift_in_box(at: int, count: int, dt: float, motion: Motion, work: Floats) -> int:
-    """Kick and drift in a box that deforms, without wrapping; return as many as `_kick_and_drift`.
+    """Kick and drift in a deforming box, without wrapping; return the same values as `_kick_and_drift`.
 
-    Nearly all particles stay in the box: here only those are found that do not.
+    Nearly all particles stay in the box; this loop only detects the few particles that leave it.
     """
     sides, odd = motion.sides, 0
     lower, inverse = row3(sides, LOWER), row3(sides, FREQUENCY)
@@ -137,7 +138,7 @@ def _drift_in_box(at: int, count: int, dt: float, motion: Motion, work: Floats) 
 
 @inlined_geometry
 def _wrap(at: int, count: int, motion: Motion, box: Images, work: Floats) -> None:
-    """Put the images that are in the box into the columns of the particles that have left it, with their velocities."""
+    """Wrap the particles in the columns that have left the box, and give them the velocities of these images."""
     lower = row3(motion.sides, LOWER)
     for c in range(count):
         w = offset(at, c)
@@ -151,7 +152,7 @@ def _wrap(at: int, count: int, motion: Motion, box: Images, work: Floats) -> Non
 
 @inlined_geometry
 def _look_at_box(at: int, count: int, dt: float, motion: Motion, box: Images, work: Floats) -> int:
-    """Write what a box that deforms does on the motion of the particles; return the largest code but `LOST`."""
+    """Write the work of a deforming box on the motion of the particles; return the largest code below `LOST`."""
     frame, worst = box.frame, 0
     for c in range(whole_lanes(count)):
         w = offset(at, c)
@@ -167,7 +168,7 @@ def _look_at_box(at: int, count: int, dt: float, motion: Motion, box: Images, wo
 def _count_images(
     at: int, first: int, count: int, order: Int32s, image: Int32s, work: Floats
 ) -> int:  # fmt: skip
-    """Add to the images of particles that have crossed a side; return `LOST` + the row of one that went too far."""
+    """Add to the images of particles that have crossed a side; return `LOST` + the row of one that moved too far."""
     code = FINE
     for c in range(count):
         w, p = offset(at, c), order[np.uint64(first + c)] & ROW
@@ -184,14 +185,14 @@ def _add_box_work(
     at: int, first: int, count: int, order: Int32s, box_work: Floats,
     work: Floats,
 ) -> None:  # fmt: skip
-    """Add what the deformation of the box does on the motion of the particles in the columns."""
+    """Add the work of the deformation of the box on the motion of the particles in the columns."""
     for c in range(count):
         box_work[order[np.uint64(first + c)] & ROW] += work[offset(at, c) + BOX_WORK]
 
 
 @inlined_geometry
 def _row_begin(place: int, last: int, order: Int32s) -> int:
-    """Return where the packed row of a particle begins; behind the last particle, that of the last one."""
+    """Return the first index of a particle's packed row; past the last particle, that of the last particle."""
     return PACKED * (order[np.uint64(min(place, last))] & ROW)
 
 
@@ -209,8 +210,8 @@ def move_block(
 ) -> int:
     """End a step and begin the next for the particles ``order[first:first + count]``, at most `BLOCK`.
 
-    Force and torque of each, its position when lists were made, skin and inverse inertia must stand in their columns,
-    which begin at `at`. What is returned, and all else, as by `pdem.motion.integration.move`.
+    Force and torque of each particle, its position when lists were made, skin and inverse inertia must be in their
+    columns, which begin at `at`. Results and return value are the same as by `pdem.motion.integration.move`.
     """
     last = first + count - 1
     groups, whole = count & -GROUP, count & -ROWS

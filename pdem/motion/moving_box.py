@@ -1,14 +1,15 @@
-"""The periodic box of a run that deforms: its lengths, how it leans, and how particles move with it.
+"""The deforming periodic box of a run: its lengths, its shear, and the motion of particles with it.
 
-The box is a gradient of velocity, the same everywhere: ``v = L (x - c)`` with its centre c. Particles are at places in
-space and move by Newton's law; their images move with the box. Where the gradient changes, every particle gets the
-velocity that the box has gained at its place, ``(L' - L) (x - c)``. With it a bed follows the box as a whole from the
-first step on, instead of being pushed by what comes across its sides; images stay images, since the kick of an image is
-that of the particle and the change of the velocity between them. What particles do besides, they do by their contacts.
+The box has a gradient of velocity that is the same everywhere: ``v = L (x - c)`` with its centre c. Positions of
+particles are in space, and particles move by Newton's law; their images move with the box. When the gradient changes,
+the velocity of every particle changes by the change of the box velocity at its position, ``(L' - L) (x - c)``.
+Therefore a bed follows the box as a whole from the first step on, instead of being pushed by particles across its
+sides. Images stay images: an image gets the kick of its particle plus the change of the velocity between the two. Any
+other motion of particles comes from their contacts.
 
-Between two changes, which are `EVERY` steps apart, the period vectors grow at constant speeds: then images move as
-straight on as particles do, and nothing but their velocities is needed. A constant rate of strain is met at the end of
-each of these intervals.
+Between two changes, `EVERY` steps apart, the period vectors grow at constant speeds: then images move in straight lines
+as particles do, and are described by their velocities alone. A constant rate of strain is reached at the end of each of
+these intervals.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ EVERY = 10
 
 
 class Rates(NamedTuple):
-    """Rates at which a box deforms [1/s]: of the strain along each axis, positive where it grows, and of the shear."""
+    """Rates of deformation of a box [1/s]: strain along each axis, positive where it grows, and shear."""
 
     strain: tuple[float, float, float] = (0.0, 0.0, 0.0)
     shear: float = 0.0
 
     @property
     def constant(self) -> bool:
-        """Whether period vectors grow at constant speeds: nothing but a shear."""
+        """Whether period vectors grow at constant speeds, as they do if only a shear has a rate."""
         return not any(self.strain)
 
     @property
@@ -55,20 +56,21 @@ REST = Rates()
 
 @dataclass
 class BoxState:
-    """A box at one step, and how it goes on from there.
+    """A box at one step, and its speeds from that step on.
 
     Attributes
     ----------
     step : int
-        From which on it goes on like this.
+        Step from which on these speeds are valid.
     lengths, speeds : list of 3 float
-        Lengths [m], and how fast they grow [m/s].
+        Lengths [m], and their speeds [m/s].
     offset, offset_speed : float
-        How far the image across the gradient axis is from straight above, all turns counted [m, m/s].
+        Displacement of the image across the gradient axis from the position straight above, with all whole periods [m],
+        and its speed [m/s].
     shear : float
-        Strain of the shear so far.
+        Accumulated strain of the shear.
     rates : Rates
-        By which the speeds were chosen.
+        Rates from which the speeds were chosen.
     """
 
     step: int
@@ -90,7 +92,7 @@ class BoxState:
 
 
 class MovingBox:
-    """The box of a run that deforms.
+    """The deforming box of a run.
 
     Parameters
     ----------
@@ -101,22 +103,22 @@ class MovingBox:
     dt : float
         Time step [s].
     velocity, gradient : int
-        Axes of the shear: along which the velocity is, and along which it changes; both `UPRIGHT` without any.
+        Axes of the shear: the axis of the velocity, and the axis along which it changes; both `UPRIGHT` without shear.
     reach : float
-        How far the largest clusters reach from their centres, 0 without any [m].
+        Largest distance of a cluster's surface from its centre, 0 without clusters [m].
 
     Attributes
     ----------
     state : BoxState
-        Since the last change.
+        State since the last change.
     begin : (3,) array
         Lengths at time 0 [m].
     centre : (3,) array
-        The point that stays where it is [m].
+        The fixed point of the box [m].
     wanted : Rates or None
-        Rates from the next step on, if speeds change then.
+        Rates to apply at the next change of the speeds.
     looked : int
-        Step at which rates were chosen last, -1 before.
+        Step of the last choice of rates, -1 before the first.
     """
 
     def __init__(
@@ -136,7 +138,7 @@ class MovingBox:
         self.state = BoxState(0, self.begin.tolist())
         self.wanted: Rates | None = None
         self.looked = -1
-        self._slots = _Slot(), _Slot()  # two, because a step may begin the next one
+        self._slots = _Slot(), _Slot()  # two, because the start of the next step can be part of a step
         self._lists, self._numbers = np.append(self.begin, 0.0), np.zeros(16)
         crossed = self.periodic.index(True)
         axes = (crossed, crossed) if gradient == UPRIGHT else (velocity, gradient)
@@ -144,7 +146,7 @@ class MovingBox:
         self.adopt(self.state)
 
     def adopt(self, state: BoxState) -> None:
-        """Go on from a state."""
+        """Restore a saved state."""
         self.state = state
         self._numbers[:8] = *state.lengths, *state.speeds, state.offset, state.offset_speed
         self._forget()
@@ -154,7 +156,7 @@ class MovingBox:
         return self.state.at(step, self.dt)
 
     def shape(self, step: int) -> BoxShape:
-        """Return its shape at a step."""
+        """Return the shape of the box at a step."""
         now = self.at(step)
         period = np.where(self.periodic, now.lengths, 0.0)
         lower = self.centre - 0.5 * np.array(now.lengths)
@@ -162,7 +164,7 @@ class MovingBox:
         return BoxShape(lower, period, self.gradient, self.velocity, across)
 
     def volume(self, step: int, dimension: int) -> float:
-        """Return its volume [m^3], in two dimensions its area [m^2]."""
+        """Return the volume of the box [m^3], in two dimensions its area [m^2]."""
         return math.prod(self.at(step).lengths[:dimension])
 
     def strain(self, step: int) -> Floats:
@@ -174,20 +176,20 @@ class MovingBox:
         return self.images(step)[rows.RATE : rows.RATE + 3].copy()
 
     def image_velocities(self, step: int) -> Floats:
-        """Return how fast images move relative to each other, by period vector in each row (3, 3) [m/s]."""
+        """Return the velocities of images relative to each other, one row per period vector (3, 3) [m/s]."""
         images = self.images(step)
         velocities = np.diag(images[rows.VELOCITY])
         velocities[images[rows.ALONG] > 0.0] = images[rows.ACROSS_VELOCITY]
         return velocities
 
     def note_lists(self, step: int) -> None:
-        """Take note that lists were made for where particles are at a step."""
+        """Store that lists were made for the positions at a step."""
         now = self.at(step)
         self._lists[:] = *now.lengths, now.offset
         self._forget()
 
     def least_length(self, largest_radius: float) -> float:
-        """Return how long periodic axes have to be at least, with spheres up to a radius [m]."""
+        """Return the smallest permitted length of periodic axes, with spheres up to a radius [m]."""
         return 4.0 * max(largest_radius, self.reach)
 
     def narrowest(self, step: int) -> float:
@@ -199,12 +201,12 @@ class MovingBox:
         return self._filled(step).shortest
 
     def farthest(self, step: int) -> float:
-        """Return how far the box has brought any place in it since lists were made, at most [m]."""
+        """Return the largest displacement of any point of the box since lists were made [m]."""
         away = np.abs(self.images(step)[rows.STRETCH : rows.STRETCH + 3] - np.eye(3))
         return float(np.linalg.norm(away @ (0.5 * self._lists[:3])))
 
     def change(self, step: int, rates: Rates) -> Floats:
-        """Deform with other rates from a step on; return the change of the gradient of the velocity (3, 3) [1/s]."""
+        """Set new rates from a step on; return the change of the velocity gradient of the box (3, 3) [1/s]."""
         now, before = self.at(step), self.gradient_at(step)
         time, lengths = EVERY * self.dt, now.lengths
         grown = [growth(rate * time) for rate in rates.strain]
@@ -218,11 +220,11 @@ class MovingBox:
         return self.gradient_at(step) - before
 
     def images(self, step: int) -> Floats:
-        """Return the rows of `pdem.numerics.box_images` at a step; those of the last two steps stay valid."""
+        """Return the rows of `pdem.numerics.box_images` at a step; the rows of the last two steps stay valid."""
         return self._filled(step).images
 
     def sides(self, step: int) -> Floats:
-        """Return the rows of `pdem.motion.displacement.LOWER` at a step; valid as long as `images`."""
+        """Return the rows of `pdem.motion.displacement.LOWER` at a step; valid until the rows of `images` expire."""
         return self._filled(step).sides
 
     def _forget(self) -> None:
@@ -240,7 +242,7 @@ class MovingBox:
 
 
 class _Slot:
-    """Rows for kernels of one step."""
+    """Rows of one step, for kernels."""
 
     def __init__(self) -> None:
         self.step, self.narrowest, self.shortest = -1, 1.0, math.inf
@@ -249,7 +251,7 @@ class _Slot:
 
 @geometry_kernel
 def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, sides: Floats) -> tuple[float, float]:
-    """Write all that kernels need to know of the box; return `MovingBox.narrowest` and `MovingBox.shortest`.
+    """Write the rows of a box for kernels; return `MovingBox.narrowest` and `MovingBox.shortest`.
 
     Parameters
     ----------
@@ -257,11 +259,11 @@ def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, si
         Lengths, speeds, offset and its speed at the last change; centre; 1 or 0 for periodic axes; the axes of the
         shear, that of the velocity first.
     time : float
-        Since that change [s].
+        Time since that change [s].
     lists : (4,) array
         Lengths and offset when lists were made.
     images, sides : (`ROWS`, 3) and (3, 3) arrays
-        Written, see `pdem.numerics.box_images`, `pdem.motion.displacement.LOWER`.
+        Written, see `pdem.numerics.box_images` and `pdem.motion.displacement.LOWER`.
     """
     speeds, centre, periodic = numbers[3:6], numbers[8:11], numbers[11:14]
     offset, offset_speed = numbers[6] + time * numbers[7], numbers[7]
@@ -288,7 +290,7 @@ def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, si
     images[rows.AXES, 0] = g
     images[rows.AXES, 1], images[rows.AXES, 2] = (v, 3 - g - v) if v != g else ((g + 1) % 3, (g + 2) % 3)
     if v != g:
-        # whole lengths of the other axis make no difference to images
+        # images do not change by whole periods along the velocity axis
         length, width = numbers[v] + time * speeds[v], numbers[g] + time * speeds[g]
         turns = math.floor(offset / length + 0.5)
         images[rows.ACROSS, v] = offset - turns * length

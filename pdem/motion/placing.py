@@ -1,4 +1,4 @@
-"""Kernels for walls that move: positions and velocities of their points, and how far these have been displaced."""
+"""Kernels for moving walls: positions and velocities of their points, and displacements of their corners."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 ANCHOR, ANCHOR_VELOCITY, CENTRE, VELOCITY, ANGULAR_VELOCITY, CORNERS = range(6)
-"""What is known of each wall, rows of a state (13, walls, 3): places of anchor and centre [m] and their velocities
-[m/s], angular velocity [rad/s], and from `CORNERS` on the places of the eight corners of its box [m]."""
+"""State of each wall, rows of an array (13, walls, 3): positions of anchor and centre [m] and their velocities
+[m/s], angular velocity [rad/s], and from `CORNERS` on the positions of the eight corners of its bounding box [m]."""
 
 ROWS = CORNERS + 8
 
@@ -22,7 +22,7 @@ ROWS = CORNERS + 8
 def place_rows(rows: Integers, pose: Floats, shifted: bool, reference: Floats, result: Floats) -> None:
     """Write the present positions of some points, or directions unless they are `shifted`.
 
-    Every row is computed by itself: its bits do not depend on the others.
+    Every row is computed independently: its bits do not depend on other rows.
     """
     for place in range(len(rows)):
         row = rows[place]
@@ -35,7 +35,7 @@ def place_rows(rows: Integers, pose: Floats, shifted: bool, reference: Floats, r
 
 @inlined_geometry
 def _write_velocity(pose: Floats, state: Floats, wall: int, place: int, row: int) -> None:
-    """Write the velocity of a wall at one of its places."""
+    """Write the velocity of a wall at one of its points."""
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
         turning = pose[SPIN + b] * state[place, wall, c] - pose[SPIN + c] * state[place, wall, b]
@@ -49,15 +49,15 @@ def write_state(now: Floats, frame: Floats, centre: Floats, corners: Floats, wal
     Parameters
     ----------
     now, frame : (18,) arrays
-        Present poses of the wall, and of what its centre rests in.
+        Present poses of the wall, and of the frame in which its centre rests.
     centre : (3,) array
-        At time 0 [m]; as a point of the wall it is the anchor.
+        Centre at time 0 [m]; the point of the wall that was there at time 0 is the anchor.
     corners : (24,) array
-        Of a box around the wall at time 0 [m].
+        Corners of a box around the wall at time 0 [m].
     wall : int
-        Its number.
+        Index of the wall.
     state : (13, walls, 3) array
-        Written.
+        State of all walls; written.
     """
     x, y, z = centre[0], centre[1], centre[2]
     for axis in range(3):
@@ -75,9 +75,10 @@ def write_state(now: Floats, frame: Floats, centre: Floats, corners: Floats, wal
 def write_mean_velocity(
     now: Floats, then: Floats, centre: Floats, step: float, wall: int, state: Floats, gradient: Floats, mean: Floats
 ) -> bool:
-    """Write the mean velocities of a wall over a step, present ones if no time has passed; tell whether all are 0.
+    """Write the mean velocities of a wall over a step, or the present ones if `step` is 0; return whether all are 0.
 
-    The point of the body now at x has moved at ``mean + gradient (x - anchor)``, rows of (walls, 3) and (walls, 3, 3).
+    A point of the body that is now at x has moved at ``mean + gradient (x - anchor)``, rows of (walls, 3)
+    and (walls, 3, 3).
     """
     x, y, z = centre[0], centre[1], centre[2]
     rests = True
@@ -120,7 +121,7 @@ def largest_displacement(then: Floats, corners: Floats, wall: int, state: Floats
 
 @geometry_kernel
 def largest_distance(state: Floats, listed: Floats) -> float:
-    """Return the largest distance of a corner of any wall from its position in `listed`, (8, walls, 3) [m]."""
+    """Return the largest distance of a corner of any wall from its old position, (8, walls, 3) [m]."""
     worst = 0.0
     for corner in range(8):
         for wall in range(state.shape[1]):

@@ -1,8 +1,8 @@
-"""Walls that move as given, placed by a kernel in each of many steps.
+"""Walls with prescribed motions, which a kernel places in each of many steps.
 
-Poses are functions of the time alone. Those of the next steps are asked for at once, by the same functions as those of
-a single step; what follows from them is written for all these steps, and a kernel that takes the steps copies it to
-where contacts read it. Results have the bits of `pdem.motion.walls.MovingWalls.place`.
+Poses are functions of the time alone. The poses of the next steps are computed together, by the same functions as the
+poses of a single step, and so are all numbers that follow from them. A kernel that runs these steps copies the numbers
+to the arrays that contacts read. Results have the bits of `pdem.motion.walls.MovingWalls.place`.
 """
 
 from __future__ import annotations
@@ -34,23 +34,24 @@ if TYPE_CHECKING:
     from pdem.motion.watched_mesh import WatchedMesh
 
 MOST_STEPS = 64
-"""Steps that are planned at a time."""
+"""Largest number of steps in a plan."""
 
 MOST_POSES = 2048
-"""Poses of all walls that are planned at a time, unless those of a single step are more."""
+"""Largest number of poses in a plan, for all walls together; a plan has at least one step."""
 
 
 class Poses(NamedTuple):
-    """Poses of walls in steps, and what follows from them; n steps, m walls that move.
+    """Poses of walls in steps, and the numbers that follow from them; n steps, m moving walls.
 
     Attributes
     ----------
     wall : (m,) int64 array
-        Numbers of the walls.
+        Indices of the walls.
     pose, frame : (n + 1, m, 18) and (n, m, 18) arrays
-        Poses of the walls before the first step and at the end of each, and then of what their centres rest in.
+        Poses of the walls before the first step and at the end of each step; and at the end of each step the poses of
+        the frames in which their centres rest.
     moved : (n, m) bool array
-        Whether the pose differs from that before.
+        Whether the pose differs from the pose before the step.
     step : (n,) array
         Durations of the steps [s].
     state, gradient, mean, displacement : (n, 13, m, 3), (n, m, 3, 3), (n, m, 3) and (n, m) arrays
@@ -69,7 +70,7 @@ class Poses(NamedTuple):
 
     @classmethod
     def room(cls, wall: Sequence[int], steps: int) -> Poses:
-        """Return room for so many steps of some walls."""
+        """Return empty arrays for a number of steps of some walls."""
         m, n = len(wall), steps
         return cls(
             np.array(wall, np.int64), np.empty((n + 1, m, NUMBERS)), np.empty((n, m, NUMBERS)),
@@ -79,18 +80,20 @@ class Poses(NamedTuple):
 
 
 class WallPlaces(NamedTuple):
-    """Where kernels place walls: arrays of `pdem.motion.walls.MovingWalls` and `pdem.motion.watched_mesh.WatchedMesh`.
+    """Arrays into which kernels write positions and velocities of walls.
+
+    They belong to `pdem.motion.walls.MovingWalls` and `pdem.motion.watched_mesh.WatchedMesh`.
 
     Attributes
     ----------
     state, gradient, mean : (13, W, 3), (W, 3, 3) and (W, 3) arrays
-        Of all walls.
+        States and velocities of all walls.
     nodes, facets : int64 arrays
-        Vertices and facets that are watched of each wall that moves, wall by wall.
+        Watched vertices and facets of each moving wall, wall by wall.
     node_start, facet_start : (m + 1,) int64 arrays
-        Where those of each begin.
+        First index of each wall in `nodes` and `facets`.
     first_vertices, first_normals, vertices, normals : (V, 3) and (F, 3) arrays
-        At time 0 and now.
+        Vertices and normals at time 0 and at present.
     """
 
     state: Floats
@@ -108,7 +111,7 @@ class WallPlaces(NamedTuple):
 
 @geometry_kernel
 def _follow_poses(numbers: tuple[Any, ...], centres: Floats, corners: Floats, present: Booleans) -> None:
-    """Write what follows from the poses of walls, fields of `Poses`, with these centres (m, 3) and corners (m, 24)."""
+    """Write the fields of `Poses` that follow from poses, for centres (m, 3) and corners (m, 24) of the walls."""
     poses = Poses(*numbers)
     for n in range(len(poses.step)):
         for m in range(len(poses.wall)):
@@ -121,7 +124,10 @@ def _follow_poses(numbers: tuple[Any, ...], centres: Floats, corners: Floats, pr
 
 @geometry_kernel
 def _steps_within(first: int, numbers: tuple[Any, ...], listed: Floats, margin: float, largest: float) -> int:
-    """Return how many steps from row `first` on move no wall too far, in a step or from where it was `listed`."""
+    """Return the number of steps from row `first` on in which no wall moves beyond the limits.
+
+    The limits are the displacement in a step, and the distance from the positions at the facet search.
+    """
     poses = Poses(*numbers)
     for n in range(first, len(poses.step)):
         for m in range(len(poses.wall)):
@@ -146,7 +152,7 @@ def _write_wall(n: int, m: int, poses: Poses, places: WallPlaces) -> None:
 
 @geometry_kernel
 def place_walls(row: int, poses: tuple[Any, ...], places: tuple[Any, ...]) -> None:
-    """Place all walls as in a row of `Poses`; those and `WallPlaces` are plain tuples of their fields."""
+    """Place all walls at a row of `Poses`; `poses` and `places` are plain tuples of the fields."""
     of_step, to = Poses(*poses), WallPlaces(*places)
     for m in range(len(of_step.wall)):
         _write_wall(row, m, of_step, to)
@@ -159,7 +165,7 @@ def place_walls(row: int, poses: tuple[Any, ...], places: tuple[Any, ...]) -> No
 
 @inlined_geometry
 def largest_step(row: int, poses: Poses) -> float:
-    """Return how far any wall moves at most in a step [m]: that of a row."""
+    """Return the largest displacement of any wall in the step of a row [m]."""
     largest = 0.0
     for m in range(len(poses.wall)):
         largest = max(largest, poses.displacement[row, m])
@@ -173,11 +179,11 @@ NO_PLAN = 0, tuple(Poses.room((), 0)), tuple(
         *(np.zeros((0, 3)) for _ in range(4)),
     )
 )  # fmt: skip
-"""Arguments of `place_walls` of the same types, where no wall moves as planned."""
+"""Arguments of `place_walls` with the same types, for runs in which no wall follows a plan."""
 
 
 def compile_plan_kernels() -> None:
-    """Compile the kernels of this module, if they are not yet."""
+    """Compile the kernels of this module, unless they are compiled already."""
     call_of(place_walls, NO_PLAN)
     _follow_poses(NO_PLAN[1], np.zeros((0, 3)), np.zeros((0, 24)), np.zeros(0, np.bool_))
     _steps_within(0, NO_PLAN[1], np.zeros((ROWS - CORNERS, 0, 3)), 0.0, 0.0)
@@ -189,13 +195,13 @@ class PlannedWalls:
     Parameters
     ----------
     walls : list of int
-        Numbers of the walls that move, each as given.
+        Indices of the walls that move, all with prescribed motions.
     motions : sequence of RigidMotion
-        Of these walls.
+        Motions of these walls.
     centres, corners : (m, 3) and (m, 24) arrays
-        Of them at time 0, see `pdem.motion.placing.write_state`.
+        Centres and corners of these walls at time 0, see `pdem.motion.placing.write_state`.
     placed : WatchedMesh
-        What is moved with them.
+        Mesh that moves with the walls.
     state, gradient, mean : arrays
         See `WallPlaces`.
     """
@@ -214,31 +220,31 @@ class PlannedWalls:
         self.walls = tuple(walls)
         self._motions, self._centres, self._corners, self._placed = motions, centres, corners, placed
         self._targets = state, gradient, mean
-        self._first = self._last = 0  # steps of the plan: after `_first`, up to `_last`
+        self._first = self._last = 0  # the plan covers the steps after `_first`, up to `_last`
         self._poses = Poses.room(walls, 0)
         self._objects: list[tuple[Pose, ...]] = []
 
     def drop(self) -> None:
-        """Forget what is planned: motions may be others from now on."""
+        """Discard the plan: motions may be different from now on."""
         self._first = self._last = 0
 
     def steps(
         self, step: int, last: int, time_of: Callable[[int], float], present: Booleans,
         limits: tuple[Floats, float, float],
     ) -> int:  # fmt: skip
-        """Return how many steps after one can be taken by a kernel; plan them, up to `last`, if they are not yet.
+        """Return the number of steps after `step` that a kernel can run; make a plan, up to `last`, if there is none.
 
         Parameters
         ----------
         step, last : int
-            The present step, and the last one that is known to come without anything that could change motions.
+            The present step, and the last step before any event that could change motions.
         time_of : callable
             Time of a step [s].
         present : (W,) bool array
-            Which walls are there.
+            Which walls are present.
         limits : tuple
-            Corners (8, W, 3) of walls when facets were listed, how far a wall may be from there, and how far it may
-            move in a step [m].
+            Corners (8, W, 3) of walls at the facet search, the largest distance of a wall from there, and the largest
+            displacement of a wall in a step [m].
         """
         if not self._first <= step < self._last:
             self._plan(step, min(last, step + max(1, min(MOST_STEPS, MOST_POSES // len(self.walls)))), time_of)
@@ -249,7 +255,7 @@ class PlannedWalls:
         return min(within, last - step)
 
     def _plan(self, step: int, last: int, time_of: Callable[[int], float]) -> None:
-        """Ask for the poses of the steps after one."""
+        """Compute the poses of the steps after `step`."""
         self._first, self._last = step, max(step, last)
         self._poses = poses = Poses.room(self.walls, self._last - step)
         before = time_of(step)
@@ -273,6 +279,6 @@ class PlannedWalls:
         return step - self._first, tuple(self._poses), tuple(places)
 
     def at(self, step: int) -> tuple[tuple[Pose, ...], tuple[Pose, ...], Floats]:
-        """Return poses at a planned step and at the one before, and displacements between them (m,) [m]."""
+        """Return poses at a planned step and at the step before, and displacements between them (m,) [m]."""
         row = step - self._first
         return self._objects[row], self._objects[row - 1], self._poses.displacement[row - 1]

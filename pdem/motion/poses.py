@@ -1,7 +1,7 @@
 """Poses of rigid bodies: their positions and velocities, rotation about an axis, and composition of two poses.
 
-The arithmetic is done once per wall and step, on 18 numbers. It is compiled, and has the same bits on every processor,
-which the library that multiplies numpy's matrices does not promise.
+The arithmetic runs once per wall and step, on 18 numbers. It is compiled and has the same bits on every processor,
+which the library behind numpy's matrix products does not guarantee.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 ROTATION, TRANSLATION, SPIN, ORIGIN_VELOCITY, NUMBERS = 0, 9, 12, 15, 18
-"""Where the parts of a pose begin among its numbers, and how many these are."""
+"""First indices of the parts of a pose, and the total number of its numbers."""
 
 
 def cross(a: Floats, b: Floats) -> Floats:
@@ -28,14 +28,14 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 
 def dot(a: Floats, b: Floats) -> float:
-    """Return the scalar product of two vectors (3,), added up in this order."""
+    """Return the scalar product of two vectors (3,), summed from x to z."""
     (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
     return float(ax * bx + ay * by + az * bz)
 
 
 @inlined_geometry
 def product(a: Floats, row: int, b: Floats, column: int, over: int) -> float:
-    """Return row times column of two matrices: numbers from `row` on, and from `column` on every `over`."""
+    """Return row times column of two matrices: elements from `row` on, and every `over`-th element from `column` on."""
     first = a[row] * b[column]
     return fused(a[row + 2], b[column + 2 * over], fused(a[row + 1], b[column + over], first))
 
@@ -73,7 +73,7 @@ def _write_rotation(
 
 @geometry_kernel
 def _write_composition(carrier: Floats, carried: Floats, pose: Floats) -> None:
-    """Write the pose of a body that moves relative to another one."""
+    """Write the pose of a body that moves relative to its carrier."""
     for row in range(3):
         for column in range(3):
             pose[ROTATION + 3 * row + column] = product(carrier, 3 * row, carried, column, 3)
@@ -93,12 +93,12 @@ def _write_composition(carrier: Floats, carried: Floats, pose: Floats) -> None:
 
 
 class Pose:
-    """Where a rigid body is, and how it moves.
+    """Position, orientation and velocities of a rigid body.
 
     Parameters
     ----------
     numbers : (18,) array
-        One after the other: `rotation`, `translation`, `spin` and `origin_velocity`. Nobody writes into it.
+        The parts one after the other: `rotation`, `translation`, `spin` and `origin_velocity`. Read-only.
     """
 
     def __init__(self, numbers: Floats) -> None:
@@ -111,19 +111,19 @@ class Pose:
 
     @classmethod
     def translated(cls, translation: tuple[float, ...], origin_velocity: tuple[float, ...]) -> Pose:
-        """Return the pose of a body that has moved along [m], at a velocity [m/s]."""
+        """Return the pose of a body after a translation [m], at a velocity [m/s]."""
         return cls(
             np.array((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, *translation, 0.0, 0.0, 0.0, *origin_velocity))
         )
 
     @property
     def rotation(self) -> Floats:
-        """Turns places of time 0 to their present directions, (3, 3)."""
+        """Rotation matrix from directions at time 0 to present directions, (3, 3)."""
         return self.numbers[ROTATION:TRANSLATION].reshape(3, 3)
 
     @property
     def translation(self) -> Floats:
-        """Then added to them, (3,) [m]."""
+        """Translation after the rotation, (3,) [m]."""
         return self.numbers[TRANSLATION:SPIN]
 
     @property
@@ -133,26 +133,26 @@ class Pose:
 
     @property
     def origin_velocity(self) -> Floats:
-        """Velocity of the body at the origin of space, (3,): at x it is ``origin_velocity + spin x x`` [m/s]."""
+        """Velocity of the body at the origin of space, (3,) [m/s]; at x it is ``origin_velocity + spin x x``."""
         return self.numbers[ORIGIN_VELOCITY:]
 
     def place(self, points: Floats) -> Floats:
-        """Return the present places of points (n, 3) of time 0 [m]."""
+        """Return the present positions of points (n, 3) of time 0 [m]."""
         return points @ self.rotation.T + self.translation
 
     def velocity_at(self, place: Floats) -> Floats:
-        """Return the velocity of the body at places (..., 3) in space [m/s]."""
+        """Return the velocity of the body at positions (..., 3) in space [m/s]."""
         return self.origin_velocity + (cross(self.spin, place) if place.ndim == 1 else np.cross(self.spin, place))
 
     def carrying(self, carried: Pose) -> Pose:
-        """Return the pose of a body that moves so relative to this one."""
+        """Return the pose of a body that has the pose `carried` relative to this body."""
         numbers = np.empty(NUMBERS)
         _write_composition(self.numbers, carried.numbers, numbers)
         return Pose(numbers)
 
 
 REST = Pose.translated((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-"""The pose of what does not move."""
+"""The pose of a body that does not move."""
 
 
 class RotationAxis:
@@ -172,7 +172,7 @@ class RotationAxis:
         _square(self._skew, self._square)
 
     def turned(self, angle: float, rate: float) -> Pose:
-        """Return the pose of what has turned by a right-handed angle that grows at a rate [rad, rad/s]."""
+        """Return the pose after a rotation by a right-handed angle that grows at a rate [rad, rad/s]."""
         angle = math.remainder(angle, 2.0 * math.pi)
         numbers = np.empty(NUMBERS)
         _write_rotation(

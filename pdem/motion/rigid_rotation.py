@@ -1,12 +1,12 @@
-"""How the orientation of a rigid body changes without torque.
+"""Change of the orientation of a rigid body without torque.
 
-The body keeps its angular momentum in space, which only torques change: without them it stays what it was, bit by bit.
-Its orientation is turned about one principal axis after the other, by the angles that the momentum along each gives
-(A. Dullweber, B. Leimkuhler, R. McLachlan, J. Chem. Phys. 107 (1997) 5840): the splitting is symmetric, of second
-order, and symplectic, so that the energy of a free top swings a little and does not drift.
+The angular momentum of the body in space changes by torques only: without torque it stays the same, to the bit. The
+orientation is rotated about one principal axis after the other, by the angles that follow from the components of the
+angular momentum (A. Dullweber, B. Leimkuhler, R. McLachlan, J. Chem. Phys. 107 (1997) 5840). This splitting is
+symmetric, of second order, and symplectic, so that the energy of a free top oscillates a little and does not drift.
 
-A turn by the angle p is made with ``tan(p / 4)`` replaced by p / 4, which changes the angle in third order: sums,
-products and quotients alone have the same bits on every processor and in vector code.
+A rotation by the angle p uses p / 4 for ``tan(p / 4)``, which changes the angle in third order. Only sums, products and
+quotients remain, which have the same bits on every processor and in vector code.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def turned(orientation: Quaternion, momentum: Vector, inverse: Vector, time: flo
     Parameters
     ----------
     orientation : tuple of 4 float
-        Unit quaternion w, x, y, z that takes principal axes of the body to directions in space.
+        Unit quaternion w, x, y, z that rotates principal axes of the body to directions in space.
     momentum : tuple of 3 float
         Angular momentum about the centre of mass, in space [kg m^2/s].
     inverse : tuple of 3 float
         One over the principal moments of inertia [1/(kg m^2)].
     time : float
-        May be negative, which takes back what the same time has done [s].
+        Duration [s]; a negative time undoes the rotation of the same positive time.
     """
     (w, x, y, z), (lx, ly, lz), (ix, iy, iz) = orientation, momentum, inverse
     half, whole = 0.125 * time, 0.25 * time
@@ -109,6 +109,6 @@ def angular_velocity(orientation: Quaternion, momentum: Vector, inverse: Vector)
 
 @inlined_geometry
 def angular_velocity_by(matrix: Matrix, momentum: Vector, inverse: Vector) -> Vector:
-    """Return the angular velocity in space [rad/s] of a body with this rotation matrix, as `angular_velocity` does."""
+    """Return the angular velocity in space [rad/s] of a body with this rotation matrix, like `angular_velocity`."""
     a, b, c = to_body_by(matrix, momentum)
     return to_space_by(matrix, (a * inverse[0], b * inverse[1], c * inverse[2]))

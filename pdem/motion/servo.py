@@ -1,25 +1,25 @@
-"""A wall that moves until the particles load it as wanted.
+"""A wall that moves until the particles exert the target load on it.
 
-The controller is a dashpot: the wall moves at ``gain (load - target)`` along or about its axis, as a plate without
-mass would that is pushed by ``-target`` and held back by a drag of 1/gain. Where particles press the wall, the load
-falls as the wall moves along the axis, from whichever side they press; so the sign is right for every bed, and there
-is nothing to choose. In steady state the wall rests, therefore the load is the target: no error stays. A dashpot only
-takes energy away, and so cannot make any bed of springs and masses ring, whatever the gain.
+The controller is a dashpot: the wall moves at ``gain (load - target)`` along or about its axis, like a plate without
+mass that is pushed by ``-target`` and braked by a drag of 1/gain. Where particles press on the wall, the load decreases
+as the wall moves along the axis, from whichever side they press. So the sign is right for every bed, and needs no
+setting. In steady state the wall rests, therefore the load equals the target without a permanent error. A dashpot only
+removes energy, and so cannot make any bed of springs and masses oscillate, whatever the gain.
 
-Except through the step: the load is that of the last one. For contacts of stiffness K and damping C against the
-travel, all on bodies that do not give way, the travel s then follows
+The only exception is the delay of one step: the load is that of the last step. For contacts of stiffness K and damping
+C against the travel, all with immovable bodies, the travel s follows
 
     s(n+1) = s(n) - gain (dt K s(n) + C (3 (s(n) - s(n-1)) - (s(n-1) - s(n-2))) / 2),
 
-since the contact law takes the velocity of a step's end from the last two (`law.kinds.viscoelastic`). By Jury's
-conditions at z = -1 this is stable while ``gain (dt K + 4 C) < 2``. K and C are sums over the contacts of every step,
-sticking friction included; the gain in use never exceeds ``SHARE / (dt K + 4 C)``, a quarter of the limit. The stable
-gain is that of contacts with resting bodies; bodies that give way only soften them.
+since the contact law extrapolates the velocity at the end of a step from the last two (`law.kinds.viscoelastic`). By
+Jury's conditions at z = -1 this is stable while ``gain (dt K + 4 C) < 2``. K and C are sums over the contacts of every
+step, sticking friction included. The gain in use never exceeds ``SHARE / (dt K + 4 C)``, a quarter of the limit. Bodies
+that yield only soften the contacts, so that the limit for immovable bodies is safe for them as well.
 
-The gain unless given is ``EAGERNESS largest_rate / |largest target|``: the wall moves at the largest rate until a tenth
-of the load is missing, and slows down from there. On a bed of stiffness k the load then approaches its target like
-``exp(-t / T)``, ``T = |target| / (EAGERNESS largest_rate k)``, a tenth of the time in which the largest rate would
-have brought it. A bed that goes on giving way at the rate u holds a load that is ``u / gain`` short.
+The default of the gain is ``EAGERNESS largest_rate / |largest target|``: the wall moves at the largest rate until a
+tenth of the load is missing, and then slows down. On a bed of stiffness k the load approaches its target like
+``exp(-t / T)``, ``T = |target| / (EAGERNESS largest_rate k)``, a tenth of the time that the wall would need at the
+largest rate. On a bed that keeps yielding at the rate u the load stays below its target by ``u / gain``.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 SHARE = 0.5
-"""Of the 2 at which the controller becomes unstable, the most that is used."""
+"""Largest product of gain and resistance in use; the controller becomes unstable at 2."""
 
 
 EAGERNESS = 10.0
-"""Gain unless given, times the largest load wanted over the largest rate."""
+"""Default of the gain, times the largest target over the largest rate."""
 
 
 class ServoDrive:
-    """A wall that is moved along or about an axis by what loads it; its own motion goes on relative to that.
+    """A wall that its load moves along or about an axis, in addition to its prescribed motion.
 
     Parameters
     ----------
     axis : (3,) array
-        Unit vector; it stays as it is.
+        Unit vector, constant in time.
     centre : (3,) array or None
         A point on the axis about which the wall turns [m]; None for a wall that moves along the axis.
     times, targets : (n,) arrays
-        Wanted load along or about the axis [N, N m] at these times [s]; straight lines between, constant beyond.
+        Target loads along or about the axis [N, N m] at these times [s]; linear between them, constant beyond.
     largest_rate, gain : float
-        Of the travel [m/s, rad/s], and how fast it answers a wrong load [m/(N s), rad/(N m s)].
+        Largest speed of the travel [m/s, rad/s], and speed per error of the load [m/(N s), rad/(N m s)].
     start : float
-        Time of the clock before which it rests [s].
+        Time of the clock at which the servo starts [s].
     travel_limits : tuple of 2 float
-        Beyond which it does not go [m, rad].
+        Smallest and largest travel [m, rad].
     motion : RigidMotion
-        What the wall does besides, as the servo carries it.
+        Prescribed motion of the wall, relative to the frame that the servo moves.
     clock : Clock
-        From which start and times of targets count.
+        Clock for the start and for the times of targets.
     """
 
     def __init__(
@@ -96,15 +96,15 @@ class ServoDrive:
         self.last_load = np.zeros(8)
 
     def target(self, time: float) -> float:
-        """Return the load that is wanted at a time [s]."""
+        """Return the target of the load at a time [s]."""
         return float(np.interp(self.clock.since(time), self.times, self.targets))
 
     def load(self) -> float:
-        """Return what particles did to the wall in the last step along or about the axis [N, N m]."""
+        """Return the load of particles on the wall in the last step, along or about the axis [N, N m]."""
         return dot(self.translation_axis, self.last_load[:3]) + dot(self.rotation_axis, self.last_load[3:6])
 
     def begin(self, before: float, dt: float) -> None:
-        """Begin a step: choose the rate, and go."""
+        """Begin a step: choose the rate, and move by it."""
         self.rate = self._chosen_rate(before, dt)
         self.work += 0.5 * dt * self._power(before)
         self.travel_before = self.travel
@@ -121,18 +121,18 @@ class ServoDrive:
         return min(max(rate, (self.lowest - self.travel) / dt), (self.highest - self.travel) / dt)
 
     def _power(self, time: float) -> float:
-        """Return what the wall delivers to the particles, at the last load and the present rate [W]."""
+        """Return the power from the wall to the particles, at the last load and the present rate [W]."""
         pose = self.now(time)
         velocity = pose.velocity_at(self.frame(time, pose).place(self.centre))
         return -dot(self.last_load[:3], velocity) - dot(self.last_load[3:6], pose.spin)
 
     def finish(self, load: Floats, time: float, half: float) -> None:
-        """Take the load at the new places."""
+        """Store the load at the new positions."""
         self.last_load = load
         self.work += half * self._power(time)
 
     def _carriage(self, travel: float) -> Pose:
-        """Return the pose of what the servo moves, and which carries the wall."""
+        """Return the pose of the frame that the servo moves and that carries the wall."""
         if self._line is not None:
             return self._line.turned(travel, self.rate)
         x, y, z = self.axis.tolist()
@@ -152,7 +152,7 @@ class ServoDrive:
         return self._pose(before, self.travel_before)
 
     def frame(self, time: float, now: Pose) -> Pose:
-        """Return the pose of what the centre rests in: the axis, what turns by itself, or space."""
+        """Return the pose of the frame in which the centre rests: the axis, the carried rotation, or space."""
         if self._line is not None:
             return self._carriage(self.travel) if self.motion.moves else now
         if self.motion.fixed or not self.motion.moves:
@@ -160,7 +160,7 @@ class ServoDrive:
         return self._carriage(self.travel).carrying(self.motion.frame(time))
 
     def inverse_inertia(self) -> Floats:
-        """Return zeros: what the controller says is done."""
+        """Return zeros: torques do not change the motion that the controller chooses."""
         return np.zeros((3, 3))
 
     def kinetic(self) -> float:
@@ -172,7 +172,7 @@ class ServoDrive:
         return 0.0
 
     def state(self) -> Floats:
-        """Return all that changes."""
+        """Return all variables that change during a run."""
         row = np.zeros(STATE)
         row[13:15] = self.travel, self.rate
         row[15:23] = self.last_load
@@ -180,7 +180,7 @@ class ServoDrive:
         return row
 
     def adopt(self, state: Floats) -> None:
-        """Go on from a state."""
+        """Restore a saved state."""
         self.travel, self.rate = state[13:15].tolist()
         self.last_load = state[15:23].copy()
         self.work, self.travel_before = state[23:].tolist()

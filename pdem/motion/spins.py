@@ -1,7 +1,7 @@
-"""How a rigid body turns: not at all, about one axis, or freely.
+"""Rotation of a rigid body: none, about one axis, or free.
 
-What is kept is the angular momentum in space, so that torques add to it and nothing else changes it: without torque
-it stays what it was, bit by bit (`pdem.motion.rigid_rotation`).
+The state has the angular momentum in space, to which torques are added and which nothing else changes: without torque
+it stays the same, to the bit (`pdem.motion.rigid_rotation`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Spin(Protocol):
-    """How a body turns.
+    """Rotation of a body.
 
     Attributes
     ----------
     rotation : (3, 3) array
-        Turns directions of time 0 to the present ones.
+        Rotation matrix from directions at time 0 to present directions.
     """
 
     rotation: Floats
 
     def kick(self, torque: Floats, time: float) -> None:
-        """Let a torque (3,) act for a time [N m, s]."""
+        """Apply a torque (3,) for a time [N m, s]."""
         ...
 
     def drift(self, time: float) -> None:
@@ -43,7 +43,7 @@ class Spin(Protocol):
         ...
 
     def inverse_inertia(self) -> Floats:
-        """Return by what angular velocity an angular momentum is answered, (3, 3) [1/(kg m^2)]."""
+        """Return the matrix from angular momentum to angular velocity, (3, 3) [1/(kg m^2)]."""
         ...
 
     def energy(self) -> float:
@@ -55,7 +55,7 @@ class Spin(Protocol):
         ...
 
     def adopt(self, state: Floats) -> None:
-        """Go on from a state."""
+        """Restore a saved state."""
         ...
 
 
@@ -66,10 +66,10 @@ class NoSpin:
         self.rotation = np.eye(3)
 
     def kick(self, torque: Floats, time: float) -> None:
-        """Leave it as it is."""
+        """Ignore the torque."""
 
     def drift(self, time: float) -> None:
-        """Leave it as it is."""
+        """Do nothing: the body keeps its attitude."""
 
     def velocity(self) -> Floats:
         """Return zeros."""
@@ -88,20 +88,20 @@ class NoSpin:
         return np.zeros(9)
 
     def adopt(self, state: Floats) -> None:
-        """Leave it as it is."""
+        """Ignore the state."""
 
 
 class AxisSpin:
-    """Turning about one axis, which stays as it is.
+    """Rotation about one fixed axis.
 
     Parameters
     ----------
     axis : (3,) array
         Unit vector.
     inertia : float
-        Moment about the axis [kg m^2].
+        Moment of inertia about the axis [kg m^2].
     rate : float
-        At time 0 [rad/s].
+        Angular velocity at time 0 [rad/s].
     """
 
     def __init__(self, axis: Floats, inertia: float, rate: float) -> None:
@@ -110,7 +110,7 @@ class AxisSpin:
         self._line = RotationAxis(axis, NOTHING)
 
     def kick(self, torque: Floats, time: float) -> None:
-        """Let the torque about the axis act for a time."""
+        """Apply the component of the torque along the axis for a time."""
         self.rate += time * dot(self.axis, torque) / self.inertia
 
     def drift(self, time: float) -> None:
@@ -123,7 +123,7 @@ class AxisSpin:
         return self.rate * self.axis
 
     def inverse_inertia(self) -> Floats:
-        """Return the answer about the axis alone."""
+        """Return the inverse inertia about the axis; zero about other directions."""
         return np.outer(self.axis, self.axis) / self.inertia
 
     def energy(self) -> float:
@@ -135,18 +135,18 @@ class AxisSpin:
         return np.array((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, self.angle, self.rate))
 
     def adopt(self, state: Floats) -> None:
-        """Go on from angle and rate."""
+        """Restore angle and rate."""
         self.angle, self.rate = state[7:].tolist()
         self.rotation = self._line.turned(self.angle, 0.0).rotation
 
 
 class TopSpin:
-    """Turning freely.
+    """Free rotation.
 
     Parameters
     ----------
     inertia : (3, 3) array
-        About the centre of mass at time 0 [kg m^2], symmetric and positive.
+        Inertia about the centre of mass at time 0 [kg m^2], symmetric and positive.
     velocity : (3,) array
         Angular velocity at time 0 [rad/s].
     """
@@ -154,7 +154,7 @@ class TopSpin:
     def __init__(self, inertia: Floats, velocity: Floats) -> None:
         moments, self.axes = principal_axes(inertia)
         self.principal: list[float] = moments.tolist()
-        from scipy.spatial.transform import Rotation  # few cases have free bodies, and it takes a while
+        from scipy.spatial.transform import Rotation  # slow, and few cases have free bodies
 
         one, two, three = self.principal
         self._answers = 1.0 / one, 1.0 / two, 1.0 / three
@@ -164,14 +164,14 @@ class TopSpin:
         self.momentum = inertia @ velocity
 
     def _stand(self, attitude: tuple[float, float, float, float]) -> None:
-        """Take an attitude, and note what follows from it."""
+        """Set the attitude, and update the numbers that follow from it."""
         self.attitude = attitude
         self.rotation = _matrix(attitude)
         axes = self.rotation @ self.axes
         self._inverse: Floats = (axes / np.array(self.principal)) @ axes.T
 
     def kick(self, torque: Floats, time: float) -> None:
-        """Let a torque act for a time."""
+        """Apply a torque for a time."""
         self.momentum = self.momentum + time * torque
 
     def drift(self, time: float) -> None:
@@ -199,7 +199,7 @@ class TopSpin:
         return np.array((*self.attitude, *self.momentum, 0.0, 0.0))
 
     def adopt(self, state: Floats) -> None:
-        """Go on from attitude and angular momentum."""
+        """Restore attitude and angular momentum."""
         w, x, y, z = state[:4].tolist()
         self._stand((w, x, y, z))
         self.momentum = state[4:7].copy()
@@ -218,7 +218,7 @@ def _product(
 
 
 def _matrix(q: tuple[float, float, float, float]) -> Floats:
-    """Return the rotation of a unit quaternion."""
+    """Return the rotation matrix of a unit quaternion."""
     w, x, y, z = q
     return np.array(
         (

@@ -1,8 +1,8 @@
 """Surfaces of walls that move while the geometry stays: belts, turning tables.
 
-Such a surface has a velocity and an angular velocity in the frame of its wall, functions of the time alone. Where a
-particle touches it, the velocity is turned into the tangent plane of the contact and keeps its length, so that a belt
-runs round its pulleys; the velocity of the wall itself is added.
+Such a surface has a velocity and an angular velocity in the frame of its wall, which are functions of the time alone.
+Where a particle touches it, the velocity is turned into the tangent plane of the contact and keeps its magnitude, so
+that a belt runs round its pulleys. The velocity of the wall itself is added.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from pdem.motion.poses import Pose
 
 VELOCITY, SPIN, CENTRE = range(3)
-"""Rows of the state of a surface: velocity [m/s], angular velocity [rad/s], a point on the axis of that [m]."""
+"""Rows of the state of a surface: velocity [m/s], angular velocity [rad/s], a point on the rotation axis [m]."""
 
 LEAST_TANGENT = 1e-12
-"""Square of the sine of the angle between velocity and normal up to which a surface is taken to rest."""
+"""Square of the sine of the angle between velocity and normal below which a surface counts as resting."""
 
 
 class SurfaceCourse(NamedTuple):
-    """The motion of a surface as a function of the time, linear between given times, constant before and after.
+    """The motion of a surface as a function of the time: linear between tabulated times, constant before and after.
 
     Attributes
     ----------
     times : tuple of float
-        Rising [s]; one for a constant motion.
+        Increasing times [s]; a single one for a constant motion.
     velocities, spins : ndarray, shapes (n, 3)
         At these times, in the frame of the wall at time 0 [m/s, rad/s].
     centre : ndarray, shape (3,)
@@ -49,7 +49,7 @@ class SurfaceCourse(NamedTuple):
 
     @property
     def varies(self) -> bool:
-        """Whether it depends on the time."""
+        """Whether the motion depends on the time."""
         return len(self.times) > 1
 
     def at(self, time: float) -> tuple[Floats, Floats]:
@@ -61,7 +61,7 @@ class SurfaceCourse(NamedTuple):
         return np.array(velocity), np.array(spin)
 
     def largest_speed(self, points: Floats) -> float:
-        """Return the largest speed at any of some points (n, 3) at any time [m/s]."""
+        """Return the largest speed at some points (n, 3) over all times [m/s]."""
         speeds = [
             np.linalg.norm(velocity + np.cross(spin, points - self.centre), axis=1).max(initial=0.0)
             for velocity, spin in zip(self.velocities, self.spins, strict=True)
@@ -69,7 +69,7 @@ class SurfaceCourse(NamedTuple):
         return float(max(speeds))
 
     def is_tangent(self, points: Floats, normals: Floats) -> Booleans:
-        """Return whether it could move along the surface at points with normals (n, 3): at some time, or it rests."""
+        """Return whether the surface can move tangentially at points with normals (n, 3), at some time, or rests."""
         tangent, blocked = np.zeros(len(points), np.bool_), np.zeros(len(points), np.bool_)
         for velocity, spin in zip(self.velocities, self.spins, strict=True):
             wanted = velocity + np.cross(spin, points - self.centre)
@@ -81,7 +81,7 @@ class SurfaceCourse(NamedTuple):
 
 
 class SurfaceMotion(NamedTuple):
-    """How the surfaces of walls move now, for kernels.
+    """Present motion of the surfaces of walls, for kernels.
 
     Attributes
     ----------
@@ -103,12 +103,12 @@ class MovingSurfaces:
     count : int
         Number of walls.
     courses : mapping of int to SurfaceCourse
-        By number, of the walls whose surface moves by itself.
+        Courses by wall index, for walls with a moving surface.
 
     Attributes
     ----------
     now : SurfaceMotion
-        How they move.
+        The present motion.
     """
 
     def __init__(self, count: int, courses: Mapping[int, SurfaceCourse]) -> None:
@@ -119,11 +119,11 @@ class MovingSurfaces:
 
     @property
     def vary(self) -> bool:
-        """Whether any depends on the time."""
+        """Whether any surface motion depends on the time."""
         return any(course.varies for course in self.courses.values())
 
     def place(self, time: float, poses: Mapping[int, Pose]) -> None:
-        """Write how they move at a time [s], on walls with these poses; others rest."""
+        """Write the motion of the surfaces at a time [s], for walls with these poses; other surfaces rest."""
         for wall, course in self.courses.items():
             pose = poses.get(wall, REST)
             if self._poses.get(wall) is pose and not course.varies:
@@ -144,14 +144,14 @@ class MovingSurfaces:
         return aside * np.sqrt(np.divide(whole, squares, out=np.zeros(len(aside)), where=runs))[:, None]
 
     def powers(self, walls: Int32s, places: tuple[Floats, Floats], loads: Floats) -> Floats:
-        """Return the power (n,) that surfaces give to particles, besides that of their walls [W].
+        """Return the power (n,) from surfaces to particles, in addition to the power of their walls [W].
 
         Parameters
         ----------
         walls : ndarray, shape (n,)
-            Of each contact.
+            Wall of each contact.
         places : tuple of ndarray, each of shape (n, 3)
-            Points [m] and normals.
+            Points of contact [m] and normals.
         loads : ndarray, shape (n, 6)
             Forces and moments of the walls on the particles [N, N m].
         """
@@ -162,5 +162,5 @@ class MovingSurfaces:
 
 
 def constant_course(velocity: tuple[float, ...], spin: tuple[float, ...], centre: tuple[float, ...]) -> SurfaceCourse:
-    """Return the course of a surface that moves steadily."""
+    """Return the course of a surface with a constant motion."""
     return SurfaceCourse((-math.inf,), np.array([velocity]), np.array([spin]), np.array(centre))

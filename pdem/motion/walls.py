@@ -1,4 +1,4 @@
-"""Walls that move as rigid bodies: by given motions, evaluated from the time and never accumulated, or driven."""
+"""Walls that move as rigid bodies: by prescribed motions, which are functions of the time, or driven by particles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def _within(rows: Integers) -> Integers:
-    """Return the numbers of things within their groups, given where groups begin and end."""
+    """Return the index of each element within its group, for groups given by first and last indices."""
     return np.arange(rows[-1]) - np.repeat(rows[:-1], np.diff(rows))
 
 
@@ -60,38 +60,39 @@ class MovingWalls:
     motions : sequence of RigidMotion
         One per wall.
     facet_origin, vertex_origin : int arrays, shapes (F,) and (V,), optional
-        Their numbers in the walls' own meshes; by default they are numbered through wall by wall.
+        Indices of facets and vertices in the meshes of the walls; by default consecutive within each wall.
     drives : mapping of int to Drive, optional
-        By the number of the wall, those that particles drive.
+        Drives by wall index, for walls that particles drive.
     surfaces : mapping of int to SurfaceCourse, optional
-        By the number of the wall, those whose surface moves by itself.
+        Courses by wall index, for walls with a moving surface.
     placed : bool
-        Whether all are in place from the beginning. Otherwise only what `watch` names is, and pages of memory for
-        the rest are not even touched: of a large mesh a rank has its own part alone, until `place_all`.
+        Whether all vertices and normals are up to date from the beginning. Otherwise only the facets of `watch` are,
+        and memory pages of the other facets are not touched: a rank holds only its own part of a large mesh, until
+        `place_all`.
 
     Attributes
     ----------
     vertices, normals : (V, 3) and (F, 3) arrays
-        Present places [m] and unit normals: of all since `place_all`, later of the facets that `watch` has named.
-        Those of the mesh itself where no wall moves.
+        Present positions [m] and unit normals: of all vertices and facets at `place_all`, later only near the facets
+        that `watch` has named. They are the arrays of the mesh itself where no wall moves.
     centre : (W, 3) array
-        Where the point now is about which torques on each wall are taken [m]: the centre of rotation of what turns
-        it, the centre of mass of a body, the origin of space for a wall that does not turn.
+        Present reference point of torques on each wall [m]: the centre of rotation of the part that turns the wall, the
+        centre of mass of a body, the origin of space for a wall without rotation.
     angular_velocity, velocity : (W, 3) arrays
-        Angular velocity [rad/s], and velocity that the wall has at the centre [m/s].
+        Angular velocity [rad/s], and velocity of the wall at the centre [m/s].
     anchor, anchor_velocity : (W, 3) arrays
-        Present place and velocity of a point of each wall [m, m/s], from which contacts count its motion.
+        Present position and velocity of a point of each wall [m, m/s], from which contacts count its motion.
     velocity_gradient, mean_velocity : (W, 3, 3) and (W, 3) arrays
-        Over the last step the body point now at x has moved at the mean velocity
+        Over the last step the body point that is now at x has moved at the mean velocity
         ``mean_velocity + velocity_gradient (x - anchor)`` [1/s, m/s].
     displacements : (W,) array
         Largest displacement in the last step of a corner of a box around each wall [m].
     largest_displacement : float
-        The largest of them [m].
+        The largest of `displacements` [m].
     driven : list of Drive
-        Those there are, in the order of their walls.
+        All drives, in the order of their walls.
     driven_row : (W,) int64 array
-        Row of each wall among them, -1 for the others.
+        Index of each wall in `driven`, -1 for walls without a drive.
     translation_axis, rotation_axis : (W, 3) arrays
         Direction of translation and rotation axis of a driven wall, see `Drive`.
     inverse_mass, inverse_inertia : (W, 3) and (W, 3, 3) arrays
@@ -99,15 +100,15 @@ class MovingWalls:
     counted : (W,) array
         1 if the work of the wall is added up contact by contact, 0 if it is driven.
     surfaces : MovingSurfaces
-        What surfaces do besides.
+        Motion of surfaces relative to their walls.
     planned : PlannedWalls or None
-        The next steps of walls that move as given; None if there are none, or others move as well.
+        The next steps of walls with prescribed motions; None if there are none, or if other walls move as well.
     placed : WatchedMesh
-        What of the walls is where it is now.
+        Present vertices and normals of the walls.
     present : (W,) bool array
-        Which walls are there; `set_present` changes it. What is not there touches nothing, and no load moves it.
+        Which walls are present; `set_present` changes it. An absent wall has no contacts, and no load moves it.
     present_facets : (f,) int64 array or None
-        Facets of those walls, rising; None if all are there.
+        Facets of the present walls, rising; None if all walls are present.
     """
 
     def __init__(
@@ -148,18 +149,18 @@ class MovingWalls:
         self.surfaces = MovingSurfaces(count, surfaces or {})
         self.planned = self._make_plan()
         self._poses: dict[int, Pose] = {}
-        self._before: dict[int, Pose] = {}  # at the begin of the step
-        self._rest: dict[int, Pose] = {}  # walls that stood still in the last step, and where
+        self._before: dict[int, Pose] = {}  # at the start of the step
+        self._rest: dict[int, Pose] = {}  # poses of walls that did not move in the last step
         self._listed = np.zeros((ROWS - CORNERS, count, 3))
         self.present = np.ones(count, np.bool_)
         self.present_facets: Facets = None
         self._times = -math.inf, -math.inf
-        self._begun = False  # a step, by driven walls that have yet to be placed
+        self._begun = False  # whether driven walls have begun a step and are not placed yet
         self.place(0.0, 0.0)
         self.note_places()
 
     def _make_plan(self) -> PlannedWalls | None:
-        """Return what plans the steps of walls, None if a driven wall or a moving surface has no plan."""
+        """Return the planner of the walls' steps, None if there is a driven wall or a moving surface without a plan."""
         moving = self._moving
         if not moving or self.drives or self.surfaces.vary or not set(moving).isdisjoint(self.surfaces.courses):
             return None
@@ -169,7 +170,7 @@ class MovingWalls:
         return PlannedWalls(moving, motions, centres, np.array(corners), self.placed, *targets)
 
     def set_present(self, present: Booleans) -> None:
-        """Say which walls are there; facets near particles have to be listed anew. Loads of the others end."""
+        """Set which walls are present. The facet lists must be made again; loads on absent walls end."""
         for wall, drive in self.drives.items():
             if not present[wall]:
                 drive.last_load = np.zeros_like(drive.last_load)
@@ -179,7 +180,7 @@ class MovingWalls:
         self.present_facets = None if present.all() else np.flatnonzero(present[self.facet_wall])
 
     def there(self, facets: Integers) -> Integers:
-        """Return those of some facets whose walls are there."""
+        """Return the facets that belong to present walls, out of some facets."""
         return facets if self.present_facets is None else facets[self.present[self.facet_wall[facets]]]
 
     def _lay_out_drives(self, count: int) -> None:
@@ -194,13 +195,13 @@ class MovingWalls:
             self.inverse_mass[wall] = drive.inverse_mass
 
     def _centre_of(self, wall: int) -> Floats:
-        """Return the point about which torques on a wall are taken, at time 0 [m]."""
+        """Return the reference point of torques on a wall at time 0."""
         return self.drives[wall].centre if wall in self.drives else self.motions[wall].centre
 
     def _poses_of(self, wall: int, time: float, before: float) -> tuple[Pose, Pose, Pose]:
-        """Return where a wall and what its centre rests in are at a time, and where it was at one before.
+        """Return the poses of a wall and of the frame of its centre at a time, and the wall's pose at the time before.
 
-        A driven wall is at the end of its last step, and was at its begin.
+        For a driven wall these are the end and the start of its last step.
         """
         motion, drive = self.motions[wall], self.drives.get(wall)
         if before == self._placed_at:
@@ -213,7 +214,7 @@ class MovingWalls:
         return now, drive.frame(time, now), then
 
     def pose_of(self, wall: int) -> Pose:
-        """Return where a wall is."""
+        """Return the pose of a wall."""
         return self._poses.get(wall, REST)
 
     def _box_of(self, wall: int) -> Floats:
@@ -221,18 +222,18 @@ class MovingWalls:
         return np.array(np.meshgrid(*self.first_extent(wall).T)).reshape(3, 8).T
 
     def first_extent(self, wall: int) -> Floats:
-        """Return the lowest and the highest coordinates (2, 3) of a wall at time 0 [m], which are measured once."""
+        """Return the lowest and the highest coordinates (2, 3) of a wall at time 0 [m]; measured once."""
         if wall not in self._first_extents:
             self._first_extents[wall] = _extent(self.placed.first_vertices(wall))
         return self._first_extents[wall]
 
     def extent(self, wall: int) -> Floats:
-        """Return the lowest and the highest coordinates (2, 3) of a wall where it is now [m]."""
+        """Return the lowest and the highest present coordinates (2, 3) of a wall [m]."""
         pose = self.pose_of(wall)
         return self.first_extent(wall) if pose is REST else _extent(pose.place(self.placed.first_vertices(wall)))
 
     def place(self, time: float, before: float) -> None:
-        """Put every moving wall where it is at a time; velocities are also averaged since the time before [s]."""
+        """Move every moving wall to its pose at a time; velocities are also averaged since the time before [s]."""
         if self._times == (time, before) and not self._begun:
             return
         self._begun = False
@@ -250,7 +251,7 @@ class MovingWalls:
         self.surfaces.place(time, self._poses)
 
     def adopt_planned(self, step: int, time: float, before: float) -> None:
-        """Take note that a kernel has placed all walls as planned for a step, at this time [s]."""
+        """Update the state after a kernel has placed all walls by the plan of a step, at this time [s]."""
         assert self.planned is not None
         now, then, displacements = self.planned.at(step)
         self._poses.update(zip(self.planned.walls, now, strict=True))
@@ -261,15 +262,16 @@ class MovingWalls:
         self._times = time, before
 
     def planned_steps(self, step: int, last: int, time_of: Callable[[int], float], limits: tuple[float, float]) -> int:
-        """Return how many steps after one, up to `last`, a kernel can place the walls in, see `PlannedWalls.steps`.
+        """Return the number of steps after `step`, up to `last`, in which a kernel can place the walls.
 
-        `limits` are how far a wall may be from where it was at `note_places`, and how far it may move in a step [m].
+        `limits` are the largest distance of a wall from its position at `note_places`, and its largest displacement in
+        a step [m]; see `PlannedWalls.steps`.
         """
         assert self.planned is not None
         return self.planned.steps(step, last, time_of, self.present, (self._listed, *limits))
 
     def _write_state(self, wall: int, now: Pose, frame: Pose, then: Pose, step: float) -> None:
-        """Write position and velocities of a wall, and note whether it rested throughout the step."""
+        """Write position and velocities of a wall, and store whether it rested throughout the step."""
         centre, corners = self._centres[wall], self._corners[wall]
         write_state(now.numbers, frame.numbers, centre, corners, wall, self._state)
         still = write_mean_velocity(
@@ -292,26 +294,26 @@ class MovingWalls:
         self.placed.place_all(self._poses)
 
     def watch(self, facets: Integers) -> None:
-        """Let `place` move only these facets (others may repeat) and all that have a vertex with them in common.
+        """Restrict `place` to these facets (repetitions are allowed) and to all facets that share a vertex with them.
 
-        A large mesh that few particles are near then costs no more than a small one.
+        A large mesh with particles near few of its facets then costs as little as a small mesh.
         """
         if self._moving:
             self.placed.watch(facets, self._poses)
 
     def places_of(self, vertices: Integers) -> Floats:
-        """Return the present places of some vertices, whether they are watched or not."""
+        """Return the present positions of some vertices, watched or not."""
         return self.placed.places_of(vertices, self._poses)
 
     def begin_step(self, before: float, time: float) -> None:
-        """Let driven walls begin a step; `place` puts them where they are then."""
+        """Begin a step of the driven walls; `place` then moves them."""
         for wall, drive in self.drives.items():
             if self.present[wall]:
                 drive.begin(before, time - before)
         self._begun = bool(self.driven)
 
     def finish_step(self, loads: Floats, time: float, half: float) -> None:
-        """Give driven walls the loads (D, 8) of their new places for half a step [s]."""
+        """Pass the loads (D, 8) at the new positions to the driven walls, for half a step [s]."""
         for (wall, drive), load in zip(self.drives.items(), loads, strict=True):
             if not self.present[wall]:
                 continue
@@ -324,7 +326,7 @@ class MovingWalls:
     def passage(self, wall: int) -> tuple[float, Floats, Floats]:
         """Return the largest displacement of a vertex of a wall in the last step [m], and a box around its passage.
 
-        The box, given by its lower and its upper corner, holds all vertices before and after the step.
+        The box, given by its lower and its upper corner, contains all vertices before and after the step.
         """
         points = self.placed.first_vertices(wall)
         now, then = self._poses[wall].place(points), self._before[wall].place(points)
@@ -337,13 +339,13 @@ class MovingWalls:
         return np.array([drive.state() for drive in self.driven]).reshape(len(self.driven), -1)
 
     def adopt_driven(self, state: Floats) -> None:
-        """Go on from a state of the driven walls; `place` puts them there."""
+        """Restore a saved state of the driven walls; `place` then moves them."""
         for drive, row in zip(self.driven, state, strict=True):
             drive.adopt(row)
         self._times = -math.inf, -math.inf
 
     def note_places(self) -> None:
-        """Let `moved` count from where the walls are now."""
+        """Store the present positions of the walls as the reference of `moved`."""
         self._listed[:] = self._state[CORNERS:]
 
     @property
@@ -353,8 +355,8 @@ class MovingWalls:
 
     @property
     def moved(self) -> float:
-        """How far any point of the walls is from where it was at `note_places`, at most [m].
+        """Upper bound of the distance of any wall point from its position at `note_places` [m].
 
-        The displacement is linear in the place, so that nothing inside a box moves farther than its corners.
+        The displacement is linear in the position, so that no point of a box moves farther than its corners.
         """
         return float(largest_distance(self._state, self._listed)) if self._moving else 0.0

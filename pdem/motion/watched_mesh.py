@@ -1,4 +1,4 @@
-"""The present vertices and normals of walls that move: of all, or of what particles are near to alone."""
+"""The present vertices and normals of moving walls: of all facets, or only of facets near particles."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class WatchedMesh:
     mesh : Mesh
         All walls joined, at time 0.
     facet_rows, vertex_rows : (W + 1,) int64 arrays
-        First facet and vertex of each wall, and their numbers.
+        First facet and first vertex of each wall, and the total numbers.
     moving : list of int
         Walls that move.
     placed : bool
-        Whether all are in place from the beginning, see `pdem.motion.walls.MovingWalls`.
+        Whether all vertices and normals are up to date from the beginning, see `pdem.motion.walls.MovingWalls`.
 
     Attributes
     ----------
@@ -51,10 +51,10 @@ class WatchedMesh:
         self._normals = np.ascontiguousarray(mesh.facet_normals, np.float64)
         self._vertices = np.ascontiguousarray(mesh.vertices, np.float64)
         self.watched: Rows | None = None
-        self._own: dict[int, Rows] = {}  # what is watched, wall by wall
+        self._own: dict[int, Rows] = {}  # watched rows, wall by wall
         self._joined: tuple[Rows, Rows] | None = None
         self._facet_set, self._vertex_set = IndexSet(mesh.facet_count), IndexSet(mesh.vertex_count)
-        self._rests = True  # all walls that do not move are in place
+        self._rests = True  # whether all walls that do not move are up to date
         if not moving:
             self.vertices, self.normals = self._vertices, self._normals
         elif placed:
@@ -64,11 +64,11 @@ class WatchedMesh:
             self.watched, self._rests = (np.zeros(0, np.int64), np.zeros(0, np.int64)), False
 
     def facets_of(self, wall: int) -> slice:
-        """Return which facets a wall has."""
+        """Return the facets of a wall."""
         return slice(int(self._facet_rows[wall]), int(self._facet_rows[wall + 1]))
 
     def vertices_of(self, wall: int) -> slice:
-        """Return which vertices a wall has."""
+        """Return the vertices of a wall."""
         return slice(int(self._vertex_rows[wall]), int(self._vertex_rows[wall + 1]))
 
     def first_vertices(self, wall: int) -> Floats:
@@ -77,11 +77,11 @@ class WatchedMesh:
 
     @property
     def arrays(self) -> tuple[Floats, ...]:
-        """Vertices and normals at time 0, and the present ones."""
+        """Vertices and normals at time 0, and at present."""
         return self._vertices, self._normals, self.vertices, self.normals
 
     def place_all(self, poses: Mapping[int, Pose]) -> None:
-        """Bring all vertices and normals up to the present poses of walls that move."""
+        """Update all vertices and normals to the present poses of moving walls."""
         if not self._rests:
             self.vertices[:], self.normals[:] = self._vertices, self._normals
             self._rests = True
@@ -90,7 +90,7 @@ class WatchedMesh:
                 self._write(self._all_of(wall), poses[wall])
 
     def watch(self, facets: Integers, poses: Mapping[int, Pose]) -> None:
-        """Let `move` move only these facets (others may repeat) and all that have a vertex with them in common."""
+        """Restrict `move` to these facets (repetitions are allowed) and to all facets that share a vertex with them."""
         mesh, near = self._mesh, self._facet_set.distinct(facets)
         around = self._vertex_set.distinct(members_of(mesh.facet_start, mesh.facet_vertices, near))
         chosen = self._facet_set.distinct(members_of(mesh.vertex_facet_start, mesh.vertex_facet_ids, around))
@@ -104,7 +104,7 @@ class WatchedMesh:
             self.move(wall, poses[wall])
 
     def places_of(self, vertices: Integers, poses: Mapping[int, Pose]) -> Floats:
-        """Return the present positions of some vertices, whether they are watched or not."""
+        """Return the present positions of some vertices, watched or not."""
         places = self._vertices[vertices]
         walls = np.searchsorted(self._vertex_rows, vertices, side="right") - 1
         for wall, pose in poses.items():
@@ -112,18 +112,18 @@ class WatchedMesh:
         return places
 
     def move(self, wall: int, pose: Pose) -> None:
-        """Write the present positions of what is watched of a wall, all if nothing is said to be."""
+        """Write the present positions of the watched rows of a wall; of all rows if `watch` has not been called."""
         self._write(self.rows_of(wall), pose)
 
     def rows_of(self, wall: int) -> Rows:
-        """Return the vertices and facets of a wall that are watched."""
+        """Return the watched vertices and facets of a wall."""
         if wall not in self._own:
             self._own[wall] = self._all_of(wall) if self.watched is None else self._watched_of(wall)
         return self._own[wall]
 
     @property
     def moving_rows(self) -> tuple[Rows, Rows]:
-        """Vertices that are watched, by walls that move, and where those of each begin; facets likewise."""
+        """Watched vertices of moving walls and the first index of each wall among them; the same for facets."""
         if self._joined is None:
             rows = [self.rows_of(wall) for wall in self._moving]
             self._joined = _joined([nodes for nodes, _ in rows]), _joined([facets for _, facets in rows])
@@ -147,5 +147,5 @@ class WatchedMesh:
 
 
 def _joined(parts: Sequence[Integers]) -> Rows:
-    """Return rows one behind the other, and where those of each part begin."""
+    """Return concatenated rows, and the first index of each part."""
     return np.concatenate(parts), np.cumsum([0, *map(len, parts)])

@@ -1,1 +1,1 @@
-"""Everything a run leaves on disk or on the terminal: snapshots, series, checkpoints, log, pictures."""
+"""Output of a run to the disk and the terminal: snapshots, series, checkpoints, log, pictures."""

@@ -1,4 +1,4 @@
-"""Comparison of two checkpoints or two snapshots, bit for bit: which columns differ, where and by how much."""
+"""Comparison of two checkpoints or two snapshots, bit for bit: columns with differences, their rows and sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pdem.output.storage import Attribute
 
 STATE_ATTRIBUTES = ("step", "time")
-"""Attributes that belong to the state; others (versions, ranks) are mentioned and do not count."""
+"""Attributes that belong to the state; differences of other attributes (versions, ranks) are only mentioned."""
 
 _KEYS = (
     ("first", "second", "wall"), ("id", "kind", "feature"), ("lower", "higher"), ("lower_id", "upper_id"), ("id",),
@@ -35,22 +35,22 @@ _LONGEST_VALUE, _SAME_BEFORE = 40, 12
 
 @dataclass(frozen=True)
 class ColumnDifference:
-    """How one column differs over the rows that both files have.
+    """The difference of one column over the rows that both files have.
 
     Attributes
     ----------
     group, column : str
-        Where.
+        Names of the group and the column.
     differing, rows : int
-        Rows with other bits, and rows compared.
+        Number of rows with different bits, and of compared rows.
     first : str
         The first row that differs: its id, or ids.
     largest_absolute, largest_relative : float
         Largest difference of two finite values, and the same relative to the larger of their magnitudes.
     not_finite : int
-        Differing entries in which either value is not a finite number.
+        Number of differing entries in which either value is not finite.
     reason : str
-        Not empty when the columns cannot be compared entry by entry (other dtype or shape, missing).
+        Reason if the columns cannot be compared entry by entry (different dtype or shape, missing), else empty.
     """
 
     group: str
@@ -77,22 +77,22 @@ class ColumnDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two files have in common and what not.
+    """Result of the comparison of two files.
 
     Attributes
     ----------
     path_a, path_b : Path
         The files.
     rows : dict of int
-        Rows that both have, by group.
+        Number of rows that both files have, by group.
     columns : tuple of ColumnDifference
         Columns that differ.
     missing : tuple of str
-        Groups and rows that only one of them has, one line each.
+        Groups and rows that only one file has, one line each.
     attributes : tuple of str
         State attributes that differ, one line each.
     notes : tuple of str
-        Other attributes that differ; they do not count.
+        Other attributes that differ; they do not affect `equal`.
     """
 
     path_a: Path
@@ -105,7 +105,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether the two hold the same state, bit for bit."""
+        """Whether both files hold the same state, bit for bit."""
         return not (self.columns or self.missing or self.attributes)
 
     def __str__(self) -> str:
@@ -130,14 +130,14 @@ def compare(path_a: Path | str, path_b: Path | str, time: float | None = None) -
         Two checkpoints (.h5, or a folder for its latest), two snapshot files (.vtkhdf), or one of each (then
         only the particles).
     time : float, optional
-        Which snapshot, by its simulated time (s); the last one if None.
+        Simulated time of the snapshot (s); the last snapshot if None.
 
     Raises
     ------
     CheckpointError
         When a file cannot be read.
     InputError
-        When a file has no snapshot of that time.
+        When a file has no snapshot at that time.
     """
     first, second = Path(path_a), Path(path_b)
     kinds = {first.suffix, second.suffix}
@@ -181,7 +181,7 @@ def _read(path: Path, time: float | None) -> tuple[dict[str, _Columns], Mapping[
 
 
 def step_index(path: Path, time: float | None) -> int:
-    """Return which step of a snapshot file has this simulated time (s), within rounding; None is the last.
+    """Return the index of the step of a snapshot file with a simulated time (s), within rounding; None is the last.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def step_index(path: Path, time: float | None) -> int:
 
 
 def _shared_columns(groups: dict[str, _Columns], other: dict[str, _Columns]) -> dict[str, _Columns]:
-    """Return the groups and columns that are in `other` as well."""
+    """Return the groups and columns that `other` contains as well."""
     return {
         group: {name: column for name, column in columns.items() if name in other[group]}
         for group, columns in groups.items()
@@ -211,9 +211,9 @@ def _shared_columns(groups: dict[str, _Columns], other: dict[str, _Columns]) -> 
 
 
 def _compare_group(group: str, a: _Columns, b: _Columns) -> tuple[int, list[ColumnDifference], list[str]]:
-    """Return the number of rows compared, the columns that differ, and a line for rows of one side only.
+    """Return the number of compared rows, the columns that differ, and a line for each kind of row on one side only.
 
-    A column of zeros that only one side has is no difference: contact laws store different columns.
+    A column of zeros on one side only is not a difference: contact laws store different columns.
     """
     differences = [
         ColumnDifference(group, name, reason=f"only in {'A' if name in a else 'B'}")
@@ -232,7 +232,7 @@ def _compare_group(group: str, a: _Columns, b: _Columns) -> tuple[int, list[Colu
 def _match_rows(
     group: str, a: _Columns, b: _Columns, keys: tuple[str, ...]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], list[str]]:
-    """Return the matching rows of both sides, and lines on rows without a partner."""
+    """Return the matching rows of both sides, and lines about rows without a partner."""
     if not keys:
         count_a, count_b = (max((len(np.atleast_1d(column)) for column in side.values()), default=0) for side in (a, b))
         common = np.arange(min(count_a, count_b))
@@ -277,12 +277,12 @@ def _compare_column(
     index_a: NDArray[np.intp],
     index_b: NDArray[np.intp],
 ) -> ColumnDifference | None:
-    """Return how a column differs over the matched rows, or None when all bits are equal."""
+    """Return the difference of a column over the matched rows, or None when all bits are equal."""
     whole_a, whole_b = np.atleast_1d(a[name]), np.atleast_1d(b[name])
     if whole_a.dtype != whole_b.dtype or whole_a.shape[1:] != whole_b.shape[1:]:
         form_a, form_b = (f"{whole.dtype} {whole.shape[1:]}" for whole in (whole_a, whole_b))
         return ColumnDifference(group, name, reason=f"{form_a} in A, {form_b} in B")
-    if not keys:  # columns of a group without ids may differ in length
+    if not keys:  # columns of a group without ids may have different lengths
         index_a = index_b = np.arange(min(len(whole_a), len(whole_b)))
     left, right = (np.ascontiguousarray(whole[index]) for whole, index in ((whole_a, index_a), (whole_b, index_b)))
     other_bits = (_bytes_of_entries(left) != _bytes_of_entries(right)).any(axis=-1)
@@ -309,7 +309,7 @@ def _bytes_of_entries(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _largest_differences(left: NDArray[Any], right: NDArray[Any], differs: Booleans) -> tuple[float, float, int]:
-    """Return the largest absolute and relative difference of finite entries, and how many are not finite."""
+    """Return the largest absolute and relative difference of finite entries, and the number of non-finite ones."""
     x, y = left[differs].astype(np.longdouble), right[differs].astype(np.longdouble)
     finite = np.isfinite(x) & np.isfinite(y)
     absolute = np.abs(x[finite] - y[finite])
@@ -321,7 +321,7 @@ def _largest_differences(left: NDArray[Any], right: NDArray[Any], differs: Boole
 def _compare_attributes(
     a: Mapping[str, Attribute], b: Mapping[str, Attribute]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return lines on the state attributes that differ, and on the others."""
+    """Return lines about differing attributes of the state, and about other differing attributes."""
     lines = {
         name: f"{name}: {' in A, '.join(_shortened(a.get(name), b.get(name)))} in B"
         for name in sorted(a.keys() | b.keys())
@@ -332,7 +332,7 @@ def _compare_attributes(
 
 
 def _shortened(one: Attribute | None, other: Attribute | None) -> tuple[str, str]:
-    """Return two values that differ as texts, of long ones a part from a little before the first difference."""
+    """Return two different values as texts; long ones are cut to a part around the first difference."""
     texts = ["absent" if value is None else repr(value) for value in (one, other)]
     same = next((n for n, (x, y) in enumerate(zip(*texts, strict=False)) if x != y), min(map(len, texts)))
     begin = max(0, same - _SAME_BEFORE) if max(map(len, texts)) > _LONGEST_VALUE else 0
@@ -341,7 +341,7 @@ def _shortened(one: Attribute | None, other: Attribute | None) -> tuple[str, str
 
 
 def _part(text: str, begin: int) -> str:
-    """Return a part of a text with dots in place of what is left out before and behind."""
+    """Return a part of a text with dots for the omitted parts before and after it."""
     before, rest = "..." if begin else "", text[begin:]
     room = _LONGEST_VALUE - len(before)
     return before + (rest if len(rest) <= room else f"{rest[: room - 3]}...")

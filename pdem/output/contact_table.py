@@ -20,25 +20,25 @@ UNITS = {field.name: field.unit for field in contact_fields(energies=True, ages=
 """SI unit of each column."""
 
 _ASKED_BY = {AGE_OF_CONTACT.name: "contact_ages", STORED.name: "energies", LOST.name: "energies"}
-"""Keys of ``[output]`` with which contacts have further columns."""
+"""Keys of ``[output]`` that add further columns to contacts."""
 
 
 class ContactTable(Named["NDArray[Any]"]):
-    """Contacts: a dict of columns by name, rows in the order of ids. `Results.contacts_at` says what they are.
+    """Contacts: a dict of columns by name, rows in the order of ids. `Results.contacts_at` describes the columns.
 
     Parameters
     ----------
     columns : mapping of (n, ...) arrays
-        The columns, none where no contacts have been written.
+        The columns; empty if no contacts have been written.
     reason : str
-        Why there are none: what an error says when a column is asked for.
+        Reason if there are no contacts; the error for a missing column quotes it.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]], reason: str = "") -> None:
         super().__init__(columns, "column of contacts", reason)
 
     def hint(self, name: str) -> str:
-        """Return what to do about a column that is not there."""
+        """Return the remedy for a missing column."""
         if name in _ASKED_BY:
             return f"run the case with output.{_ASKED_BY[name]} = true"
         return super().hint(name)

@@ -1,15 +1,16 @@
-"""One writer at a time in an output folder: the file ``run.lock`` says who it is, and the kernel whether it is alive.
+"""One writer at a time in an output folder: the file ``run.lock`` names it, and a kernel lock shows that it is alive.
 
-The writer holds a lock of the kernel (flock) on the file, which ends with the process however that ends, so that a
-file that is left over is no lock. The lock is held by an open file: other Simulations of the same process find it as
-other processes do, and forked processes close their copy of it, so that they do not keep it alive. Reading needs no
-lock.
+The writer holds a kernel lock (flock) on the file. It ends with the process, however that ends, so that a file of an
+ended process is no lock. The lock belongs to an open file: other Simulations of the same process see it in the same way
+as other processes do. Forked processes close their copy of the open file, so that they do not keep the lock. Reading
+needs no lock.
 
-On a network file system the kernel lock is as good as the file system: NFS, CephFS, GPFS, Lustre and CIFS hand it on to
-the server unless they are mounted without, some hold it for each node alone, some have none. So the file also names
-host, boot and process. Where a free kernel lock does not say that the writer of another node has ended, and where
-there are no kernel locks, a lock of this machine is judged by its process, and of one of another machine the user is
-told which file to remove once that writer has ended.
+On a network file system the kernel lock is as reliable as the file system: NFS, CephFS, GPFS, Lustre and CIFS pass it
+to the server unless they are mounted without locks; some file systems keep locks on each node, some have none.
+Therefore the file also has the names of host, boot and process. A free kernel lock may not prove that a writer on a
+different node has ended, and some systems have no kernel locks. Then the lock of a process of this machine is valid
+while the process runs. For a lock of a different machine, the message asks the user to remove the file once that writer
+has ended.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from pdem.output.saving import reason
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _PATIENCE, _PAUSE = 3.0, 0.02
-"""How long another process may take to put its name into the file [s], and between two looks."""
+"""Time limit for a process to write its name into the file, and time between two checks [s]."""
 
 _MOST_BYTES = 1 << 16
 
@@ -44,9 +45,9 @@ class FolderLock:
     path : Path
         The lock file.
     descriptor : int
-        Of the open file.
+        Descriptor of the open file.
     made : list of Path
-        Folders that were made for it, the innermost first.
+        Folders that were created for it, the innermost first.
     """
 
     def __init__(self, path: Path, descriptor: int, made: list[Path]) -> None:
@@ -56,19 +57,20 @@ class FolderLock:
 
     @classmethod
     def acquire(cls, folder: Path | str, remedy: str = "") -> FolderLock:
-        """Take the lock on a folder, which is made if it was missing.
+        """Lock a folder, which is created if it is missing.
 
         Parameters
         ----------
         folder : path
             The folder.
         remedy : str
-            What else the user can do if another one writes there, for the message.
+            Alternative for the user if another process writes there, for the message.
 
         Raises
         ------
         FolderInUseError
-            If something writes there, or may: the message says who, where and since when. Nothing is changed then.
+            If another process writes there, or may do so: the message has its name, host and start. Nothing is changed
+            then.
         InputError
             If the folder cannot be made or written to.
         """
@@ -76,29 +78,29 @@ class FolderLock:
         try:
             return attempt.lock()
         except FolderInUseError:
-            if not gc.collect():  # a Simulation that nobody refers to any more may have it
+            if not gc.collect():  # an unreferenced Simulation may still hold it
                 raise
         return attempt.lock()
 
     @classmethod
     def require_free(cls, folder: Path | str, remedy: str = "") -> None:
-        """Require that nothing writes into a folder, which is not taken; for checks before a long work.
+        """Require that no process writes into a folder, without locking it; for checks before a long computation.
 
         Raises
         ------
         FolderInUseError
-            As `acquire`.
+            Like `acquire`.
         """
-        if os.path.exists(Path(folder) / LOCK_FILE):  # of a writer that is alive, or left by one that was killed
+        if os.path.exists(Path(folder) / LOCK_FILE):  # of a running or a killed writer
             cls.acquire(folder, remedy).release()
 
     @property
     def is_held(self) -> bool:
-        """Whether this process has the lock; one that was forked from it does not."""
+        """Whether this process holds the lock; a process that was forked from it does not."""
         return self._descriptor >= 0
 
     def release(self) -> None:
-        """Give up the lock; folders that were made for it and hold nothing are removed."""
+        """Release the lock; empty folders that were created for it are removed."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor < 0:
             return
@@ -109,13 +111,13 @@ class FolderLock:
         _remove_empty(self._made)
 
     def forget(self) -> None:
-        """Close the copy of a forked process, which keeps no lock alive."""
+        """Close the copy in a forked process, which does not keep the lock."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
     def __del__(self) -> None:
-        """Give up the lock of outputs that nobody refers to any more."""
+        """Release the lock of outputs that are not referenced any more."""
         with suppress(Exception):
             self.release()
 
@@ -132,7 +134,7 @@ os.register_at_fork(after_in_child=_forget_all)
 
 
 class _Attempt:
-    """To take the lock on a folder."""
+    """An attempt to lock a folder."""
 
     def __init__(self, folder: Path, remedy: str) -> None:
         self._folder, self._remedy = folder, remedy
@@ -153,13 +155,13 @@ class _Attempt:
         return FolderLock(self._path, descriptor, made)
 
     def _descriptor(self) -> int:
-        """Return the file, open and locked, with the name of this process in it."""
+        """Return the descriptor of the file, open and locked, with the name of this process in it."""
         end, owner = time.monotonic() + _PATIENCE, None
         while time.monotonic() < end:
             self._make_folder()
             try:
                 descriptor = _open(self._path)
-            except FileNotFoundError:  # who has given up has removed the folder
+            except FileNotFoundError:  # a process that released the lock has removed the folder
                 continue
             try:
                 owner = Owner.read(os.pread(descriptor, _MOST_BYTES, 0))
@@ -173,7 +175,7 @@ class _Attempt:
         raise self._in_use(owner)
 
     def _make_folder(self) -> None:
-        """Make the folder, and note what has been made, the innermost first."""
+        """Create the folder, and store the created folders, the innermost first."""
         missing = []
         for place in (self._path.parent, *self._path.parent.parents):
             if place.exists():
@@ -183,12 +185,12 @@ class _Attempt:
         self._made += [place for place in missing if place not in self._made]
 
     def _takes(self, descriptor: int, owner: Owner | None) -> bool:
-        """Return whether the lock on an open file is this process's now; if not, to try again may help.
+        """Return whether this process now has the lock on an open file; if not, the caller can try again.
 
         Raises
         ------
         FolderInUseError
-            If its owner is alive, or may be.
+            If its owner is alive, or may be alive.
         """
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -199,7 +201,7 @@ class _Attempt:
                 raise
             if owner is not None and owner.may_be_alive:
                 raise self._in_use(owner) from None
-            return False  # between the lock and its name
+            return False  # after the lock and before its name
         if not _is_at(self._path, descriptor):
             return False
         owner = Owner.read(os.pread(descriptor, _MOST_BYTES, 0))
@@ -208,7 +210,7 @@ class _Attempt:
         return self._is_signed(descriptor)
 
     def _is_signed(self, descriptor: int) -> bool:
-        """Return whether this process has put its name into the file; one of another user is removed instead."""
+        """Return whether this process has written its name into the file; another user's file is removed instead."""
         if not fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_RDWR:
             self._path.unlink()
             return False
@@ -221,7 +223,7 @@ class _Attempt:
         return True
 
     def _takes_without_kernel(self, descriptor: int) -> bool:
-        """Take the lock where the kernel has none: one process at a time looks who has it, and puts its name there."""
+        """Take the lock without a kernel lock: one process at a time checks the owner, and writes its name."""
         guard = self._path.with_name(f"{LOCK_FILE}.new")
         try:
             os.close(os.open(guard, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -238,7 +240,7 @@ class _Attempt:
             guard.unlink(missing_ok=True)
 
     def _in_use(self, owner: Owner | None) -> FolderInUseError:
-        """Return the error that names a writer that is alive."""
+        """Return the error for a writer that is alive."""
         other = f", or {self._remedy}" if self._remedy else ""
         if owner is None:
             return FolderInUseError(
@@ -257,7 +259,7 @@ class _Attempt:
         )
 
     def _in_doubt(self, owner: Owner) -> FolderInUseError:
-        """Return the error that names a writer of which nobody can tell here whether it is alive."""
+        """Return the error for a writer that may be alive, which cannot be determined on this machine."""
         times = [path.stat().st_mtime for path in self._path.parent.iterdir() if path != self._path]
         last = f"; the last file here is of {time_of_day(max(times))}" if times else ""
         other = f"; {self._remedy}" if self._remedy else ""
@@ -270,7 +272,7 @@ class _Attempt:
 def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except PermissionError:  # left by another user, or nothing may be written here
+    except PermissionError:  # file of a different user, or no permission to write here
         if not os.access(path.parent, os.W_OK):
             raise
         return os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Tables of pandas from columns."""
+"""Conversion of columns to pandas tables."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def data_frame(columns: Mapping[str, NDArray[Any]], units: Mapping[str, str]) ->
     Parameters
     ----------
     columns : mapping of (n, ...) arrays
-        Columns by name. Components of vectors along three axes are called ``force_x``, ``force_y``, ``force_z``, others
-        by their numbers from 0 on.
+        Columns by name. Components of vectors along three axes are named ``force_x``, ``force_y``, ``force_z``,
+        components of other vectors by their indices from 0 on.
     units : mapping of str to str
-        SI unit of each column, ``"1"`` without dimension; the frame has those of its columns in ``attrs["units"]``.
+        SI unit of each column, ``"1"`` without dimension; ``attrs["units"]`` of the frame has the units of its columns.
 
     Raises
     ------

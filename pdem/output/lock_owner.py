@@ -1,4 +1,4 @@
-"""Who writes into an output folder, in the words of the lock file: process, host, user, since when; and is it alive."""
+"""The owner of an output folder's lock file: process, host, user, start; and whether the process is alive."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LOCK_FILE = "run.lock"
 """Name of the file in an output folder while something writes there."""
 
 _SUSPENDED = "Tt"
-"""States in ``/proc`` of a process that a signal has stopped."""
+"""States in ``/proc`` of a process that is stopped by a signal."""
 
 _HANDED_ON = {
     "nfs": {"nolock", "local_lock=all", "local_lock=flock"}, "nfs4": {"nolock", "local_lock=all", "local_lock=flock"},
     "lustre": {"localflock", "noflock"}, "cifs": {"nobrl"}, "smb3": {"nobrl"}, "ceph": set(), "gpfs": set(),
     "gfs2": set(), "ocfs2": set(),
 }  # fmt: skip
-"""File systems that hand kernel locks on to other nodes, each unless it is mounted with one of these options."""
+"""File systems that pass kernel locks to other nodes, unless they are mounted with one of these options."""
 
 _IN_MEMORY = ("tmpfs", "overlay", "ramfs", "zfs")
-"""File systems of one machine that have no block device of their own."""
+"""File systems that are local to one machine and have no block device."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Owner:
     Attributes
     ----------
     process : int
-        Its number on its host.
+        Process id on its host.
     host, user, command, since : str
-        Where, of whom and what it is, and when it took the lock (ISO 8601).
+        Host, user and command of the process, and time of the lock (ISO 8601).
     boot : str
-        Which start of which machine; empty where the system does not tell.
+        Identifier of the boot of the machine; empty if the system does not provide it.
     started : int
-        When the process has started, in the ticks of its machine; numbers of processes are used again.
+        Start time of the process, in ticks of its machine; it distinguishes processes with the same id.
     namespace : str
-        In which its number is unique: containers have their own.
+        Namespace in which the process id is unique: containers have their own.
     """
 
     process: int
@@ -70,7 +70,7 @@ class Owner:
 
     @classmethod
     def read(cls, text: bytes) -> Owner | None:
-        """Return the owner that a lock file names, None if it names none."""
+        """Return the owner in the text of a lock file, None if there is none."""
         with suppress(ValueError, TypeError):
             found = cls(**json.loads(text))
             if isinstance(found.process, int) and isinstance(found.since, str):
@@ -78,17 +78,17 @@ class Owner:
         return None
 
     def text(self) -> bytes:
-        """Return what a lock file says."""
+        """Return the text for a lock file."""
         return json.dumps(asdict(self), indent=1).encode() + b"\n"
 
     @property
     def is_of_this_machine(self) -> bool:
-        """Whether it runs, or has run, since the last start of this machine."""
+        """Whether the process runs, or has run, on this machine since its last boot."""
         return self.boot == boot() and bool(self.boot or self.host == platform.node())
 
     @property
     def may_be_alive(self) -> bool:
-        """Whether it runs, as far as that can be told here."""
+        """Whether the process may be running, as well as this machine can determine."""
         if not self.is_of_this_machine or self.namespace != namespace():
             return True
         state, started = state_of(self.process)
@@ -96,17 +96,17 @@ class Owner:
 
     @property
     def is_this_process(self) -> bool:
-        """Whether it is the process that asks."""
+        """Whether the owner is the calling process."""
         return self.process == os.getpid() and self.is_of_this_machine and self.namespace == namespace()
 
     @property
     def is_suspended(self) -> bool:
-        """Whether it runs on this machine, and has been stopped by a signal to go on later."""
+        """Whether the process exists on this machine and is stopped by a signal, to be continued later."""
         here = self.is_of_this_machine and self.namespace == namespace()
         return here and state_of(self.process)[0] in _SUSPENDED
 
     def __str__(self) -> str:
-        """Return what it is and where, in words."""
+        """Return process and host in words."""
         return f"{self.command} (process {self.process} of {self.user} on {self.host})"
 
 
@@ -119,7 +119,7 @@ def _command() -> str:
 
 
 def has_other_writer(folder: Path | str) -> bool:
-    """Return whether another process writes into a folder, as far as its lock file says so."""
+    """Return whether another process writes into a folder, according to its lock file."""
     with suppress(OSError):
         owner = Owner.read((Path(folder) / LOCK_FILE).read_bytes())
         return owner is not None and owner.may_be_alive and not owner.is_this_process
@@ -127,7 +127,7 @@ def has_other_writer(folder: Path | str) -> bool:
 
 
 def hands_locks_on(folder: Path) -> bool:
-    """Return whether all that may write into a folder see a kernel lock there, also those on other nodes."""
+    """Return whether all processes that may write into a folder see its kernel locks, also on other nodes."""
     kind, options = _mount_of(os.path.realpath(folder))
     if kind in _HANDED_ON:
         return not _HANDED_ON[kind] & options
@@ -135,7 +135,7 @@ def hands_locks_on(folder: Path) -> bool:
 
 
 def _mount_of(folder: str) -> tuple[str, set[str]]:
-    """Return kind and options of the file system that a folder is on, an empty name if the system does not tell."""
+    """Return type and options of the file system of a folder; an empty type if the system does not provide it."""
     found: tuple[str, set[str]] = "", set()
     longest = -1
     with suppress(OSError):
@@ -150,7 +150,7 @@ def _mount_of(folder: str) -> tuple[str, set[str]]:
 
 
 def _kinds_with_device() -> set[str]:
-    """Return the names of file systems that lie on a disk of this machine."""
+    """Return the names of file system types that are on a disk of this machine."""
     with suppress(OSError):
         lines = (_PROC / "filesystems").read_text(encoding="ascii").splitlines()
         return {line.strip() for line in lines if not line.startswith("nodev")}

@@ -1,7 +1,7 @@
 """The run log: header, a line of the run table per interval, every warning.
 
-All of pdem logs to the logger ``pdem``. The file gets everything; the terminal gets warnings only, written above the
-progress line, and of quiet runs only errors: what was written before and cannot be read.
+All parts of pdem log to the logger ``pdem``. The file gets all messages. The terminal gets only warnings, above the
+progress line, and in quiet runs only errors, for files that cannot be written or read.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def header(case: str, ranks: int, workers: int, details: Iterable[str] = ()) -> 
 
 
 def _workers_text(ranks: int, workers: int) -> str:
-    if workers % ranks:  # nodes differ
+    if workers % ranks:  # nodes have different numbers
         return f"{counted(ranks, 'rank')}, {counted(workers, 'thread')} in all"
     return f"{counted(ranks, 'rank')} x {counted(workers // ranks, 'thread')}"
 
@@ -114,7 +114,7 @@ def table_row(values: Mapping[str, float]) -> str:
 
 
 class _LineFormatter(logging.Formatter):
-    """Table lines as they are, everything else with date and level."""
+    """Format table lines without changes, all other lines with date and level."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
@@ -124,14 +124,14 @@ class _LineFormatter(logging.Formatter):
 
 
 class _LogFile(logging.Handler):
-    """A log file; lines that find no room on the disk wait for the next one, or for `require_written`.
+    """A log file; lines that do not fit on the disk are buffered until the next line, or `require_written`.
 
     Parameters
     ----------
     path : Path
         The file.
     resume : bool
-        Write behind what is there.
+        Append to the existing content.
     """
 
     def __init__(self, path: Path, *, resume: bool) -> None:
@@ -147,12 +147,12 @@ class _LogFile(logging.Handler):
             self.require_written()
 
     def require_written(self) -> None:
-        """Write what waits.
+        """Write the buffered lines.
 
         Raises
         ------
         OSError
-            If it cannot be written; of a line either all is in the file or nothing.
+            If they cannot be written; a line is never in the file in part.
         """
         if not self._waiting or self._descriptor < 0 or os.getpid() != self._process:
             return
@@ -183,16 +183,16 @@ class _TerminalHandler(logging.Handler):
 
 
 class RunLog:
-    """The log of one run, kept by rank 0.
+    """The log of one run, on rank 0.
 
     Parameters
     ----------
     folder : path
-        Where ``run.log`` is.
+        Folder of ``run.log``.
     resume : bool
-        Continue an existing log instead of beginning anew.
+        Continue an existing log instead of starting a new one.
     console : bool
-        Show warnings on the terminal; without it errors alone.
+        Show warnings on the terminal; otherwise only errors.
 
     Raises
     ------
@@ -226,7 +226,7 @@ class RunLog:
         self._terminal.setLevel(logging.WARNING)
 
     def text(self, lines: str) -> None:
-        """Write lines to the file as they are: the header, the end table."""
+        """Write lines to the file without date and level: the header, the end table."""
         logger.info("%s", lines)
         self._heading_is_due = True
 
@@ -242,23 +242,23 @@ class RunLog:
         logger.warning("%s", text)
 
     def flush(self) -> None:
-        """Write lines that had no room before.
+        """Write the buffered lines, which did not fit on the disk before.
 
         Raises
         ------
         CheckpointError
-            If they have none now.
+            If they still do not fit.
         """
         with writing(self.path, "make room, then restart"):
             self._file.require_written()
 
     def close(self) -> None:
-        """Close the file and take the handlers away.
+        """Close the file and remove the handlers of the logger.
 
         Raises
         ------
         CheckpointError
-            If lines cannot be written that had no room before.
+            If buffered lines cannot be written.
         """
         try:
             self.flush()

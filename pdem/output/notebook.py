@@ -26,9 +26,9 @@ def notebook_page(title: str, text: str, rows: Iterable[Sequence[str]], picture:
 
 
 def picture_of(source: Path | str, time: float | None = None) -> bytes:
-    """Return a picture of a snapshot of a folder as PNG, the last one without a time [s]; nothing where it fails.
+    """Return a picture of a folder's snapshot as PNG, by default the last one; empty if drawing fails. `time` is in s.
 
-    What a notebook shows by itself must not end in an error: there may be no pyvista, no display, or no snapshot.
+    Automatic output of a notebook must not raise errors: pyvista, a display, or snapshots may be missing.
     """
     from pdem.output.pictures.render import render
 

@@ -16,20 +16,20 @@ _FORMAT = "{percentage:3.0f}%|{bar}| {desc}, left {remaining}{postfix}"
 _WIDE = 120
 _LINE_COUNT = 20
 _LEAST_SECONDS, _MOST_SECONDS = 10.0, 600.0
-"""Wall time between two lines: not less, and, as far as there is news, not more."""
+"""Smallest time between two lines, and largest time without a line if the state has changed [s]."""
 _ROUNDING = 0.01  # the last step may end shortly before the end of the run
 
 
 class Progress:
     """A progress bar with the state of a run; without a terminal, lines.
 
-    There is a line at each twentieth of the run, but not within ten seconds of the last one, except the last of all;
-    and one after ten minutes without any.
+    A line follows at each twentieth of the run, but not within ten seconds of the last line, except at the end of the
+    run; and after ten minutes without any line.
 
     Parameters
     ----------
     start_time, end_time : float
-        Simulated time (s) at which this run begins and ends; after a restart the begin is greater than zero.
+        Simulated time (s) at which this run begins and ends; after a restart the first one is greater than zero.
     enabled : bool
         False on every rank but one, and for quiet runs.
     """
@@ -53,7 +53,7 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the line as it is."""
+        """Leave the last line on the terminal."""
         self.close()
 
     def update(
@@ -74,9 +74,9 @@ class Progress:
         contacts_per_particle : float
             Mean number of touching partners.
         largest_overlap : float
-            As a fraction of the radius.
+            Largest overlap, as a fraction of the radius.
         kinetic_energy : float
-            Translation and rotation (J).
+            Kinetic energy of translation and rotation (J).
         steps_per_second : float
             Particle-steps per second of wall time.
         step : int

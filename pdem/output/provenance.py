@@ -1,7 +1,8 @@
-"""Provenance of results: processor, libraries and sources, on which bits depend beside the case. It is in every file.
+"""Provenance of results, written to every file: processor, libraries and sources, which may change bits.
 
-Ranks, threads, partitions and restarts change no bit. Another processor type or library may: compilers choose other
-instructions (fused multiply-adds, other vector widths), libraries round their functions in another way.
+Ranks, threads, partitions and restarts change no bit. A different type of processor or a different library may:
+compilers choose other instructions (fused multiply-adds, other vector widths), and libraries round their functions
+differently.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PROVENANCE_LABELS = {
     "llvmlite": "llvmlite", "libc": "C and mathematics library", "processor": "processor type",
     _FEATURES: "features of the processor", "kernel_settings": "numba's settings",
 }  # fmt: skip
-"""Names of the entries of `provenance` in messages."""
+"""Labels of the entries of `provenance` in messages."""
 
 
 @cache
@@ -41,8 +42,8 @@ def provenance() -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        By the keys of `PROVENANCE_LABELS`: versions, a digest of pdem's sources, and processor type and features for
-        which numba compiles.
+        Values by the keys of `PROVENANCE_LABELS`: versions, a digest of pdem's sources, and the processor type and
+        features for which numba compiles.
     """
     _, processor, features = cpu_target.target_context.codegen().magic_tuple()
     used = sorted(name[1:] for name in features.split(",") if name.startswith("+"))
@@ -72,14 +73,14 @@ def _digest() -> str:
 
 
 def changes_since(attributes: Mapping[str, Any], now: Mapping[str, str] | None = None, word: str = "now") -> str:
-    """Return the provenance that has changed since a file was written, in one line; empty if nothing has.
+    """Return the changes of the provenance since a file was written, in one line; empty if there are none.
 
     Parameters
     ----------
     attributes : mapping
-        Attributes of the file; an entry that it lacks counts as unchanged.
+        Attributes of the file; a missing entry counts as unchanged.
     now : mapping, optional
-        In place of `origin`.
+        Provenance to compare with; by default the present one.
     word : str
         Word for the present provenance.
     """

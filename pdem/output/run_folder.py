@@ -1,6 +1,6 @@
-"""Files of a run in an output folder: find them, read the time that the run reached, remove them.
+"""Files of a run in an output folder: search, last simulated time, removal.
 
-Only files with the names that a run gives them count, and only these are ever removed.
+Only files with names that a run uses count, and only these are ever removed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 PICTURE_FILE = "picture.png"
-"""Default name of a picture. `remove_run` removes it: an old picture beside new results would mislead."""
+"""Default name of a picture. `remove_run` removes it: an old picture next to new results would mislead."""
 
 LAW_FILES = ("laws.md", "laws.json", "laws.png")
 """Names of the report on the contact laws of a run: a page, its numbers, a picture. `remove_run` removes them, too."""
 
 COLLISION_FILE = "collisions.csv"
-"""Numbers of collisions by their energy, from the begin of a run on."""
+"""Numbers of collisions by their energy, from the start of a run on."""
 
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
@@ -57,9 +57,9 @@ class StoredRun:
     checkpoint : Path or None
         Its newest checkpoint, readable or not.
     time : float or None
-        Simulated time [s] of the checkpoint, without one that of the last row of the series; None if unreadable.
+        Simulated time [s] of the checkpoint; without a checkpoint, of the last row of the series; None if unreadable.
     written : float
-        Time of day at which that file was written [s since 1970].
+        Modification time of that file [s since 1970].
     """
 
     folder: Path
@@ -68,14 +68,14 @@ class StoredRun:
     written: float
 
     def __str__(self) -> str:
-        """Return folder, reached time and checkpoint in one line."""
+        """Return folder, last time and checkpoint in one line."""
         reached = "" if self.time is None else f" that reached {self.time:g} s"
         what = "no checkpoint" if self.checkpoint is None else self.checkpoint.name
         return f"{self.folder} holds a run{reached} ({what}, {time_of_day(self.written)})"
 
 
 def time_of_day(seconds: float) -> str:
-    """Return a time of day from s since 1970, with the date unless it is of today."""
+    """Return a time of day from s since 1970, with the date unless it is today."""
     then = datetime.fromtimestamp(seconds)
     today = then.date() == datetime.now().date()
     return f"{then:%H:%M} today" if today else f"{then:%Y-%m-%d %H:%M}"
@@ -106,7 +106,7 @@ def _time_of(checkpoint: Path) -> float | None:
 def remove_run(folder: Path | str) -> None:
     """Remove the files of a run from a folder, checkpoints first, the newest before older ones.
 
-    If this is interrupted, the checkpoints that are left are the oldest ones or none.
+    If this is interrupted, the remaining checkpoints are the oldest ones or none.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def remove_run(folder: Path | str) -> None:
 
 
 def data_files(folder: Path | str) -> list[Path]:
-    """Return the files of a run in a folder that are its results, checkpoints left out."""
+    """Return the files of a run in a folder that are its results, without checkpoints."""
     folder = Path(folder)
     names = (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, *LAW_FILES)
     found = {folder / name for name in names} | {*folder.glob(FIELD_FILES), *folder.glob("*_residence.csv")}
@@ -132,12 +132,12 @@ def data_files(folder: Path | str) -> list[Path]:
 
 
 def remove_files(paths: Iterable[Path]) -> None:
-    """Remove files in this order, as far as they exist.
+    """Remove files in this order, if they exist.
 
     Raises
     ------
     InputError
-        If one cannot be removed.
+        If a file cannot be removed.
     """
     for path in paths:
         try:
@@ -153,7 +153,7 @@ class LaterFiles:
     Attributes
     ----------
     checkpoints : tuple of Path
-        Readable ones of later steps; oldest first.
+        Readable checkpoints of later steps; oldest first.
     ends : dict of str to float
         Time [s] of the last row or snapshot, by the name of the file.
     """
@@ -173,7 +173,7 @@ class LaterFiles:
 
 
 def find_later_files(folder: Path | str, step: int, time: float) -> LaterFiles:
-    """Return the files with results later than a step, at whose end the simulated time [s] was `time`."""
+    """Return the files with results later than a step; `time` is the simulated time [s] at the end of the step."""
     folder = Path(folder)
     checkpoints = CheckpointFolder(folder).later_than(step)
     ends = {}
@@ -197,7 +197,7 @@ def _reads_well(path: Path) -> bool:
 
 
 def folder_problem(folder: Path | str) -> str:
-    """Return why a folder cannot be written to or made, empty if it can."""
+    """Return the reason if a folder cannot be written to or created, else an empty text."""
     path = Path(folder)
     try:
         mode = os.stat(path).st_mode
@@ -213,12 +213,12 @@ def folder_problem(folder: Path | str) -> str:
 
 
 def require_folder(folder: Path | str) -> None:
-    """Require that a folder is there or can be made; nothing is made.
+    """Require that a folder exists or can be created, without creating it.
 
     Raises
     ------
     InputError
-        If it cannot.
+        If neither is the case.
     """
     problem = folder_problem(folder)
     if problem:
@@ -226,12 +226,12 @@ def require_folder(folder: Path | str) -> None:
 
 
 def make_folder(folder: Path | str) -> None:
-    """Make a folder, unless it is there.
+    """Create a folder, unless it exists.
 
     Raises
     ------
     InputError
-        If it cannot be made.
+        If it cannot be created.
     """
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -245,7 +245,7 @@ def keep_files(folder: Path | str, files: Mapping[str, bytes]) -> None:
     Raises
     ------
     InputError
-        If one cannot be written.
+        If a file cannot be written.
     """
     for name, content in files.items():
         save_file(Path(folder) / name, content, "make room, or choose another folder")

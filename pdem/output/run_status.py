@@ -1,7 +1,7 @@
-"""What a run is doing, for those who watch it: the file ``status.json`` of its output folder.
+"""State of a run, for monitoring: the file ``status.json`` of its output folder.
 
-It is written where something changes: while kernels are compiled, when the run begins, and when it ends, however it
-ends. A run that is killed cannot say so: then the file still says that it goes on, and its process is gone.
+The file is written when the state changes: while kernels are compiled, when the run begins, and when it ends, however
+it ends. A killed run cannot write it: then the file still has a running state, but its process does not exist.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ STATUS_FILE = "status.json"
 COMPILING, READY, RUNNING, FINISHED, STOPPED, FAILED = (
     "compiling", "ready", "running", "finished", "stopped", "failed",
 )  # fmt: skip
-"""Kernels are compiled; they are ready, and the first step is next; steps are taken; the run has come to its end, was
-asked to stop and has written a checkpoint, or has ended with an error."""
+"""States: kernels are compiled; kernels are ready, and the first step is next; steps are computed; the run has
+finished; the run was stopped on request and has written a checkpoint; the run has failed with an error."""
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """What a run is doing.
+    """State of a run.
 
     Attributes
     ----------
     state : str
         `COMPILING`, `READY`, `RUNNING`, `FINISHED`, `STOPPED` or `FAILED`.
     since : float
-        When this state began [s since 1970].
+        Start of this state [s since 1970].
     detail : str
-        How the run has ended, in words.
+        Description of the end of the run.
     kernels : int
-        Number of kernels that have been compiled so far.
+        Number of kernels compiled so far.
     begin, end : float
-        Simulated times at which its process began, and at which it ends at the latest [s].
+        Simulated time at which its process began, and the latest time at which it ends [s].
     starts : int
-        How often a run was begun or continued in this folder.
+        Number of times that a run was started or continued in this folder.
     host, boot, namespace : str
-        Machine of the process, which start of it, and in which its number is unique, since containers have their own;
-        empty if the system does not tell.
+        Machine of the process, identifier of its boot, and namespace in which the process id is unique, since
+        containers have their own; empty if the system does not provide them.
     process, started : int
-        Number of the process, and when it began in the ticks of its machine.
+        Process id, and start time of the process in ticks of its machine.
     """
 
     state: str
@@ -78,17 +78,17 @@ class RunStatus:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it is not the end of a run."""
+        """Whether the run has not ended."""
         return self.state in (COMPILING, READY, RUNNING)
 
     @property
     def is_here(self) -> bool:
-        """Whether its process runs, or has run, where this one can see it."""
+        """Whether this process can see the process of the run, now or while it existed."""
         return (self.host, self.boot, self.namespace) == (platform.node(), boot(), namespace())
 
     @property
     def is_alive(self) -> bool | None:
-        """Whether its process runs; None for one of another machine."""
+        """Whether the process of the run exists; None for a process of a different machine."""
         if not self.is_here:
             return None
         state, started = state_of(self.process)
@@ -96,7 +96,7 @@ class RunStatus:
 
 
 def read_status(folder: Path | str) -> RunStatus | None:
-    """Return what the run in a folder is doing, None if that is not known."""
+    """Return the state of the run in a folder, None if it is unknown."""
     with suppress(OSError, ValueError, TypeError):
         found = RunStatus(**json.loads((Path(folder) / STATUS_FILE).read_text(encoding="utf-8")))
         numbers = (found.since, found.begin, found.end, found.kernels, found.starts, found.process, found.started)
@@ -106,21 +106,21 @@ def read_status(folder: Path | str) -> RunStatus | None:
 
 
 def write_status(folder: Path | str, status: RunStatus) -> None:
-    """Write what a run is doing; a disk that is full does not end it."""
+    """Write the state of a run; a full disk does not end the run."""
     path = Path(folder) / STATUS_FILE
     with suppress(OSError):
         write_file(path, json.dumps(asdict(status), indent=1) + "\n")
 
 
 class CompilingStatus:
-    """Says in an output folder that kernels are compiled for a run that has not begun.
+    """Writes to an output folder that kernels are compiled for a run that has not begun yet.
 
-    As a context it leaves no trace of a run that has not begun at its end.
+    As a context it removes all traces at its end, if the run has not begun.
 
     Parameters
     ----------
     folder : path
-        The folder, which is made when there is something to say.
+        The folder, which is created at the first write.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -136,7 +136,7 @@ class CompilingStatus:
         self.undo()
 
     def count(self, kernels: int) -> None:
-        """Say that so many kernels have been compiled."""
+        """Write the number of kernels compiled so far."""
         if self._status is None:
             self._keep()
             self._status = RunStatus.of_this_process(COMPILING)
@@ -144,12 +144,12 @@ class CompilingStatus:
         self._write(self._status)
 
     def finish(self) -> None:
-        """Say that kernels are ready."""
+        """Write that kernels are ready."""
         if self._status is not None:
             self._write(replace(self._status, state=READY, since=time.time()))
 
     def undo(self) -> None:
-        """Have the folder as it was, unless the run has begun since."""
+        """Restore the former state of the folder, unless the run has begun since."""
         told, self._status = self._status, None
         now = read_status(self._folder)
         if told is None or has_other_writer(self._folder) or now is None or now.state not in (COMPILING, READY):
@@ -164,12 +164,12 @@ class CompilingStatus:
                 folder.rmdir()
 
     def _write(self, status: RunStatus) -> None:
-        """Write the status, unless another process that was quicker writes here by now."""
+        """Write the status, unless a different process has started to write here."""
         if not has_other_writer(self._folder):
             write_status(self._folder, status)
 
     def _keep(self) -> None:
-        """Note what the folder is like, and make it if it is missing."""
+        """Store the state of the folder, and create it if it is missing."""
         with suppress(OSError):
             self._before = (self._folder / STATUS_FILE).read_bytes()
         with suppress(OSError):

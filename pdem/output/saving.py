@@ -1,4 +1,4 @@
-"""Files that commands write beside runs: whole or not at all, with errors in one line. Needs no HDF5."""
+"""Files that commands write in addition to runs: complete or not at all, with errors in one line. Needs no HDF5."""
 
 from __future__ import annotations
 

@@ -54,22 +54,22 @@ class Series:
     Parameters
     ----------
     folder : path
-        Where ``series.h5`` and ``series.csv`` are.
+        Folder of ``series.h5`` and ``series.csv``.
     columns : sequence of Column or (name, unit) or (name, unit, dtype)
         Columns of a row; one of them is ``time``.
     attributes : mapping, optional
-        Texts and numbers on the HDF5 file: the case, versions.
+        Texts and numbers for the HDF5 file: the case, versions.
     resume_time : float, optional
-        Continue existing files after a restart from this time (s), dropping later rows. None begins anew.
+        Continue existing files after a restart from this time (s), without later rows. None starts new files.
     added : collection of str
-        Columns that existing files may lack, which earlier versions have written: their rows get NaN or 0 there.
+        Columns that may be missing in existing files of earlier versions: their old rows get NaN or 0.
 
     Raises
     ------
     InputError
         When the columns have no ``time``, or a name twice.
     CheckpointError
-        When existing files hold other columns, or the files cannot be written.
+        When existing files have different columns, or the files cannot be written.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class Series:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write what is buffered, whether or not there was an exception."""
+        """Write the buffered rows, with or without an exception."""
         self.close()
 
     def append(self, row: Mapping[str, float]) -> None:
-        """Append one row; a row that is not later than the last one is left out.
+        """Append one row; a row that is not later than the last one is ignored.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Series:
         Raises
         ------
         InputError
-            When a column is missing, or there is one too many.
+            When a column is missing, or unknown.
         """
         if row.keys() != set(self._dtype.names or ()):
             odd = sorted(row.keys() ^ set(self._dtype.names or ()))
@@ -153,7 +153,7 @@ class Series:
         self._buffer.clear()
 
     def _append_to_csv(self, text: bytes) -> None:
-        """Write rows behind those that are there; of rows that find no room nothing stays."""
+        """Append rows to the file; if some do not fit on the disk, nothing of the incomplete row remains."""
         with self.csv_path.open("r+b") as csv:
             csv.truncate(self._csv_bytes)
             try:
@@ -163,7 +163,7 @@ class Series:
                 raise
 
     def close(self) -> None:
-        """Write what is buffered; the series can still be used afterwards. A forked process writes nothing."""
+        """Write the buffered rows; the series can still be used afterwards. A forked process writes nothing."""
         atexit.unregister(self.close)
         if os.getpid() == self._process:
             self.flush()
@@ -196,7 +196,7 @@ class Series:
         try:
             with open_hdf5(self.hdf5_path, "r") as file:
                 rows: NDArray[Any] = file[TABLE][:]
-        except HDF5_ERRORS:  # torn: the CSV has the rows
+        except HDF5_ERRORS:  # damaged: the CSV has the rows
             return np.zeros(0, self._dtype)
         names = list(rows.dtype.names or ())
         self._check_columns(self.hdf5_path, names)
@@ -206,7 +206,7 @@ class Series:
         return found
 
     def _rows_in_csv(self) -> NDArray[Any]:
-        """Return the whole rows of the CSV up to the first torn one."""
+        """Return the complete rows of the CSV up to the first incomplete one."""
         text = self.csv_path.read_text(errors="replace") if self.csv_path.exists() else ""
         header, *lines = text.split("\n")
         if not lines:
@@ -216,7 +216,7 @@ class Series:
         kinds = {column.name: int if column.dtype.startswith("i") else float for column in self.columns}
         missing = dict(zip(kinds, self._missing, strict=True))
         rows = []
-        for line in lines[:-1]:  # the text after the last line break is empty or a torn row
+        for line in lines[:-1]:  # the text after the last line break is empty or an incomplete row
             try:
                 found = {name: kinds[name](value) for name, value in zip(names, line.split(","), strict=True)}
             except ValueError:
@@ -226,7 +226,7 @@ class Series:
 
     @property
     def _missing(self) -> tuple[float, ...]:
-        """What a row has in the columns that were not written."""
+        """Values of a row in the columns that were not written."""
         return tuple(0 if column.dtype.startswith("i") else math.nan for column in self.columns)
 
     def _check_columns(self, path: Path, names: list[str]) -> None:
@@ -237,9 +237,9 @@ class Series:
 
 
 def continues(names: Sequence[str], expected: Sequence[str], added: Collection[str] = ()) -> bool:
-    """Return whether a series with columns of these names can go on with others, some of which may have been added.
+    """Return whether a series with columns `names` can be continued with columns `expected`; `added` may be missing.
 
-    In any order: rows are read by the names of their columns.
+    The order does not matter: rows are read by the names of their columns.
     """
     return set(expected) - set(added) <= set(names) <= set(expected)
 
@@ -256,7 +256,7 @@ class SeriesHead(NamedTuple):
     Attributes
     ----------
     columns : list of str
-        Their names; none if neither file can be read.
+        Names of the columns; empty if neither file can be read.
     last_time : float or None
         Time of the last row [s].
     case : str or None
@@ -282,7 +282,7 @@ def read_series_head(folder: Path | str) -> SeriesHead:
 
 
 def _head_of_csv(path: Path) -> tuple[list[str], list[float], None]:
-    """Return the names of the columns of a CSV, and the time of its last whole row if it has one."""
+    """Return the names of the columns of a CSV, and the time of its last complete row if it has one."""
     text = path.read_text(errors="replace") if path.is_file() else ""
     header, *lines = text.split("\n")
     names = [name.rpartition(" [")[0] for name in header.split(",")]
@@ -300,7 +300,7 @@ def read_series(path: Path | str) -> NDArray[Any]:
     Raises
     ------
     CheckpointError
-        When it is no series of pdem.
+        When it is not a series of pdem.
     """
     path = Path(path)
     try:
@@ -312,7 +312,7 @@ def read_series(path: Path | str) -> NDArray[Any]:
 
 
 def series_attributes(folder: Path | str) -> dict[str, Attribute]:
-    """Return the attributes of the ``series.h5`` in a folder, those of its last run; none if it is unreadable."""
+    """Return the attributes of the ``series.h5`` in a folder, written by its last run; empty if it is unreadable."""
     try:
         with open_hdf5(Path(folder) / f"{TABLE}.h5", "r") as file:
             return read_attributes(file)
@@ -326,7 +326,7 @@ def read_units(path: Path | str) -> dict[str, str]:
     Raises
     ------
     CheckpointError
-        When it is no series of pdem.
+        When it is not a series of pdem.
     """
     names = read_series(path).dtype.names or ()
     with open_hdf5(Path(path), "r") as file:

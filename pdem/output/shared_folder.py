@@ -1,4 +1,4 @@
-"""Is the output folder the same folder for all ranks? Every rank writes its own part of each file there."""
+"""Check that the output folder is the same folder for all ranks: every rank writes its part of each file there."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _LOOKS, _SECONDS_BETWEEN_LOOKS = 10, 0.2  # a network file system may be late
 
 
 def require_shared(folder: Path | str, ranks: WritingRanks) -> None:
-    """Require that all ranks see and may change what rank 0 writes into a folder, or where it will be made. Collective.
+    """Require that all ranks can see and change files of rank 0 in a folder, or in its future location. Collective.
 
-    Rank 0 writes a small file, all look for it, and it is removed: nothing else in the folder changes. If rank 0 can
-    write nothing there, other checks say so.
+    Rank 0 writes a small file, all ranks look for it, and it is removed: nothing else in the folder changes. If rank 0
+    cannot write there, other checks raise the error.
 
     Parameters
     ----------
     folder : path
         Folder for the output.
     ranks : WritingRanks
-        All that will write there.
+        All ranks that will write there.
 
     Raises
     ------
     InputError
-        On all ranks, if one of them does not.
+        On all ranks, if this fails on any rank.
     """
     if are_in_one_folder(ranks) and ranks.on_one_node:
         return
@@ -46,7 +46,7 @@ def require_shared(folder: Path | str, ranks: WritingRanks) -> None:
         raise InputError(problem)
     if levels is None:
         return
-    path = _place(Path(folder), levels, token)  # of this rank, whose working folder may be another
+    path = _place(Path(folder), levels, token)  # of this rank: working folders may differ
     problem, host = _problem_with(path, token), platform.node()
     problem = ranks.first(None if problem is None else f"rank {ranks.rank} on {host} {problem}")
     if ranks.rank == 0:
@@ -62,13 +62,13 @@ def require_shared(folder: Path | str, ranks: WritingRanks) -> None:
 
 
 def are_in_one_folder(ranks: WritingRanks) -> bool:
-    """Return whether the working folder of all ranks is that of rank 0; ``mpirun -wdir`` changes it. Collective."""
+    """Return whether all ranks have the working folder of rank 0; ``mpirun -wdir`` changes it. Collective."""
     mine = _working_folder(ranks.on_one_node)
     return ranks.first(None if mine == ranks.share(mine) else True) is None
 
 
 def _working_folder(with_number: bool) -> tuple[str, int, int]:
-    """Return the name of the working folder, and what the file system of this node calls it."""
+    """Return the name of the working folder, and its identifier in the file system of this node."""
     try:
         status = Path.cwd().stat()
         return str(Path.cwd()), *((status.st_dev, status.st_ino) if with_number else (0, 0))
@@ -77,12 +77,12 @@ def _working_folder(with_number: bool) -> tuple[str, int, int]:
 
 
 def _place(folder: Path, levels: int, token: str) -> Path:
-    """Return the path of the file in a folder, or so many levels above it."""
+    """Return the path of the file in a folder, or `levels` levels above it."""
     return [folder.absolute(), *folder.absolute().parents][levels] / f".pdem-{token}.tmp"
 
 
 def _write(folder: Path, token: str) -> tuple[int | None, str | None]:
-    """Write a file into a folder or the nearest that there is above it; return how far up, or what the problem is."""
+    """Write a file into a folder or its nearest existing parent; return the number of levels up, or the problem."""
     places = [folder.absolute(), *folder.absolute().parents]
     levels = next(number for number, place in enumerate(places) if place.is_dir())
     try:
@@ -95,7 +95,7 @@ def _write(folder: Path, token: str) -> tuple[int | None, str | None]:
 
 
 def _problem_with(path: Path, token: str) -> str | None:
-    """Return what keeps this process from changing a file that another has written, None if nothing does."""
+    """Return the reason if this process cannot change a file of another process, None if it can."""
     for look in range(_LOOKS):
         if look:
             time.sleep(_SECONDS_BETWEEN_LOOKS)

@@ -1,4 +1,4 @@
-"""Functions for everything that writes files: HDF5 without file locks, replacement in one step, errors in one line."""
+"""Functions for all modules that write files: HDF5 without file locks, replacement in one step, errors in one line."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 Attribute = str | int | float
 
 HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError)
-"""Exceptions that h5py raises on damaged or foreign files, or when a write fails."""
+"""Exceptions of h5py for damaged or foreign files, or a failed write."""
 
 _LARGEST_INTEGER = 2**63 - 1
 
 
 def open_hdf5(path: Path, mode: str, **options: Any) -> h5py.File:
-    """Open a file without a file lock: a viewer that looks at it never stops the run that writes it.
+    """Open a file without a file lock: a viewer that reads it never stops the run that writes it.
 
-    One that is written, with a mode other than ``"r"``, is a `pdem.output.hdf5.recoverable_file.WritableHDF5`.
+    In a mode other than ``"r"``, the result is a `pdem.output.hdf5.recoverable_file.WritableHDF5`.
     """
     return h5py.File(path, mode, locking=False) if mode == "r" else WritableHDF5(path, mode, **options)
 
 
 def unfilled_dataset() -> Any:
-    """Return the properties of a new dataset whose space HDF5 allocates at once and does not fill: ranks write it."""
+    """Return the properties of a new dataset that HDF5 allocates immediately and does not fill: ranks write it."""
     create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
@@ -49,12 +49,12 @@ def set_aside(path: Path) -> Path:
 
 
 def plain_attribute(name: str, value: object) -> Attribute:
-    """Return `value` as the str, int or float that HDF5 gives back unchanged.
+    """Return `value` as the str, int or float that HDF5 returns unchanged.
 
     Raises
     ------
     InputError
-        When it is of another type, does not fit 64 bits, or is a text with a NUL character.
+        When it has a different type, does not fit 64 bits, or is a text with a NUL character.
     """
     if isinstance(value, str) and "\0" not in value:
         return str(value)
@@ -67,7 +67,7 @@ def plain_attribute(name: str, value: object) -> Attribute:
 
 def write_attributes(node: h5py.Group, attributes: Mapping[str, object]) -> None:
     """Store `attributes` on the HDF5 `node`: texts as UTF-8, numbers as int64 and float64."""
-    stored = node.attrs  # looking them up takes as long as writing one
+    stored = node.attrs  # accessing ``attrs`` takes as long as writing an attribute
     for name, value in attributes.items():
         plain = plain_attribute(name, value)
         stored[name] = plain if isinstance(plain, str) else np.array(plain)[()]

@@ -60,7 +60,7 @@ def phase_table(seconds: Mapping[str, OverRanks]) -> str:
     Returns
     -------
     str
-        The times, and the mean's share of the sum of all means (%).
+        The times, and the mean in per cent of the sum of all means.
     """
     total = sum(times.mean for times in seconds.values())
     rows = [
@@ -72,7 +72,7 @@ def phase_table(seconds: Mapping[str, OverRanks]) -> str:
 
 
 def body_count(columns: Mapping[str, NDArray[Any]]) -> int:
-    """Return how many particles there are among columns of spheres: the spheres of a cluster are one."""
+    """Return the number of bodies from the columns of spheres: all spheres of a cluster are one body."""
     if "cluster" not in columns:
         return len(columns["radius"])
     clusters = np.unique(columns["cluster"])
@@ -80,7 +80,7 @@ def body_count(columns: Mapping[str, NDArray[Any]]) -> int:
 
 
 def throughput(particle_steps: float, seconds: float, threads: int) -> str:
-    """Return the speed of a run in one line: particle-steps per second, in all and per thread of all ranks."""
+    """Return the speed of a run in one line: particle-steps per second, in total and per thread."""
     if seconds <= 0 or threads < 1:
         return "no steps were taken"
     rate = particle_steps / seconds

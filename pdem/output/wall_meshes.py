@@ -1,4 +1,4 @@
-"""The walls of a case in one file, to look at: VTK PolyData or STL, or what else the mesh library writes."""
+"""The walls of a case in one file, for viewing: VTK PolyData, STL, or any other format of the mesh library."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 def write_wall_meshes(path: Path, names: Sequence[str], meshes: Sequence[Mesh]) -> None:
     """Write the meshes of walls into one file, in the format of its suffix.
 
-    ``.vtk`` is legacy VTK PolyData, of polygons as they are, with the fields ``wall`` (0, 1, ... in the order of the
-    case) and ``facet`` (its number in the wall). ``.stl`` is text, of triangles, with a solid for each wall, which
-    ``group = NAME`` reads back. Other suffixes are left to the mesh library, without names.
+    ``.vtk`` is legacy VTK PolyData with unchanged polygons and the fields ``wall`` (0, 1, ... in the order of the case)
+    and ``facet`` (its index in the wall). ``.stl`` is text with triangles and a solid for each wall, which
+    ``group = NAME`` reads back. The mesh library writes files with other suffixes, without names.
 
     Parameters
     ----------
     path : Path
         The file.
     names : sequence of str
-        Of the walls.
+        Names of the walls.
     meshes : sequence of Mesh
-        Their surfaces [m].
+        Surfaces of the walls [m].
 
     Raises
     ------
     MeshError
-        If there is no wall, the format cannot hold its facets, or the file cannot be written.
+        If there is no wall, the format cannot represent its facets, or the file cannot be written.
     """
     if not meshes:
         raise MeshError(f"{path}: the case has no walls; there is nothing to write")
@@ -55,7 +55,7 @@ def write_wall_meshes(path: Path, names: Sequence[str], meshes: Sequence[Mesh]) 
 
 
 def _vtk(names: Sequence[str], meshes: Sequence[Mesh]) -> bytes:
-    """Return legacy VTK PolyData, binary: its numbers have their highest byte first."""
+    """Return legacy VTK PolyData, binary: its numbers are big-endian."""
     mesh = join_meshes(meshes)
     sides = np.diff(mesh.facet_start)
     polygons = np.insert(mesh.facet_vertices, mesh.facet_start[:-1], sides)
@@ -87,7 +87,7 @@ def _stl(names: Sequence[str], meshes: Sequence[Mesh]) -> bytes:
 
 
 def _triangles(mesh: Mesh) -> tuple[Floats, Floats]:
-    """Return the corners (n, 3, 3) of triangles, each facet cut from its first corner, and their normals (n, 3)."""
+    """Return the corners (n, 3, 3) of triangles, which divide each facet from its first corner, and normals (n, 3)."""
     facet = np.repeat(np.arange(mesh.facet_count), np.diff(mesh.facet_start) - 2)
     first = mesh.facet_start[:-1][facet]
     begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(mesh.facet_start) - 2)])

@@ -1,1 +1,1 @@
-"""Beds of particles: lattices, random positions without overlap, dense packings. Nothing here knows a case file."""
+"""Beds of particles: lattices, random positions without overlap, dense packings; independent of case files."""

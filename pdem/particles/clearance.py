@@ -1,7 +1,7 @@
-"""Overlaps of spheres with one another or with a wall, for checks before a run.
+"""Overlaps of spheres with each other or with a wall, for checks before a run.
 
-What is near each other is found by trees of boxes, `pdem.containers.meshes.box_tree`, which a few large spheres or
-facets among many small ones do not slow down.
+Neighbours are found by trees of boxes, `pdem.containers.meshes.box_tree`, which a few large spheres or facets among
+many small ones do not slow down.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def size_classes(radii: Floats) -> list[Integers]:
 
 
 def octaves(radii: Floats, largest: float) -> Integers:
-    """Return the number of the class of sizes of each sphere (n,): 0 for radii above half of the largest, and so on."""
+    """Return the index of the size class of each sphere (n,): 0 for radii above half of the largest, and so on."""
     return np.floor(np.log2(largest / radii) + 1e-9).astype(np.int64)
 
 
@@ -45,7 +45,7 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: RegionDomain) ->
     positions, radii : ndarray
         Shapes (n, 3) and (n,), in m.
     domain : RegionDomain
-        For its periodic axes and its dimension.
+        The domain, for its periodic axes and its dimension.
 
     Returns
     -------
@@ -73,12 +73,12 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: RegionDomain) ->
     pairs, overlaps = np.concatenate(found), np.concatenate(depths)
     order = np.lexsort((-overlaps, pairs[:, 1], pairs[:, 0]))
     pairs, overlaps = pairs[order], overlaps[order]
-    nearest = np.any(np.diff(pairs, axis=0, prepend=-1) != 0, axis=1)  # of several images of one pair
+    nearest = np.any(np.diff(pairs, axis=0, prepend=-1) != 0, axis=1)  # the nearest of several images of one pair
     return pairs[nearest], overlaps[nearest]
 
 
 def _near_pairs(centres: Floats, radii: Floats, domain: RegionDomain) -> Iterator[tuple[Integers, Integers, Floats]]:
-    """Yield, in parts, pairs of spheres whose boxes overlap, and how far apart their centres are, images included."""
+    """Yield pairs of spheres with overlapping boxes, in parts, and the distances of their centres; includes images."""
     if not len(centres):
         return
     lower, upper = centres - radii[:, None], centres + radii[:, None]
@@ -89,7 +89,7 @@ def _near_pairs(centres: Floats, radii: Floats, domain: RegionDomain) -> Iterato
     lowest, highest = lower.min(axis=0), upper.max(axis=0)
     for steps in product(*((1, 0, -1) if periodic else (0,) for periodic in domain.periodic)):
         if steps <= (0, 0, 0):
-            continue  # the pairs of the image on the other side
+            continue  # the image on the other side yields these pairs
         shift = steps * period
         there = np.flatnonzero(np.all((lower + shift <= highest) & (upper + shift >= lowest), axis=1))
         if len(there):
@@ -120,7 +120,7 @@ def touching_walls(
     positions, radii : ndarray
         Shapes (n, 3) and (n,), in m.
     vertices : ndarray
-        Of the mesh, shape (v, 3), in m.
+        Vertices of the mesh, shape (v, 3), in m.
     facet_start, facet_vertices : ndarray of int64
         Loops of vertices of the facets: facet f has ``facet_vertices[facet_start[f]:facet_start[f + 1]]``.
 
@@ -131,7 +131,7 @@ def touching_walls(
     overlaps : ndarray
         Radius minus distance from the nearest facet, in m, shape (m,).
     facets : ndarray of int64
-        That facet, of several the one with the highest number, shape (m,).
+        The nearest facet; of several at the same distance the one with the highest index, shape (m,).
     """
     depth = np.zeros(radii.size)
     facet = np.full(radii.size, -1, dtype=np.int64)
@@ -154,10 +154,10 @@ def touching_walls(
 
 
 def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Integers, Integers]]:
-    """Yield pairs of points and triangles among which are all that are no farther from each other than `reach` [m]."""
+    """Yield pairs of points and triangles, in parts; they include all pairs with distances up to `reach` [m]."""
     if not len(positions) or not len(corners):
         return
-    # A little more, so that rounding decides nothing: `reach` depends on the other spheres.
+    # A small margin, so that rounding decides nothing: `reach` depends on all spheres.
     reach *= 1.0 + 1e-9
     centres = corners.mean(axis=1)
     extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
@@ -166,7 +166,7 @@ def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator
     boxes = BoxTree(corners.min(axis=1) - reach, corners.max(axis=1) + reach)
     for near, triangle in pairs_between(BoxTree(positions, positions), boxes):
         away = np.einsum("ij,ij->i", positions[near] - centres[triangle], across[triangle])
-        close = np.abs(away) <= reach + 1e-9 * extents[triangle]  # of its plane, which large triangles leave
+        close = np.abs(away) <= reach + 1e-9 * extents[triangle]  # distance from the plane
         yield near[close], triangle[close]
 
 

@@ -1,8 +1,9 @@
-"""The part of a region that is connected with a point without crossing walls: the inside of a container.
+"""The part of a region that is connected with a point without crossing walls, such as the inside of a container.
 
-Cells of a grid are free whose centre is farther from all walls than a share of the smallest particle: gaps narrower
-than that share of its diameter let nothing through. Those that are connected with the point by free cells are
-inside, and near walls those beside them that no wall separates. Walls may be open, doubled, and oriented in any way.
+A cell of a grid is free if the distance of its centre from all walls exceeds a fraction of the smallest particle: gaps
+narrower than that fraction of its diameter let nothing through. Free cells that are connected with the point are
+inside, and near walls also their neighbours that no wall separates from them. Walls may be open, doubled, and oriented
+in any way.
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ if TYPE_CHECKING:
     from pdem.numerics.vectors import Vector
 
 FINENESS, MOST_CELLS = 3.0, 4_000_000
-"""Cells across the radius of the smallest particle, and how many there are at most."""
+"""Cells across the radius of the smallest particle, and the largest number of cells."""
 
 CLEARANCE = 0.7
 """Distance of a free cell from walls over the radius of the smallest particle."""
 
 _NEAR = math.sqrt(3.0) * (1.0 + 1e-9)
-"""Distance over the width of cells up to which triangles may cut the way between a cell and a point about it."""
+"""Distance in cell widths within which triangles may intersect the line from a cell to a point near it."""
 
 
 class RoomGrid(NamedTuple):
-    """Cells of a region.
+    """Grid of cells over a region.
 
     Attributes
     ----------
     lower, width : (3,) arrays
-        Corner, and size of a cell [m].
+        Lower corner, and size of a cell [m].
     counts : (3,) int64 array
-        Of cells.
+        Numbers of cells.
     """
 
     lower: Floats
@@ -54,7 +55,7 @@ class RoomGrid(NamedTuple):
 
 
 class Container(NamedTuple):
-    """What bounds a part of a region.
+    """A region, and the point that selects a part of it.
 
     Attributes
     ----------
@@ -63,11 +64,11 @@ class Container(NamedTuple):
     region : Region
         The region.
     point : tuple of 3 float
-        In that part [m].
+        Point inside that part [m].
     excluded : tuple of Region
-        Regions that are kept free.
+        Excluded regions.
     radius : float
-        Of the smallest sphere [m].
+        Radius of the smallest sphere [m].
     """
 
     where: str
@@ -79,7 +80,7 @@ class Container(NamedTuple):
 
 @inlined_geometry
 def _is_cut(x: Vector, way: Vector, corners: Floats, t: int) -> bool:
-    """Return whether a triangle cuts a way from a point (Moeller, Trumbore, J. Graphics Tools 2 (1997) 21)."""
+    """Return whether a triangle intersects a segment (Moeller, Trumbore, J. Graphics Tools 2 (1997) 21)."""
     a = corners[t, 0, 0], corners[t, 0, 1], corners[t, 0, 2]
     b = corners[t, 1, 0] - a[0], corners[t, 1, 1] - a[1], corners[t, 1, 2] - a[2]
     c = corners[t, 2, 0] - a[0], corners[t, 2, 1] - a[1], corners[t, 2, 2] - a[2]
@@ -104,7 +105,7 @@ def _centre(i: int, j: int, k: int, grid: RoomGrid) -> Vector:
 
 @inlined_geometry
 def _cells_of(t: int, axis: int, reach: float, corners: Floats, grid: RoomGrid) -> tuple[int, int]:
-    """Return the first cell and the one behind the last whose centre may be near a triangle, along an axis."""
+    """Return the first and the end index, along an axis, of cells with centres that may be near a triangle."""
     low = min(corners[t, 0, axis], corners[t, 1, axis], corners[t, 2, axis]) - reach - grid.lower[axis]
     high = max(corners[t, 0, axis], corners[t, 1, axis], corners[t, 2, axis]) + reach - grid.lower[axis]
     last = float(grid.counts[axis])
@@ -117,10 +118,10 @@ def _note_near(
     corners: Floats, grid: RoomGrid, clearance: float, near: float, free: NDArray[np.int8], begin: Integers,
     lists: Integers,
 ) -> None:  # fmt: skip
-    """Mark cells that walls are near to, and count or list the triangles that are near to each.
+    """Mark cells near walls, and count or list the triangles near each cell.
 
-    They are counted in ``begin[cell + 1]`` while `lists` is empty, and else written where ``begin[cell]`` says, which
-    moves on.
+    While `lists` is empty, triangles are counted in ``begin[cell + 1]``; otherwise they are written at index
+    ``begin[cell]``, which is then incremented.
     """
     reach = max(clearance, near)
     for t in range(len(corners)):
@@ -148,7 +149,7 @@ def _note_open(
     cells: Integers, points: Floats, grid: RoomGrid, corners: Floats, begin: Integers, lists: Integers,
     found: NDArray[np.int8],
 ) -> None:  # fmt: skip
-    """Note for cells (n,) whether nothing cuts the way from their centres to points (n, 3)."""
+    """Write for cells (n,) whether no triangle intersects the segments from their centres to points (n, 3)."""
     for m in range(len(cells)):
         cell = cells[m]
         k, rest = cell % grid.counts[2], cell // grid.counts[2]
@@ -176,7 +177,7 @@ class ConnectedRoom:
     Attributes
     ----------
     size : float
-        Volume [m^3], in 2D the area [m^2], by whole cells.
+        Volume of the cells inside [m^3], in 2D their area [m^2].
 
     Raises
     ------
@@ -198,7 +199,7 @@ class ConnectedRoom:
         self.size = float(np.count_nonzero(self._inside)) * float(np.prod(self._grid.width[: domain.dimension]))
 
     def _near(self, clearance: float, near: float) -> tuple[Booleans, Booleans]:
-        """List triangles near cells; return which cells are in the region, and which of them are off walls."""
+        """List triangles near cells; return masks of the cells in the region, and of those clear of walls."""
         counts = self._grid.counts
         total, index = int(np.prod(counts)), np.indices(counts.tolist()).reshape(3, -1).T
         centre = self._grid.lower + (index + 0.5) * self._grid.width
@@ -214,7 +215,7 @@ class ConnectedRoom:
         return usable, usable & (free > 0)
 
     def _connected(self, free: Booleans) -> Booleans:
-        """Return which cells are connected with the point by free ones."""
+        """Return the cells that are connected with the point through free cells."""
         cube = free.reshape(self._grid.counts.tolist())
         label, number = ndimage.label(cube)
         pairs = [np.zeros((2, 0), np.int64)]
@@ -228,7 +229,7 @@ class ConnectedRoom:
         return chosen.reshape(-1)
 
     def _first_cell(self, free: Booleans) -> int:
-        """Return a free cell that nothing separates from the point."""
+        """Return a free cell that no wall separates from the point."""
         point = np.array([self._part.point], np.float64)
         cells, near = self._about(point)
         cells = cells[near & free[cells]]
@@ -243,7 +244,7 @@ class ConnectedRoom:
         )
 
     def _about(self, points: Floats) -> tuple[Integers, Booleans]:
-        """Return the cells about points, eight for each, and which of these exist."""
+        """Return the cells around points, eight for each, and which of these exist."""
         counts, along = self._grid.counts, np.arange(3) < self._domain.dimension
         places = self._plane_of(points)
         base = np.floor((places - self._grid.lower) / self._grid.width - 0.5)
@@ -254,21 +255,21 @@ class ConnectedRoom:
         return cells.reshape(-1), exists.reshape(-1)
 
     def _plane_of(self, points: Floats) -> Floats:
-        """Return points in the plane of a case of two dimensions."""
+        """Return points, in a case of two dimensions moved into its plane."""
         places = np.array(points, np.float64)
         if self._domain.dimension == 2:
             places[:, 2] = self._plane
         return places
 
     def _unobstructed(self, cells: Integers, points: Floats) -> Booleans:
-        """Return whether nothing cuts the ways from the centres of cells (n,) to points (n, 3)."""
+        """Return whether no triangle intersects the segments from the centres of cells (n,) to points (n, 3)."""
         found = np.zeros(len(cells), np.int8)
         places = np.ascontiguousarray(self._plane_of(points))
         _note_open(cells, places, self._grid, self._corners, self._begin, self._lists, found)
         return found > 0
 
     def _grow(self, usable: Booleans) -> None:
-        """Add cells beside those inside that no wall separates from them."""
+        """Add usable neighbours of inside cells that no wall separates from them."""
         counts, added = self._grid.counts.tolist(), np.zeros_like(self._inside)
         cube, wanted = (one.reshape(counts) for one in (self._inside, usable & ~self._inside))
         for axis, forward in product(range(self._domain.dimension), (True, False)):
@@ -284,7 +285,7 @@ class ConnectedRoom:
         self._inside = self._inside | added
 
     def contains(self, points: Floats) -> Booleans:
-        """Return which points (n, 3) [m] are in it: no wall separates them from one of the cells about them."""
+        """Return which points (n, 3) [m] are in this part: no wall separates them from one of the cells around them."""
         cells, exists = self._about(points)
         candidates = np.flatnonzero(exists & self._inside[cells])
         clear = self._unobstructed(cells[candidates], points[candidates // 8])
@@ -294,7 +295,7 @@ class ConnectedRoom:
 
 
 def _grid_of(region: Any, radius: float, domain: regions.RegionDomain) -> tuple[RoomGrid, float]:
-    """Return the cells of a region, in 2D one layer of them, and the middle of that [m]."""
+    """Return the cells of a region, in 2D one layer of cells, and the middle of the layer [m]."""
     lower, upper = regions.bounds(region)
     size, extent = domain.dimension, upper - lower
     coarsest = float(np.prod(extent[:size]) / MOST_CELLS) ** (1.0 / size)

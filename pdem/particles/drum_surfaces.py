@@ -1,4 +1,4 @@
-"""The free surface of the bed in a rotating drum: its slope in the plane across the axis, in the mean over time."""
+"""The free surface of the bed in a rotating drum: its mean slope over time, in the plane across the axis."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats
 
 _CELLS = 4
-"""Cells of the map over a mean diameter."""
+"""Cells of the map per mean diameter."""
 
 _COLUMNS = 2
-"""Columns of the bed over a mean diameter."""
+"""Columns of the bed per mean diameter."""
 
 _ROUNDS = 8
 _FEW = 5
 _FLYING = 2.0
-"""Mean diameters above the surface from which on a grain flies."""
+"""Height above the surface, in mean diameters, beyond which a grain counts as flying."""
 
 _ROUND = 0.1
-"""Over the radius: a bed whose centre of mass is nearer to the axis lies on the wall all around, or fills the drum."""
+"""Distance of the centre of mass from the axis over the radius, below which there is no free surface.
+
+Such a bed covers the wall all around, or fills the drum."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,17 @@ class FreeSurface:
     Attributes
     ----------
     angle : float
-        Slope, positive to whichever side it falls [degrees]; NaN if there is no free surface.
+        Slope in degrees, positive in either direction; NaN if there is no free surface.
     residual : float
-        Root of the mean square of the distance from the line [m].
+        Root mean square distance from the line [m].
     chord : float
         Length of the surface from wall to wall [m].
     flying : float
-        Share of the grains, by volume, that are above it.
+        Volume fraction of the grains that are above the surface.
     grain : float
         Mean diameter of the grains [m].
     fault : str
-        Why there is no angle; empty if there is one.
+        Reason why there is no angle; empty if there is one.
     """
 
     angle: float = math.nan
@@ -56,7 +58,7 @@ class FreeSurface:
 
 
 class DrumMap:
-    """Where grains are in the plane across the axis of a drum, added up over snapshots.
+    """Distribution of grains in the plane across the axis of a drum, added up over snapshots.
 
     Parameters
     ----------
@@ -88,13 +90,13 @@ class DrumMap:
     def surface(self, share: float) -> FreeSurface:
         """Return the free surface, by a line through its middle.
 
-        In a frame that is turned with the surface the bed is divided into columns; in each the surface is where the
-        solid fraction, in the mean over time, falls to half of that of the bed.
+        The bed is divided into columns, in a frame that is rotated with the surface. The surface of a column is the
+        height at which the solid fraction, averaged over time, falls to half of that of the bed.
 
         Parameters
         ----------
         share : float
-            Of the surface from wall to wall that is fitted, about its middle.
+            Fraction of the surface from wall to wall, about its middle, that is fitted.
         """
         rows = np.argwhere(self._volume > 0.0)
         if not len(rows):
@@ -116,7 +118,7 @@ class DrumMap:
         return replace(line, angle=abs(math.degrees(angle)))
 
     def _line(self, places: Floats, volumes: Floats, share: float) -> tuple[float, FreeSurface]:
-        """Return the slope of the surface in a frame in which it is about level, and what else is known of it."""
+        """Return the slope of the surface in a frame in which it is almost level, and further results of the fit."""
         across, heights = self._heights(places, volumes)
         near = np.abs(across) < 2.0 * self._grain
         level = float(np.nanmedian(heights[near])) if np.isfinite(heights[near]).any() else math.nan
@@ -132,7 +134,7 @@ class DrumMap:
         return float(slope), FreeSurface(0.0, float(np.sqrt((off**2).mean())), 2.0 * half, flying, self._grain)
 
     def _heights(self, places: Floats, volumes: Floats) -> tuple[Floats, Floats]:
-        """Return the middles of the columns of the bed, and the heights of the surface in them, NaN without one."""
+        """Return the middles of the columns of the bed, and the heights of their surfaces, NaN for an empty column."""
         count = 2 * math.ceil(self._radius / self._grain * _COLUMNS)
         edges = np.linspace(-1.0, 1.0, count + 1) * self._radius * math.sqrt(2.0)
         filled = np.histogram2d(places[:, 0], places[:, 1], [edges, edges], weights=volumes)[0]

@@ -1,4 +1,4 @@
-"""Flat faces through which particles come in: polygons with or without holes, and discs."""
+"""Flat faces through which particles enter: polygons with or without holes, and discs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Face:
         Segments of its boundary in coordinates of the plane [m]; a point is inside if a ray from it crosses an odd
         number of them. Empty for a disc.
     radius : float
-        Of a disc about the origin [m], 0 for others.
+        Radius of a disc about the origin [m], 0 for polygons.
     area : float
-        [m^2].
+        Area [m^2].
     """
 
     origin: Floats
@@ -57,7 +57,7 @@ class Face:
 
     @property
     def corners(self) -> Floats:
-        """Corners (n, 3) [m]; of a disc those of the square around it."""
+        """Corners (n, 3) [m]; for a disc the corners of the square around it."""
         low, high = self.bounds
         flat = np.array([low, [high[0], low[1]], high, [low[0], high[1]]]) if self.radius else self.rim[:, 0]
         return self.points(flat)
@@ -67,7 +67,7 @@ class Face:
         return self.origin + flat @ self.axes
 
     def holds(self, flat: Floats, radii: Floats) -> Booleans:
-        """Return which discs (n, 2), (n,) [m] in the plane lie wholly inside."""
+        """Return which discs (n, 2), (n,) [m] in the plane are completely inside."""
         if self.radius:
             return np.hypot(flat[:, 0], flat[:, 1]) + radii <= self.radius
         return _is_inside(flat, self.rim) & (_distance(flat, self.rim) >= radii)
@@ -91,14 +91,14 @@ def _distance(flat: Floats, rim: Floats) -> Floats:
 
 
 def disc(centre: ArrayLike, normal: ArrayLike, radius: float) -> Face:
-    """Return a disc about a centre [m] of a radius [m]; its normal may have any length but zero."""
+    """Return a disc about a centre [m] with a radius [m]; its normal may have any length but zero."""
     unit = np.asarray(normal, np.float64) / np.linalg.norm(normal)
     centre = np.asarray(centre, np.float64)
     return Face(centre, unit, _axes(unit), np.zeros((0, 2, 2)), float(radius), float(np.pi * radius**2))
 
 
 def polygon(corners: ArrayLike) -> Face:
-    """Return the polygon of some corners (n, 3) [m], whose order gives its normal by the right hand rule.
+    """Return the polygon of some corners (n, 3) [m]; their order gives its normal by the right hand rule.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def face_of_mesh(mesh: Mesh) -> Face:
 
 
 def _flat_face(points: Floats, begins: Floats, ends: Floats, twice: Floats) -> Face:
-    """Return the face with a rim from `begins` to `ends`, of an area of half the length of `twice`, its normal."""
+    """Return the face with a rim from `begins` to `ends`; `twice` is its normal with the length of twice its area."""
     centre = points.mean(axis=0)
     size = float(np.linalg.norm(twice))
     extent = float(np.linalg.norm(points - centre, axis=1).max(initial=0.0))
@@ -153,7 +153,7 @@ def _flat_face(points: Floats, begins: Floats, ends: Floats, twice: Floats) -> F
 
 
 def _axes(normal: Floats) -> Floats:
-    """Return two unit vectors normal to another one and to each other (2, 3)."""
+    """Return two unit vectors normal to a unit vector and to each other (2, 3)."""
     first = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
     first /= np.linalg.norm(first)
     return np.stack((first, np.cross(normal, first)))
@@ -165,7 +165,7 @@ def _signed_area(rim: Floats) -> float:
 
 
 def _crosses_itself(rim: Floats) -> bool:
-    """Return whether two segments of a boundary cross within both."""
+    """Return whether two segments of a boundary intersect at inner points of both."""
     a, b = rim[:, None, 0], rim[:, None, 1]
     c, d = rim[None, :, 0], rim[None, :, 1]
 

@@ -19,34 +19,35 @@ if TYPE_CHECKING:
     from pdem.particles.filling import FillRequest, Surroundings
 
 LARGEST_FRACTION = {2: 0.7, 3: 0.45}
-"""Largest volume fraction of spheres within a factor of two in size, of the volume free of larger spheres.
+"""Largest volume fraction of spheres within a factor of two in size, relative to the volume free of larger spheres.
 
 Measured with equal spheres in a periodic box (`pdem.particles.packings.monte_carlo`): 0.40 is reached in seconds, 0.42
-is not; for discs 0.63 is. Walls lower both. At 0.494 and 0.70 fluids of them freeze (Alder, Hoover, Young, J. Chem.
-Phys. 49 (1968) 3688; Bernard, Krauth, Phys. Rev. Lett. 107 (2011) 155704): above, Monte Carlo moves make no room for
-another sphere.
+is not; discs reach 0.63. Walls lower both. At 0.494 and 0.70 hard spheres and discs freeze (Alder, Hoover, Young, J.
+Chem. Phys. 49 (1968) 3688; Bernard, Krauth, Phys. Rev. Lett. 107 (2011) 155704): above these fractions, Monte Carlo
+moves open no gaps for further spheres.
 """
 
 CLOSEST_FRACTION = {2: 0.91, 3: 0.74}
-"""The same of close packings. In a tube as narrow as its spheres, random sequential addition reaches 0.50."""
+"""The volume fraction of close packings. In a tube as narrow as its spheres, random addition reaches 0.50."""
 
 NARROW = 4.0
-"""Width of a region, over the largest diameter, below which only the fraction of close packing is the limit."""
+"""Width of a region over the largest diameter, below which only the fraction of close packing is the limit."""
 
 USUAL_FRACTION = {2: 0.5, 3: 0.3}
-"""Volume fraction that random placement reaches in most regions: less at walls, more if sizes differ widely."""
+"""Volume fraction that random placement reaches in most regions: lower near walls, higher for very different sizes."""
 
 PACKED_FRACTION = {2: 0.9, 3: 0.75}
-"""Volume fraction above which no dense packing of usual sizes can be hoped for."""
+"""Volume fraction that dense packings of usual sizes cannot exceed."""
 
 _UNITS, _LOW = 40, 20
-"""Bits of the volume of the largest sphere of a class in whole units, and how many of them are added up apart."""
+"""Bits of the volume of the largest sphere of a class in integer units, and number of volumes per partial sum."""
 
 
 def require_volume(request: FillRequest, radii: Floats, surroundings: Surroundings, over: Group) -> None:
-    """Refuse a random fill whose particles have too much volume for random placement in its region. Collective.
+    """Raise an error for a random fill with more particle volume than its region can hold. Collective.
 
-    `radii` (n,) say how far the particles of this rank's part of the fill reach [m].
+    `radii` (n,) are the largest distances of surfaces from centres [m], of the particles of this rank's part of the
+    fill.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def require_volume(request: FillRequest, radii: Floats, surroundings: Surroundin
 def _class_volumes(radii: Floats, largest: float, dimension: int, over: Group) -> tuple[list[int], list[float]]:
     """Return the number of spheres on all ranks in each class of sizes, the largest first, and their volume.
 
-    Volumes are added up in whole units, so that it does not matter which rank has what.
+    Volumes are added up in integer units, so that the result does not depend on the distribution over ranks.
     """
     octave = octaves(radii, largest)
     highest = int(over.largest(np.array([octave.max(initial=-1)]))[0])
@@ -95,7 +96,7 @@ def _class_volumes(radii: Floats, largest: float, dimension: int, over: Group) -
 
 
 def _fits(counts: list[int], volumes: list[float], room: float, most: float) -> bool:
-    """Return whether each class of sizes fills at most the fraction `most` of the volume free of larger ones."""
+    """Return whether each class of sizes fills at most the fraction `most` of the volume free of larger spheres."""
     for count, volume in zip(counts, volumes, strict=True):
         if count > 1 and volume > most * room:  # a single sphere may fill its region
             return False

@@ -1,4 +1,4 @@
-"""Fills of regions with particles: their number and radii, and obstacles."""
+"""Fills of regions with particles: the number and radii of particles, and obstacles."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class FillRequest:
     where : str
         Source of the request, for messages: ``case.toml: particles[0].fill``.
     sizes : SizeDistribution
-        Of the radii; those of clusters are of spheres of the same volume.
+        Size distribution of the radii; a cluster has the size of the sphere of the same volume.
     fill : Any
         The region with the settings of the fill, see `pdem.case.sections.particles.FillKeys`.
     density : float
-        Of the particles [kg/m^3].
+        Density of the particles [kg/m^3].
     shape : ClusterShape or None
-        Of clusters.
+        Shape of clusters.
     orientations : callable or None
-        Returns how clusters with some ids (n,) are turned at an attempt (n,): unit quaternions (n, 4), w first.
+        Returns the orientations of clusters with some ids (n,) at an attempt (n,): unit quaternions (n, 4), w first.
     forces : ContactForces or None
-        Of contacts of packings under a pressure.
+        Contact forces of packings under a pressure.
     """
 
     where: str
@@ -64,55 +64,55 @@ class FillRequest:
 
     @property
     def reach(self) -> float:
-        """How far a particle reaches from its centre over its radius."""
+        """Largest distance of a particle's surface from its centre, over its radius."""
         return 1.0 if self.shape is None else self.shape.reach / self.shape.equivalent_radius
 
     @property
     def members(self) -> int:
-        """Spheres of a particle."""
+        """Number of spheres of a particle."""
         return 1 if self.shape is None else len(self.shape.radius)
 
     def oriented(self, ids: Integers, attempts: Integers | int = 0) -> Floats:
-        """Return how particles are turned at attempts (n, 4); spheres are not."""
+        """Return the orientations of particles at attempts (n, 4); spheres keep the orientation of the shape."""
         if self.orientations is None:
             return np.tile((1.0, 0.0, 0.0, 0.0), (len(ids), 1))
         return self.orientations(ids, np.broadcast_to(attempts, len(ids)))
 
     @property
     def smallest_sphere(self) -> float:
-        """Radius of the smallest sphere that a particle can have [m]."""
+        """Radius of the smallest sphere in any particle of the fill [m]."""
         share = 1.0 if self.shape is None else float(self.shape.radius.min()) / self.shape.equivalent_radius
         return self.sizes.smallest * share
 
     @property
     def counted(self) -> bool:
-        """Whether the number of particles is given, or follows from what is."""
+        """Whether the number of particles is given, or follows from other keys."""
         return any(value is not None for value in (self.fill.count, self.fill.volume_fraction, self.fill.mass))
 
     @property
     def region(self) -> regions.Region:
-        """The region alone."""
-        return self.fill  # every fill is a region with keys of its own
+        """The region without the settings of the fill."""
+        return self.fill  # every fill is a region with additional keys
 
 
 @dataclass(eq=False)
 class PlacedGroup:
-    """The part of a group of particles with positions that this rank holds: ids in a row, of lower ranks before.
+    """The part of a placed group of particles on this rank: consecutive ids, after the ids of lower ranks.
 
     Attributes
     ----------
     first_id : int
         Id of its first particle.
     radius : ndarray, shape (n,)
-        In m; how far clusters reach.
+        In m; for clusters the largest distance of the surface from the centre.
     position : ndarray, shape (n, 3)
-        In m; NaN for a particle that is not yet placed.
+        In m; NaN for a particle that is not placed yet.
     velocity, angular_velocity : ndarray, shape (n, 3)
         In m/s and rad/s.
     shape : ClusterShape or None
-        Of clusters.
+        Shape of clusters.
     orientation : ndarray, shape (n, 4)
-        Unit quaternions of clusters from how the shape is drawn, w first; those of spheres mean nothing.
+        Unit quaternions, w first, that rotate clusters from the coordinates of the shape; meaningless for spheres.
     """
 
     first_id: int
@@ -125,7 +125,7 @@ class PlacedGroup:
 
     @property
     def ids(self) -> Integers:
-        """Identities of its particles, shape (n,)."""
+        """Ids of the particles, shape (n,)."""
         return np.arange(self.first_id, self.first_id + len(self.radius), dtype=np.int64)
 
 
@@ -145,14 +145,14 @@ class FillGroup(PlacedGroup):
 def fill_count(
     request: FillRequest, first_id: int, surroundings: Surroundings, over: Group | None = None
 ) -> int | None:
-    """Return the number of particles of a fill on all ranks, None if neither that nor a volume is given. Collective.
+    """Return the number of particles of a fill on all ranks, None if neither it nor a volume is given. Collective.
 
-    With a volume fraction, it is the smallest that reaches it; with a mass, that which is nearest to it.
+    A volume fraction gives the smallest number that reaches it; a mass gives the number with the nearest mass.
 
     Raises
     ------
     CaseError
-        On all ranks, if there are more than memory can hold.
+        On all ranks, if the particles do not fit into memory.
     """
     over, fill = OneRank() if over is None else over, request.fill
     dimension = surroundings.domain.dimension
@@ -171,10 +171,10 @@ def fill_count(
 def _count_of_volume(
     request: FillRequest, first_id: int, target: float, dimension: int, over: Group, *, nearest: bool = False
 ) -> int:
-    """Return the fewest particles that reach a volume [m^3], in 2D their discs an area [m^2], or that come nearest."""
+    """Return the fewest particles that reach a volume [m^3] (2D: an area of discs [m^2]), or that are nearest to it."""
     largest = np.array([request.sizes.largest])
     unit = float(particle_volumes(request, largest, dimension)[0]) / _VOLUME_UNITS
-    # A little less, so that rounding does not ask for one more.
+    # A little less, so that rounding does not require one more.
     wanted = int(target / unit * (1.0 - 1e-12))
     begin, filled, of_ranks = 0, 0, np.zeros(over.size, np.int64)
     while True:
@@ -192,7 +192,7 @@ def _count_of_volume(
 
 
 def _units(request: FillRequest, first_id: int, dimension: int, unit: float) -> Integers:
-    """Return the volumes of a number of particles in whole units, whose sums are exact."""
+    """Return the volumes of a number of particles in integer units, which have exact sums."""
     radii = random_radii(request.sizes, first_id, _DRAWN_AT_ONCE, request.fill.seed)
     return np.rint(particle_volumes(request, radii, dimension) / unit).astype(np.int64)
 
@@ -203,29 +203,32 @@ def random_radii(sizes: SizeDistribution, first_id: int, count: int, seed: int =
 
 
 def reaches(request: FillRequest, first_id: int, count: int) -> Floats:
-    """Return how far particles of a fill reach from their centres [m], shape (n,), keyed by ids from `first_id` on."""
+    """Return the largest distances of surfaces from centres of particles of a fill [m], shape (n,).
+
+    They are keyed by ids from `first_id` on.
+    """
     return request.reach * random_radii(request.sizes, first_id, count, request.fill.seed)
 
 
 def particle_volumes(request: FillRequest, radii: Floats, dimension: int) -> Floats:
-    """Return the volumes of particles [m^3], in 2D the areas of their cuts through the middle [m^2]."""
+    """Return the volumes of particles [m^3], in 2D the areas of their sections through the middle [m^2]."""
     if dimension == 3:
         return 4.0 / 3.0 * np.pi * radii**3
     return np.pi * (disc_radius(request) * radii) ** 2
 
 
 def disc_radius(request: FillRequest) -> float:
-    """Return the radius of the disc with the area of the cut through the middle of a particle, over its radius."""
+    """Return the radius of the disc with the area of a particle's section through the middle, over its radius."""
     return 1.0 if request.shape is None else request.shape.disc_radius / request.shape.equivalent_radius
 
 
 def require_memory(request: FillRequest, count: float, what: str, size: int, over: Group) -> None:
-    """Refuse more things of a size [bytes] than the machines of all ranks can hold, as far as that is known.
+    """Raise an error for more objects of a size [bytes] than fit into the memory of all ranks, if it is known.
 
     Raises
     ------
     CaseError
-        With the limit.
+        The message has the limit.
     """
     limit = largest_count(size * request.members) * (1 if over.on_one_node else over.size)
     if count > limit:
@@ -252,7 +255,7 @@ class Surroundings:
         self._rooms: dict[str, ConnectedRoom] = {}
 
     def room(self, request: FillRequest) -> float:
-        """Return the volume of the region of a fill [m^3], in 2D the area [m^2]; of what is connected with its point.
+        """Return the volume of the region of a fill [m^3], in 2D the area [m^2]; of the connected part only.
 
         Raises
         ------
@@ -270,7 +273,7 @@ class Surroundings:
         return self._connected(request).contains(regions.wrap_positions(points, self.domain))
 
     def _connected(self, request: FillRequest) -> ConnectedRoom:
-        # imported late: it needs the compiler
+        # imported here: it needs the compiler
         from pdem.particles.connected_room import ConnectedRoom, Container
 
         fill, radius = request.fill, request.smallest_sphere
@@ -281,7 +284,7 @@ class Surroundings:
         return self._rooms[key]
 
     def corners(self) -> tuple[Floats, Integers]:
-        """Return the triangles of all walls (t, 3, 3) [m], and the facet of each (t,)."""
+        """Return the triangles of all walls (t, 3, 3) [m], and the facet of each triangle (t,)."""
         walls = self.walls()
         if walls is None:
             return np.zeros((0, 3, 3)), np.zeros(0, np.int64)
@@ -289,11 +292,11 @@ class Surroundings:
         return np.ascontiguousarray(walls.vertices[triangles]), facets
 
     def wall_of(self, facets: Integers) -> Integers:
-        """Return the number of the wall of facets (n,) of all walls in one."""
+        """Return the wall indices of facets (n,) of the joined walls."""
         return np.searchsorted(np.cumsum(self._facets), facets, side="right")
 
     def inside(self, request: FillRequest, spheres: SphereGroups) -> Booleans:
-        """Return which particles lie inside the region of a fill, clear of its excluded regions."""
+        """Return which particles are inside the region of a fill, clear of its excluded regions."""
         region, centres, radii = request.region, spheres.centre, spheres.radius
         inside = regions.contains(region, centres, radii, regions.unbounded_axes(region, self.domain))
         for excluded in request.fill.exclude:
@@ -304,7 +307,7 @@ class Surroundings:
         return spheres.every(inside)
 
     def _wrapped(self, request: FillRequest, centres: Floats) -> Floats:
-        """Return where the spheres of particles in the domain are; members of clusters may be across a side of it."""
+        """Return the wrapped positions of spheres of particles in the domain; cluster members may be across a side."""
         return centres if request.shape is None else regions.wrap_positions(centres, self.domain)
 
     def read_walls(self, requests: Sequence[FillRequest]) -> None:
@@ -313,14 +316,14 @@ class Surroundings:
         Raises
         ------
         MeshError
-            If that is not possible.
+            If a wall cannot be read.
         """
         wanted = any(one.fill.avoid_walls or one.fill.connected_to is not None for one in requests)
         if self._meshes is not None and wanted:
             self._joined_walls(self._meshes)
 
     def free(self, request: FillRequest, spheres: SphereGroups) -> Booleans:
-        """Return which particles lie inside the region of a fill, clear of its excluded regions and of walls."""
+        """Return which particles are inside the region of a fill, clear of its excluded regions and of walls."""
         free = self.inside(request, spheres)
         if request.fill.avoid_walls and self._meshes is not None:
             some = np.flatnonzero(free)
@@ -338,7 +341,7 @@ class Surroundings:
         return free
 
     def walls(self) -> Mesh | None:
-        """Return the walls in one, None if there are none."""
+        """Return the joined walls, None if there are none."""
         return None if self._meshes is None else self._joined_walls(self._meshes)
 
     def _joined_walls(self, meshes: Callable[[], Sequence[Mesh]]) -> Mesh:
@@ -349,7 +352,7 @@ class Surroundings:
 
 
 def unplaced_error(request: FillRequest, number: int, total: int) -> CaseError:
-    """Return the error for a random fill of which only `number` of `total` particles were placed."""
+    """Return the error for a random fill with only `number` of `total` particles placed."""
     return CaseError(
         f"{request.where}: gave up at {number} of {total} particles (the largest go first, so that this is "
         "not how many would fit); ask for fewer, enlarge the region, "

@@ -1,11 +1,11 @@
-"""Which of many candidates that overlap one another are placed: as if they came one after the other, over many ranks.
+"""Placement of overlapping candidates over many ranks, with the result of placement one after the other.
 
-A candidate is placed when none that comes before it and overlaps it is, nor another of the same particle: a rule that
-speaks of neighbours alone, and has one solution, that of placement one by one. It is found in rounds. A candidate is
-known to all ranks whose parts of space the ball about it touches. Each of them tells the rank that the candidate is
-from when it is clear there of all that could come before, or overlaps one that is placed; once that rank knows enough,
-it decides, and tells the others. The first of all that are undecided is decided in every round; in practice most are
-in the first.
+A candidate is placed unless an earlier candidate that overlaps it, or an earlier candidate of the same particle, is
+placed. This rule involves only neighbours and has one solution, that of placement one by one. The solution is
+computed in rounds. A candidate is sent to all ranks with parts of space that the ball around it touches. Each of these
+ranks reports to the owner of the candidate when it is clear there of everything that could come before, or overlaps a
+placed one. When the reports suffice, the owner decides, and sends the decision to these ranks. The first of all
+undecided candidates is decided in every round; in practice most are decided in the first round.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
     Message = tuple[Columns, Integers]
 
-_ROW_BITS = 40  # of a ticket, which is the rank that a candidate is from and its row there
+_ROW_BITS = 40  # row bits of a ticket, which encodes a candidate's owning rank and its row there
 
 
 def place_first_come(candidates: Columns, shapes: ParticleShapes, table: SphereTable, over: Exchange) -> Booleans:
@@ -37,12 +37,13 @@ def place_first_come(candidates: Columns, shapes: ParticleShapes, table: SphereT
     Parameters
     ----------
     candidates : columns
-        What `ParticleShapes.spheres` takes, ``number`` (n,) of the particle, and ``turn`` (n,): the order is by turn,
-        then by radius, the largest first, then by number. Those of a particle are on one rank in a row, in order.
+        Columns for `ParticleShapes.spheres`, ``number`` (n,) of the particle, and ``turn`` (n,): the order is by turn,
+        then by radius, the largest first, then by number. The candidates of a particle are consecutive rows of one
+        rank, in order.
     shapes : ParticleShapes
-        What particles are made of.
+        Shapes of the particles.
     table : SphereTable
-        Those that touch this rank's part of space are added to it.
+        Placed candidates that touch this rank's part of space are added to it.
     over : Exchange
         The ranks.
     """
@@ -58,12 +59,12 @@ def place_first_come(candidates: Columns, shapes: ParticleShapes, table: SphereT
 
 
 class _Own:
-    """Candidates of this rank, which decides on them.
+    """Candidates that this rank owns and decides on.
 
     Attributes
     ----------
     state : (n,) int8 array
-        Of each.
+        State of each candidate.
     """
 
     def __init__(self, candidates: Columns, over: Exchange) -> None:
@@ -80,7 +81,7 @@ class _Own:
 
     @property
     def undecided(self) -> int:
-        """Number of candidates that are not decided."""
+        """Number of undecided candidates."""
         return int(np.count_nonzero(self.state == UNDECIDED))
 
     def copies(self, candidates: Columns, over: Exchange) -> Columns:
@@ -92,7 +93,7 @@ class _Own:
         return route_in_one(over, columns, self._ranks)
 
     def answer(self, reports: Columns) -> Message:
-        """Decide by what ranks have found; return what is decided of shared candidates, and the ranks sharing them."""
+        """Decide by the reports of ranks; return new decisions on shared candidates, and the ranks to send them to."""
         before, rows = self.state.copy(), reports["ticket"] - self._first
         self.state[rows[~reports["clear"]]] = REFUSED
         self._clear += np.bincount(rows[reports["clear"]], minlength=len(self.state))
@@ -114,7 +115,7 @@ class _Here:
 
     def __init__(self, copies: Columns, shapes: ParticleShapes, table: SphereTable) -> None:
         order = np.lexsort((copies["number"], -copies["radius"], copies["turn"]))
-        self._tickets = copies["ticket"]  # rising: they come in the order of ranks
+        self._tickets = copies["ticket"]  # rising: the rows are sorted by rank
         self._place = np.empty_like(order)
         self._place[order] = np.arange(len(order))
         self._columns = {name: column[order] for name, column in copies.items()}
@@ -123,7 +124,7 @@ class _Here:
         self._table = table
 
     def report(self) -> Message:
-        """Place what only this rank has to do with; return what is new of candidates, and the ranks they are from."""
+        """Place candidates that concern only this rank; return new findings about others, and their owning ranks."""
         rows = np.flatnonzero((self._state == UNDECIDED) | (self._state == CLEAR))
         before, shared = self._state[rows], self._columns["shared"][rows]
         after = self._table.settle(self._spheres.of(rows), self._columns["number"][rows], shared, before)
@@ -133,7 +134,7 @@ class _Here:
         return {"ticket": self._columns["ticket"][new], "clear": clear}, self._columns["rank"][new]
 
     def hear(self, answers: Columns) -> None:
-        """Take note of candidates that are decided elsewhere."""
+        """Store the decisions that other ranks have made on candidates."""
         rows = self._place[np.searchsorted(self._tickets, answers["ticket"])]
         self._state[rows] = np.where(answers["placed"], PLACED, REFUSED)
         some = rows[answers["placed"]]

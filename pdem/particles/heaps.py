@@ -1,4 +1,4 @@
-"""Heaps: how steep their flanks are, by a line between the flat or rounded top and the foot that runs out."""
+"""Heaps: the slope of their flanks, by a line between the flat or rounded top and the foot."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pdem.particles.top_view import TopView
 
 SHARES = 0.2, 0.8
-"""Of the height of the surface above its lowest point: between these the flank is fitted."""
+"""Fractions of the height above the lowest point between which the flank is fitted."""
 
 LEVEL = 2.0
-"""Mean diameters: a surface that rises by less is level."""
+"""In mean diameters: a surface with a smaller height is level."""
 
 UPRIGHT = 1.5
-"""Mean diameters: a side that falls to its foot within less stands upright, as that of a column."""
+"""In mean diameters: a side that falls to its foot within a shorter distance is vertical, like a column's."""
 
 MARGIN = 1.0
-"""Mean diameters: nearer to where the surface ends the sides of grains are seen, and do not count."""
+"""In mean diameters: closer to the edge of the surface, the sides of grains are visible, and are not fitted."""
 
 _FEW = 12
 _ROUNDS = 30
@@ -42,18 +42,18 @@ class Flank:
     angle, error : float
         Slope, and its standard error by the roughness of the surface [degrees]; NaN if there is no heap.
     residual : float
-        Root of the mean square of the distance of the surface from the line, along the vertical [m].
+        Root mean square vertical distance of the surface from the line [m].
     top, foot : float
-        Distances from the axis at which the line is as high as the top, and as low as the foot [m]: nearly 0 and the
-        radius of a cone. Inside of the first the top is flat.
+        Distances from the axis at which the line reaches the heights of top and foot [m]: for a cone, nearly 0 and the
+        radius of the cone. Closer to the axis than `top`, the heap is flat.
     height : float
-        Of the top above the foot [m].
+        Height of the top above the foot [m].
     axis : tuple of float
-        Horizontal coordinates of the axis [m]; of a ridge only those across it mean something.
+        Horizontal coordinates of the axis [m]; for a ridge only the coordinate across it has a meaning.
     grain : float
         Mean diameter of the grains [m].
     fault : str
-        Why there is no angle; empty if there is one.
+        Reason why there is no angle; empty if there is one.
     """
 
     angle: float = math.nan
@@ -77,9 +77,9 @@ def flank_of(
 ) -> Flank:
     """Return the flank of a heap about a vertical axis, or of a ridge.
 
-    The surface as it is seen from above is fitted by a cone between 20 and 80 % of its height, each distance from the
-    axis with the same weight. The position of the axis is fitted with it, so that half a heap at a wall is as good as
-    a whole one. What lies beyond a cliff (grains that fell from the table on which the heap stands) does not count.
+    The surface in the view from above is fitted by a cone between 20 and 80 % of its height, with the same weight for
+    each distance from the axis. The position of the axis is fitted as well, so that half a heap at a wall gives the
+    same angle as a whole heap. Grains beyond a cliff (which fell from the table under the heap) do not count.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class _Cone:
         self._is_round = self._places.shape[1] == 2
 
     def fitted(self, middle: Floats, *, is_fixed: bool) -> Flank:
-        """Return the flank: the points that count are those at which the cone itself is between both heights."""
+        """Return the flank: fitted are the points where the cone itself is between both heights."""
         values = np.array([self._high, 0.5, *middle])
         free = 2 if is_fixed else len(values)
         chosen, found = self._between(self._heights), None
@@ -164,7 +164,7 @@ class _Cone:
         return found
 
     def _fit(self, values: Floats, free: int, chosen: Booleans) -> Any:
-        """Fit height of the tip, slope, and place of the axis unless that is fixed, to some points."""
+        """Fit the height of the tip, the slope, and the position of the axis unless it is fixed, to some points."""
         places, heights, fixed = self._places[chosen], self._heights[chosen], values[free:]
         away = np.linalg.norm(places - values[2:], axis=1)
         weight = 1.0 / np.sqrt(np.maximum(away, self._grain)) if self._is_round else np.ones(len(heights))
@@ -177,7 +177,7 @@ class _Cone:
         return least_squares(residuals, values[:free], loss="soft_l1", f_scale=0.5, x_scale=scale)
 
     def _error(self, found: Any) -> float:
-        """Return the standard error of the slope: grains are independent of each other, points of one are not."""
+        """Return the standard error of the slope: grains are independent of each other, points of one grain are not."""
         freedom = max(len(found.fun) / _POINTS_OF_GRAIN - len(found.x), 1.0)
         variance = float(found.fun @ found.fun) / freedom
         return math.sqrt(variance * float(np.linalg.pinv(found.jac.T @ found.jac)[1, 1]))

@@ -1,7 +1,7 @@
-"""Where particles come in while a case runs: random places in a region, or in the layer behind a face.
+"""Entry of particles during a run: random positions in a region, or in the layer behind a face.
 
-A place is keyed by the number of the particle and that of the attempt (`pdem.numerics.random`), so it does not depend
-on how many others there are.
+A position is keyed by the number of the particle and the number of the attempt (`pdem.numerics.random`), so that it
+does not depend on the number of other particles.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 
 class Inlet(Protocol):
-    """Where particles of one insertion come in.
+    """Source of positions for the particles of one insertion.
 
     Attributes
     ----------
     room : float
-        Volume of the space in which their places are drawn [m^3], in 2D its area [m^2].
+        Volume of the space from which positions are drawn [m^3], in 2D its area [m^2].
     """
 
     room: float
 
     @property
     def bounds(self) -> regions.Bounds:
-        """Corners of a box around all places, (3,) each [m]."""
+        """Corners of a box around all positions, (3,) each [m]."""
 
     def places(self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers) -> tuple[Floats, Booleans]:
-        """Return a random place (n, 3) [m] for an attempt of each particle, and whether it may be taken.
+        """Return a random position (n, 3) [m] for an attempt of each particle, and whether it is permitted.
 
-        `spheres` are those of the particles about 0.
+        `spheres` are the spheres of the particles, with particles at 0.
         """
 
 
 class RegionInlet:
-    """Places in a region, in which particles lie wholly.
+    """Positions in a region, with particles completely inside.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class RegionInlet:
         return regions.bounds(self._region)
 
     def places(self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers) -> tuple[Floats, Booleans]:
-        """Return a random place in the region for each particle, and whether it lies wholly inside."""
+        """Return a random position in the region for each particle, and whether the particle is completely inside."""
         positions = random_places(self._region, self._domain, seed, numbers, spheres.extents(), attempt)
         there = spheres.about(positions)
         inside = there.every(regions.contains(self._region, there.centre, there.radius, self._unbounded))
@@ -73,20 +73,21 @@ class RegionInlet:
 
 
 class FaceInlet:
-    """Places in the layer that particles fill that have come through a face within some time.
+    """Positions in the layer that particles fill when they pass through a face for some time.
 
-    A particle begins to exist when it has passed the plane wholly. Its place on the face and the time since are random.
+    A particle is inserted when it has passed the plane completely. Its position on the face and the time since are
+    random.
 
     Parameters
     ----------
     face : Face
         The face.
     velocity : (3,) array
-        Mean velocity of the particles [m/s], which must lead through the plane.
+        Mean velocity of the particles [m/s], with a component along the normal of the face.
     time : float
-        Time in which the layer is filled [s].
+        Time in which the layer fills [s].
     largest : float
-        How far the largest particle reaches [m].
+        Largest distance of a particle's surface from its centre [m].
     domain : Domain
         The box of the particles.
     """
@@ -106,7 +107,7 @@ class FaceInlet:
         return both.min(axis=0), both.max(axis=0)
 
     def places(self, seed: int, numbers: Integers, spheres: SphereGroups, attempt: Integers) -> tuple[Floats, Booleans]:
-        """Return a random place in the layer for each particle, and whether it has come through the face wholly."""
+        """Return a random position in the layer for each particle, and whether it has passed the face completely."""
         uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)
         low, high = self._face.bounds
         across = np.stack([regions.along(spheres.centre, axis) for axis in self._face.axes], 1)

@@ -1,4 +1,4 @@
-"""Particles on the sites of lattices, each rank a part of them: numbered by height, clear of walls and other groups."""
+"""Particles on the sites of lattices: numbered by height, clear of walls and other groups; each rank has a part."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROUNDING = 1e-8
 _BYTES_PER_SITE = 256
 
 
-# distances of neighbouring rows in y and layers in z over the pitch, and the number after which they repeat
+# distances of neighbouring rows in y and of layers in z over the pitch, and the numbers after which they repeat
 _SPACING = {"cubic": np.array([1.0, 1.0, 1.0]), "hexagonal": np.array([1.0, np.sqrt(0.75), np.sqrt(2.0 / 3.0)])}
 _REPEAT = {"cubic": np.array([1, 1, 1]), "hexagonal": np.array([1, 2, 2])}
 _SLACK = 1e-9
@@ -40,20 +40,20 @@ def lattice_group(
     surroundings: Surroundings,
     over: Exchange | None = None,
 ) -> PlacedGroup:
-    """Return this rank's part of a group of particles on a lattice, clear of groups that are placed. Collective.
+    """Return this rank's part of a group of particles on a lattice, clear of the groups in `placed`. Collective.
 
     Parameters
     ----------
     request : FillRequest
         Region and settings of the fill.
     first_id : int
-        Of the whole group.
+        First id of the whole group.
     placed : list of PlacedGroup
-        Other groups, of each a part on each rank.
+        Other groups; each rank has a part of each.
     surroundings : Surroundings
         Domain and walls.
     over : Exchange, optional
-        The ranks; this process alone unless given.
+        The ranks; by default this process alone.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def lattice_group(
 
 
 def _free_sites(request: FillRequest, placed: list[PlacedGroup], surroundings: Surroundings, over: Exchange) -> Floats:
-    """Return a part of the sites (n, 3) [m], the lowest on the first rank."""
+    """Return this rank's part of the sites (n, 3) [m], with the lowest sites on the first rank."""
     fill, domain, region = request.fill, surroundings.domain, request.region
     radius = request.reach * request.sizes.largest
     lower, upper = regions.bounds(region)
@@ -107,7 +107,7 @@ def _free_sites(request: FillRequest, placed: list[PlacedGroup], surroundings: S
 
 
 def _jitter(fill: Any, first: int, count: int, reach: float, dimension: int) -> Floats:
-    # inside a cube whose corners are at a distance of `reach`, so that neighbours never overlap
+    # inside a cube with corners at the distance `reach`, so that neighbours never overlap
     uniform = keyed_vectors(fill.seed, _JITTER_STREAM, np.arange(first, first + count))
     jitter = (2.0 * uniform - 1.0) * reach / np.sqrt(dimension)
     jitter[:, dimension:] = 0.0
@@ -117,9 +117,9 @@ def _jitter(fill: Any, first: int, count: int, reach: float, dimension: int) -> 
 def _blocked(
     domain: regions.RegionDomain, sites: Floats, radii: Floats, placed: list[PlacedGroup], over: Exchange
 ) -> Integers:
-    """Return the rows of sites of this rank that particles of placed groups overlap. Collective.
+    """Return the rows of this rank's sites that overlap particles of placed groups. Collective.
 
-    Sites and particles meet on the ranks whose parts of space they are in.
+    Each site and each particle is sent to the ranks with the parts of space that it touches.
     """
     others = {
         "position": np.concatenate([np.zeros((0, 3)), *(one.position for one in placed)]),
@@ -143,16 +143,16 @@ def _blocked(
 
 
 class LatticeSites:
-    """The sites of a lattice whose neighbours are at least a pitch apart, by numbers.
+    """The numbered sites of a lattice; neighbours are at least a pitch apart.
 
     Parameters
     ----------
     lower, upper : ndarray, shape (3,)
-        Box of the sites, in m: a sphere's radius inside the faces that bound it.
+        Box of the sites, in m: a sphere's radius inside the faces of the region.
     pitch : float
         Least distance of two sites, in m.
     free : ndarray of bool, shape (3,)
-        Axes along which the box is a whole period, to which the lattice is stretched.
+        Axes along which the box is a whole period; the lattice is stretched to fit.
     arrangement : {"cubic", "hexagonal"}
         Simple cubic (square), or hexagonal close-packed with rows along x and layers along z (triangular).
     dimension : {2, 3}
@@ -161,7 +161,7 @@ class LatticeSites:
     Attributes
     ----------
     count : int
-        Numbers of sites, layer by layer and row by row; some of those beyond the box are counted as well.
+        Number of sites, layer by layer and row by row; includes some sites beyond the box.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class LatticeSites:
         self._staggered, self._dimension = arrangement == "hexagonal", dimension
 
     def sites(self, begin: int, end: int) -> tuple[Floats, Integers]:
-        """Return the sites inside the box (m, 3) [m] with numbers from `begin` to before `end`, and their numbers."""
+        """Return the sites inside the box (m, 3) [m] with numbers from `begin` to `end` - 1, and their numbers."""
         number = np.arange(begin, end)
         rows, column = np.divmod(number, max(int(self._counts[0]), 1))
         layer, row = np.divmod(rows, max(int(self._counts[1]), 1))
@@ -197,7 +197,7 @@ class LatticeSites:
 
 
 def height_keys(sites: Floats, gravity: Floats, dimension: int, over: Group) -> Integers:
-    """Return whole numbers that rise with the height of sites (m, 3): against gravity, else the last axis."""
+    """Return integers that increase with the height of sites (m, 3): against gravity, or along the last axis."""
     up = -gravity if np.any(gravity) else np.eye(3)[dimension - 1]
     # Equal heights differ by rounding errors; with rounded heights layers stay together on every machine.
     height = sites @ (up / np.linalg.norm(up))

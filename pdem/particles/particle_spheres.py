@@ -1,7 +1,7 @@
-"""The spheres that particles are made of while places are looked for: one each, or the members of clusters.
+"""The spheres of particles that are to be placed: one sphere each, or the members of clusters.
 
-A particle to be placed has a position, that of its centre of mass, and a radius, which says how far it reaches. Where
-it overlaps others, walls or the border of a region is a matter of its spheres.
+A particle to be placed has the position of its centre of mass and a radius, the largest distance of its surface from
+the centre. Overlaps with other particles, walls or the border of a region are tested with its spheres.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pdem.particles.clusters.shapes import ClusterShape
 
 SINGLE = -1
-"""Number of the shape of single spheres."""
+"""Shape number of single spheres."""
 
 
 class SphereGroups(NamedTuple):
@@ -30,9 +30,9 @@ class SphereGroups(NamedTuple):
     Attributes
     ----------
     begin : (n + 1,) int64 array
-        Particle p has the spheres ``begin[p]`` to ``begin[p + 1]``, one or more.
+        Particle p has the spheres ``begin[p]`` to ``begin[p + 1]``, at least one.
     centre, radius : (m, 3) and (m,) arrays
-        [m].
+        Centres and radii [m].
     """
 
     begin: Integers
@@ -41,25 +41,25 @@ class SphereGroups(NamedTuple):
 
     @property
     def are_single(self) -> bool:
-        """Whether each particle has one sphere, about which it is."""
+        """Whether each particle is a single sphere with the particle's centre."""
         return len(self.begin) == len(self.radius) + 1
 
     def every(self, holds: Booleans) -> Booleans:
-        """Return for which particles (n,) something holds for all of their spheres (m,)."""
+        """Return for which particles (n,) a condition holds for all of their spheres (m,)."""
         if self.are_single:
             return holds
         return np.logical_and.reduceat(holds, self.begin[:-1])
 
     def reach(self, along: Floats) -> Floats:
-        """Return how far particles (n,) reach into a direction in which their spheres are so far along (m,) [m]."""
+        """Return the extents of particles (n,) in a direction, from the positions of spheres along it (m,) [m]."""
         if self.are_single:
             return along + self.radius
         return np.maximum.reduceat(along + self.radius, self.begin[:-1])
 
     def extents(self, places: Floats | None = None) -> tuple[Floats, Floats]:
-        """Return how far particles about 0 reach to both sides of each axis, (n, 3) each [m]; (n, 1) of single spheres.
+        """Return the extents of particles about 0 to both sides of each axis, (n, 3) each [m].
 
-        `places` (m, k) are where their spheres are along other axes.
+        The shape is (n, 1) for single spheres. `places` (m, k) are the positions of their spheres along further axes.
         """
         if self.are_single:
             return (self.radius[:, None],) * 2
@@ -68,13 +68,13 @@ class SphereGroups(NamedTuple):
         return below, above
 
     def about(self, position: Floats) -> SphereGroups:
-        """Return them moved from 0 to the positions of their particles (n, 3) [m]."""
+        """Return the spheres, moved from 0 to the positions of their particles (n, 3) [m]."""
         if self.are_single:
             return self._replace(centre=position)
         return self._replace(centre=self.centre + np.repeat(position, np.diff(self.begin), axis=0))
 
     def of(self, particles: Integers) -> SphereGroups:
-        """Return those of some of the particles."""
+        """Return the spheres of some of the particles."""
         if self.are_single:
             return single_spheres(self.centre[particles], self.radius[particles])
         begin, sphere = _rows(self.begin[particles], np.diff(self.begin)[particles])
@@ -87,19 +87,20 @@ def single_spheres(centre: Floats, radius: Floats) -> SphereGroups:
 
 
 class ParticleShapes:
-    """What particles are made of, by the number of their shape.
+    """Spheres of particles, by the number of their shape.
 
     Parameters
     ----------
     shapes : iterable of ClusterShape
-        Those with the numbers 0, 1 and so on; `SINGLE` is a sphere.
+        Shapes with the numbers 0, 1 and so on; `SINGLE` is a sphere.
 
     Attributes
     ----------
     smallest, largest : (S + 1,) arrays
-        Radii of the spheres of each shape over how far it reaches; the last of single spheres.
+        Radii of the spheres of each shape over the largest distance of its surface from its centre; the last entry is
+        for single spheres.
     most : int
-        Largest number of spheres.
+        Largest number of spheres of a particle.
     """
 
     def __init__(self, shapes: Iterable[ClusterShape] = ()) -> None:
@@ -123,8 +124,9 @@ class ParticleShapes:
         Parameters
         ----------
         columns : columns
-            ``position`` (n, 3), ``radius`` (n,), how far each reaches [m]; and unless all are single spheres ``shape``
-            (n,) and ``orientation`` (n, 4), unit quaternions from how the shapes are drawn, w first.
+            ``position`` (n, 3); ``radius`` (n,), the largest distance of each surface from its centre [m]; and unless
+            all are single spheres ``shape`` (n,) and ``orientation`` (n, 4), unit quaternions, w first, that rotate
+            from the coordinates of the shapes.
         """
         position, reach = columns["position"], columns["radius"]
         if "shape" not in columns:
@@ -138,6 +140,6 @@ class ParticleShapes:
 
 
 def _rows(first: Integers, size: Integers) -> tuple[Integers, Integers]:
-    """Return where groups of rows begin and end when one follows the other (n + 1,), and the rows in them (m,)."""
+    """Return the bounds of consecutive groups of rows (n + 1,), and the rows of all groups (m,)."""
     begin = np.concatenate(([0], np.cumsum(size)))
     return begin, np.arange(begin[-1]) + np.repeat(first - begin[:-1], size)

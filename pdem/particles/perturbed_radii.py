@@ -1,4 +1,4 @@
-"""Radii that are a trifle smaller, keyed by particle: to see what collisions make of it."""
+"""Slightly reduced radii, keyed by particle, to measure the sensitivity to small differences."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _STREAM = 0x70657274
 
 
 def radius_factors(size: float, seed: int, keys: ArrayLike, stream: int = 0) -> Floats:
-    """Return by what the radii of particles are to be multiplied: never above 1, so that nothing comes to overlap.
+    """Return factors for the radii of particles: never above 1, so that no new overlap arises.
 
     Parameters
     ----------
     size : float
-        Largest fraction by which a radius becomes smaller.
+        Largest relative reduction of a radius.
     seed : int
-        Of the fractions.
+        Seed of the random factors.
     keys : array_like of int
-        What tells particles apart; all spheres of a cluster have one.
+        Key of each particle; all spheres of a cluster have the same key.
     stream : int
-        What tells those of an insertion from others.
+        Random stream, different for each insertion.
     """
     factors: Floats = 1.0 - size * keyed_uniform(seed, _STREAM ^ stream, keys)
     return factors

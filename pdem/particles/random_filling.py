@@ -1,9 +1,10 @@
 """Random positions without overlap for the particles of ``fill`` groups.
 
-First, random sequential addition: random positions are tried for each particle, the largest first; clusters are turned
-anew for each. It ends far below the density of a fluid of hard particles. Then Monte Carlo sweeps
-(`pdem.particles.packings.monte_carlo`) move the placed ones, and between sweeps the others are tried again. Limits are
-numbers of attempts and candidates, never the time: success, and every position, is the same on any machine.
+First, random sequential addition: random positions are tried for each particle, the largest first; clusters get a new
+random orientation for each position. It ends far below the density of a fluid of hard particles. Then Monte Carlo
+sweeps (`pdem.particles.packings.monte_carlo`) move the placed particles, and between sweeps the pending particles are
+tried again. Limits are numbers of attempts and candidates, never the time: success and positions are the same on any
+machine.
 """
 
 from __future__ import annotations
@@ -42,19 +43,19 @@ PROGRESS_AFTER = 5.0
 """Time after which a fill shows its progress [s]."""
 
 MIN_CANDIDATES, CANDIDATES_PER_SPHERE = 2_000_000, 100
-"""Positions tried for a class of sizes before Monte Carlo sweeps, in all and per sphere; the larger is the limit."""
+"""Largest number of positions tried for a size class before sweeps: the larger of a total and a number per sphere."""
 
 MIN_WORK, WORK_PER_SPHERE = 10_000_000, 100
-"""Positions tried and moves in sweeps of a class, in all and per sphere; the larger is the limit, some seconds."""
+"""Largest number of positions and moves in the sweeps of a size class, in total or per sphere; some seconds."""
 
 MAX_SWEEPS_OF_CLASS = 600
 """Largest number of sweeps of a class: with few particles a sweep is little work, but still takes time."""
 
 WALL_WORK = 14
-"""Work of a test against walls, over that of a position tried."""
+"""Work of a test against walls, over the work of a position."""
 
 _CANDIDATES_AT_ONCE = 4096
-_SAMPLES = 16384  # particles of a rank, about, by which space is divided
+_SAMPLES = 16384  # approximate number of a rank's particles that determine the division of space
 
 
 def fill_randomly(
@@ -67,12 +68,13 @@ def fill_randomly(
 ) -> None:
     """Place the particles of all random fills together, the largest first. Collective.
 
-    Positions depend on the whole groups alone, not on how these are divided among ranks. Space is divided anew.
+    Positions depend only on the whole groups, not on their distribution over ranks. Space is divided again for the
+    fills.
 
     Parameters
     ----------
     groups : list of FillGroup
-        Of each group to be placed this rank's part, whose positions are written.
+        This rank's part of each group to be placed; positions are written.
     placed : list of PlacedGroup
         Parts of groups that are placed already.
     surroundings : Surroundings
@@ -80,7 +82,7 @@ def fill_randomly(
     progress : bool
         Show the progress on the standard error of rank 0, if it takes some seconds.
     over : Exchange, optional
-        The ranks that place them together; this process alone unless given.
+        The ranks that place the particles together; by default this process alone.
 
     Raises
     ------
@@ -110,18 +112,19 @@ def fill_randomly(
 
 
 class _Filling:
-    """Particles of all random fills during placement: of each rank those of its parts of the groups.
+    """Particles of all random fills during placement; each rank has its parts of the groups.
 
-    A rank makes positions for its particles, and the ranks whose parts of space they touch test them. Particles have
-    numbers: one group after the other, in each by id.
+    A rank draws positions for its particles, and the ranks with the parts of space that they touch test them. Particles
+    are numbered consecutively: one group after the other, each in the order of ids.
 
     Attributes
     ----------
     particles : columns
-        Of this rank's particles ``number``, ``radius``, how far each reaches [m], ``position`` [m], NaN for those that
-        are not placed; where there are clusters ``shape`` and ``orientation``, see `ParticleShapes`.
+        Columns of this rank's particles: ``number``; ``radius``, the largest distance of each surface from its centre
+        [m]; ``position`` [m], NaN for pending particles; with clusters also ``shape`` and ``orientation``, see
+        `ParticleShapes`.
     is_placed : (n,) array of bool
-        Whether they are.
+        Whether each particle is placed.
     places : SpherePlaces
         The placed particles of all ranks.
     """
@@ -161,8 +164,8 @@ class _Filling:
         return columns
 
     def _prepared(self, placed: list[PlacedGroup]) -> SpherePlaces:
-        """Divide space among the ranks, and return the places of particles, of which those of some groups are known."""
-        from pdem.particles.sphere_places import SpherePlaces  # imported late: it needs the compiler
+        """Divide space among the ranks, and return a `SpherePlaces` that contains the particles of placed groups."""
+        from pdem.particles.sphere_places import SpherePlaces  # needs the compiler
 
         radius, (low, high) = self.particles["radius"], self._shapes.limits(self.particles)
         ends = np.array([radius.max(initial=0.0), high.max(initial=0.0), -low.min(initial=np.inf)])
@@ -200,7 +203,7 @@ class _Filling:
             begin += len(one.radius)
 
     def _count(self) -> None:
-        """Count the pending and placed spheres of all ranks, and add up the work of tests against walls."""
+        """Count the pending and placed spheres of all ranks, and sum the work of tests against walls."""
         counts = self._over.add(np.array([len(self._pending), self.is_placed.sum(), self._tested]))
         self._bar.update(int(counts[1]) - self._bar.n)
         self._pending_count, self._placed_count = int(counts[0]), int(counts[1])
@@ -213,7 +216,7 @@ class _Filling:
         most = max(MIN_CANDIDATES, CANDIDATES_PER_SPHERE * self._pending_count)
         attempts = self._fewest_attempts()
         while self._pending_count and first < attempts and candidates < most:
-            # several attempts at once: else the last few particles would need many small passes
+            # several attempts together: otherwise the last few particles would need many small passes
             at_once = max(1, _CANDIDATES_AT_ONCE // self._pending_count)
             candidates += at_once * self._pending_count
             self._attempt(first, at_once)
@@ -221,13 +224,13 @@ class _Filling:
         return first
 
     def _fewest_attempts(self) -> int:
-        """Return the least attempts that a group with pending spheres on any rank allows, 0 if none is pending."""
+        """Return the smallest number of attempts allowed for any group with pending spheres, 0 without any."""
         which = self._groups_of(self.particles["number"][self._pending])
         counts = self._over.add(np.bincount(which, minlength=len(self._groups)))
         return min((self._groups[number].request.fill.attempts for number in np.flatnonzero(counts)), default=0)
 
     def _add_between_sweeps(self, first: int) -> None:
-        """Move placed spheres by Monte Carlo sweeps and try the others again, until all are placed.
+        """Move placed spheres by Monte Carlo sweeps and try the pending ones again, until all are placed.
 
         Raises
         ------
@@ -259,7 +262,8 @@ class _Filling:
     def _attempt(self, first: int, number: int) -> None:
         """Try `number` random positions of each pending sphere.
 
-        First those of a few attempts, then of twice as many and so on: it is rare that many are free at last.
+        Few positions are tried in the first pass, and twice as many in each further pass, because most particles are
+        placed in an early pass.
         """
         at_once, last = max(1, _CANDIDATES_AT_ONCE // self._pending_count), first + number
         while self._pending_count and first < last:
@@ -280,9 +284,9 @@ class _Filling:
         self._count()
 
     def _free_candidates(self, first: int, number: int) -> Columns:
-        """Return random places of this rank's pending particles that are free, those of each in a row by attempt."""
+        """Return free random positions of this rank's pending particles; rows of a particle are sorted by attempt."""
         tried, free = self._tries(self._tried(first, number))
-        # The cheaper tests, which reject most, come before that of walls.
+        # The cheaper tests, which reject most positions, come before the test against walls.
         for test in (self.places.clear, self.free):
             some = np.flatnonzero(free)
             free[some] = test({name: tried[name][some] for name in self.particles})
@@ -295,7 +299,7 @@ class _Filling:
         return {name: column[order] for name, column in found.items()}
 
     def _tried(self, first: int, number: int) -> Columns:
-        """Return the particles and attempts that this rank is to try; several attempts are divided among the ranks."""
+        """Return the particles and attempts for this rank; several attempts are divided among the ranks."""
         size, rows = self._over.size, np.arange(len(self._pending))
         names = [name for name in ("number", "radius", "shape") if name in self.particles]
         columns: Columns = {"row": rows, **{name: self.particles[name][self._pending] for name in names}}
@@ -317,7 +321,7 @@ class _Filling:
         return np.searchsorted(self._begins, numbers, side="right") - 1
 
     def by_group(self, numbers: Integers) -> Iterator[tuple[FillRequest, Integers, Integers | slice]]:
-        """Yield the request of each group that has some of these particles, their ids, and which they are."""
+        """Yield each group's request, with the ids of its particles among these, and a mask of them."""
         which = self._groups_of(numbers)
         for group, one in enumerate(self._groups):
             belongs = which == group
@@ -326,7 +330,7 @@ class _Filling:
                 yield one.request, numbers[mine] - self._begins[group] + self._first_ids[group], mine
 
     def _tries(self, columns: Columns) -> tuple[Columns, Booleans]:
-        """Return particles at random places [m], turned at random for the attempt of each; which are inside."""
+        """Return particles with random positions [m] and orientations for each attempt, and which are inside."""
         count = len(columns["number"])
         tried = {**columns, "position": np.zeros((count, 3))}
         if self._kinds:

@@ -1,4 +1,4 @@
-"""Random places of particles in a region, keyed by their numbers and those of the attempts."""
+"""Random positions of particles in a region, keyed by the numbers of particles and attempts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 PLACE_STREAM = 64
-"""First of the streams of places; each attempt has three."""
+"""First random stream of positions; each attempt uses three."""
 
 
 def random_places(
@@ -24,9 +24,9 @@ def random_places(
     extents: tuple[Floats, Floats],
     attempt: Integers,
 ) -> Floats:
-    """Return a random place (n, 3) [m] in the box around a region for each particle; not wrapped into the domain.
+    """Return a random position (n, 3) [m] in the box around a region for each particle; not wrapped into the domain.
 
-    `extents` (n, 3), or (n, 1), say how far each reaches to the lower and to the upper side of each axis [m].
+    `extents` (n, 3), or (n, 1), are the extents of each particle to the lower and to the upper side of each axis [m].
     """
     lower, upper = regions.bounds(region)
     unbounded = regions.unbounded_axes(region, domain)

@@ -1,4 +1,4 @@
-"""Rates against time, and their integrals."""
+"""Rates as functions of the time, and their integrals."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Rate:
-    """A quantity per time, linear between the times of a table and constant before the first and after the last.
+    """A quantity per time: linear between the times of a table, constant before the first and after the last time.
 
     Parameters
     ----------
     times : sequence of float
-        Rising [s]; one for a constant rate.
+        Increasing times [s]; a single one for a constant rate.
     values : sequence of float
-        Rate at each, not negative.
+        Rate at each time, not negative.
     """
 
     def __init__(self, times: Sequence[float], values: Sequence[float]) -> None:
@@ -34,11 +34,11 @@ class Rate:
 
     def integral(self, first: float, last: float) -> float:
         """Return the amount between two times [s], the earlier one first."""
-        # Rounding of the two sums may leave less than nothing.
+        # Rounding of the two sums may give a negative difference.
         return max(0.0, self._since_first(last) - self._since_first(first))
 
     def _since_first(self, time: float) -> float:
-        """Return the amount from the first time of the table to another one, negative before it."""
+        """Return the amount between the first time of the table and a time, negative before the first time."""
         times, values = self._times, self._values
         if time <= times[0]:
             return float((time - times[0]) * values[0])

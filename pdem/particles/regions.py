@@ -23,7 +23,7 @@ class RegionDomain(Protocol):
     lower, upper : tuple of 3 float
         Corners [m].
     periodic : tuple of 3 bool
-        Axes along which the box repeats.
+        Axes along which the domain is periodic.
     gravity : tuple of 3 float
         Acceleration [m/s^2].
     dimension : {2, 3}
@@ -66,7 +66,7 @@ class Ball(Protocol):
 Region = Box | Cylinder | Ball
 
 _NO_WAY = 1e-100
-"""A way along an axis that is not longer counts as none [m]."""
+"""A displacement along an axis of at most this length counts as zero [m]."""
 
 
 def open_axes(region: Region, domain: RegionDomain) -> Booleans:
@@ -80,7 +80,7 @@ def open_axes(region: Region, domain: RegionDomain) -> Booleans:
 
 
 def unbounded_axes(region: Region, domain: RegionDomain) -> Booleans:
-    """Return the axes, shape (3,), along which spheres of a region may lie anywhere: open ones, and z in 2D."""
+    """Return the axes, shape (3,), along which spheres of a region have no limits: open axes, and z in 2D."""
     axes = open_axes(region, domain)
     axes[domain.dimension :] = True
     return axes
@@ -99,7 +99,7 @@ def bounds(region: Region) -> Bounds:
 
 
 def size(region: Region, dimension: int) -> float:
-    """Return the volume of a region in m^3, or in 2D the area in m^2 of its cut through the middle."""
+    """Return the volume of a region in m^3, or in 2D the area in m^2 of its section through the middle."""
     lower, upper = bounds(region)
     if region.shape == "box":
         return float(np.prod((upper - lower)[:dimension]))
@@ -112,9 +112,9 @@ def size(region: Region, dimension: int) -> float:
 
 
 def contains(region: Region, positions: Floats, radii: Floats, free: Booleans) -> Booleans:
-    """Return which spheres, positions (n, 3) and radii (n,), lie wholly inside a region.
+    """Return which spheres, positions (n, 3) and radii (n,), are completely inside a region.
 
-    Along the axes marked in `free`, shape (3,), they may reach across its faces (periodic directions, and the
+    Along the axes marked in `free`, shape (3,), spheres may extend across its faces (periodic directions, and the
     direction across the plane of a 2D case).
     """
     if region.shape == "box":
@@ -142,12 +142,12 @@ def distance(region: Region, positions: Floats) -> Floats:
 
 
 def inside(region: Region, positions: Floats, dimension: int) -> Booleans:
-    """Return which positions, shape (n, 3) in m, are in a region; in 2D x and y alone count, in its middle."""
+    """Return which positions, shape (n, 3) in m, are in a region; in 2D only x and y are tested."""
     return distance(region, in_plane(region, positions, dimension)) == 0.0
 
 
 def in_plane(region: Region, positions: Floats, dimension: int) -> Floats:
-    """Return positions, shape (n, 3) in m, in 2D moved along z to the middle of a region."""
+    """Return positions, shape (n, 3) in m; in 2D moved along z to the middle of a region."""
     if dimension == 3:
         return positions
     lower, upper = bounds(region)
@@ -156,9 +156,9 @@ def in_plane(region: Region, positions: Floats, dimension: int) -> Floats:
 
 
 def share_inside(region: Region, begin: Floats, way: Floats) -> Floats:
-    """Return which share, shape (n,), of straight ways, shape (n, 3) in m, is in a region; `begin` is where they begin.
+    """Return the fraction, shape (n,), of straight segments that is in a region; `begin` and `way` (n, 3) in m.
 
-    All regions are convex: what is inside lies between two points of the way.
+    All regions are convex: the part inside is between two points of the segment.
     """
     if region.shape == "box":
         lower, upper = bounds(region)
@@ -179,7 +179,7 @@ def share_inside(region: Region, begin: Floats, way: Floats) -> Floats:
 
 
 def _between(begin: Floats, way: Floats, lower: float, upper: float) -> Bounds:
-    """Return between which parts of ways along an axis the coordinate is between two values; 1 and 0 for nowhere."""
+    """Return the interval of segments with a coordinate between two values, as fractions; 1 and 0 if it is empty."""
     moves = np.abs(way) > _NO_WAY
     safe = np.where(moves, way, 1.0)
     one, other = (lower - begin) / safe, (upper - begin) / safe
@@ -191,7 +191,7 @@ def _between(begin: Floats, way: Floats, lower: float, upper: float) -> Bounds:
 
 
 def _within(offset: Floats, way: Floats, radius: float) -> Bounds:
-    """Return between which parts of ways they are not farther than a radius from the origin; 1 and 0 for nowhere."""
+    """Return the interval of segments within a radius of the origin, as fractions; 1 and 0 if it is empty."""
     squared = _dot(way, way)
     half, rest = _dot(offset, way), _dot(offset, offset) - radius * radius
     moves = squared > _NO_WAY * _NO_WAY
@@ -206,7 +206,7 @@ def _within(offset: Floats, way: Floats, radius: float) -> Bounds:
 
 
 def _dot(one: Floats, other: Floats) -> Floats:
-    """Return the products (n,) of vectors (n, 3), summed in the order of the axes."""
+    """Return the scalar products (n,) of vectors (n, 3), summed in the order of the axes."""
     found: Floats = one[:, 0] * other[:, 0] + one[:, 1] * other[:, 1] + one[:, 2] * other[:, 2]
     return found
 
@@ -224,7 +224,7 @@ def _cylindrical(region: Cylinder, offset: Floats) -> Bounds:
 def along(vectors: Floats, axis: Floats) -> Floats:
     """Return the components (n,) of vectors (n, 3) along a direction.
 
-    Each has the same bits whatever others there are: a matrix product would round otherwise by the place of a row.
+    The bits of each do not depend on the other vectors, whereas in a matrix product rounding depends on the row index.
     """
     return vectors[:, 0] * axis[0] + vectors[:, 1] * axis[1] + vectors[:, 2] * axis[2]
 
@@ -234,6 +234,6 @@ def wrap_positions(positions: Floats, domain: RegionDomain) -> Floats:
     lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
     width = upper - lower
     moved = positions - np.floor((positions - lower) / width) * width
-    # Rounding may yield a position on the upper face, which is the same as the lower one.
+    # Rounding may yield a position on the upper face, which is equivalent to the lower one.
     moved = np.where(moved >= upper, lower, np.maximum(moved, lower))
     return np.where(np.asarray(domain.periodic), moved, positions)

@@ -1,7 +1,7 @@
-"""Places of particles over many ranks, and the test whether others overlap them.
+"""Placed particles over many ranks, and the test whether further particles overlap them.
 
-Each is known to all ranks whose parts of space the ball about it touches. Two particles that overlap have a point in
-common, and the rank whose part that point is in knows both.
+A particle is stored on all ranks with parts of space that the ball around it touches. Two overlapping particles have a
+point in common, and the rank that owns this point stores both.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 class SpherePlaces:
     """Particles that are placed. Every method is collective.
 
-    They are given as columns: ``number`` (n,), and what `ParticleShapes.spheres` takes.
+    Particles are passed as columns: ``number`` (n,), and the columns for `ParticleShapes.spheres`.
 
     Parameters
     ----------
     domain : RegionDomain
         The box, for its corners and periodic axes.
     shapes : ParticleShapes
-        What particles are made of.
+        Shapes of the particles.
     ends : (float, float)
         Range of the radii of all spheres that are placed or moved [m].
     capacity : int
-        About how many this rank will know.
+        Approximate number of particles that this rank will store.
     over : Exchange
         The ranks, among which space is divided.
 
     Attributes
     ----------
     table : SphereTable
-        Those that touch this rank's part of space.
+        Placed particles that touch this rank's part of space.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class SpherePlaces:
         self._fixed: SphereTable | None = None
 
     def fix(self, particles: Columns) -> None:
-        """Keep particles that stay where they are."""
+        """Add particles that keep their positions."""
         here, spheres = self._known(particles)
         if len(here["radius"]):
             ends = float(spheres.radius.min()), float(spheres.radius.max())
@@ -73,7 +73,7 @@ class SpherePlaces:
         return here, self._shapes.spheres(here)
 
     def clear(self, particles: Columns) -> Booleans:
-        """Return which particles overlap no other there."""
+        """Return which particles overlap no other placed particle at their positions."""
         count = len(particles["radius"])
         rank = np.full(count, self._over.rank)
         here, spheres = self._known(particles, row=np.arange(count), rank=rank)
@@ -86,15 +86,15 @@ class SpherePlaces:
         return result
 
     def place(self, candidates: Columns) -> Booleans:
-        """Place candidates that are clear of what is placed; return which, see `pdem.particles.first_come`."""
+        """Place candidates that are clear of placed particles; return which, see `pdem.particles.first_come`."""
         return place_first_come(candidates, self._shapes, self.table, self._over)
 
     def movable(self, candidates: Columns) -> Booleans:
-        """Return which particles can move one after the other to places that are clear of all present ones."""
+        """Return which particles can move one after the other to positions that are clear of all present ones."""
         return place_first_come(candidates, self._shapes, self.table.empty_like(0), self._over)
 
     def renew(self, particles: Columns) -> None:
-        """Know all particles that are placed, but for those that stay, at new positions."""
+        """Replace all placed particles, except those of `fix`, by the same particles at new positions."""
         here, spheres = self._known(particles)
         self.table = self.table.empty_like(len(spheres.radius))
         self.table.add(spheres, here["number"])

@@ -1,9 +1,9 @@
-"""Table of placed spheres, with the test whether those of a candidate overlap any of them.
+"""Table of placed spheres, with the test whether the spheres of a candidate overlap any of them.
 
-A candidate is one particle, of one sphere or of several, which are tested and placed together. The table is a hash
-table of cells, with one cell size per class of radii, so that the work per candidate does not grow with the number of
-spheres or with their size ratio. What it answers does not depend on its cells or on its room, so that tables of a part
-of the spheres say of these what a table of all would.
+A candidate is one particle, of one or several spheres, which are tested and placed together. The table is a hash table
+of cells, with one cell size per class of radii, so that the work per candidate depends neither on the number of spheres
+nor on their size ratio. The results do not depend on cells or capacity. A table of a part of the spheres gives the same
+results for these spheres as a table of all.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     States = NDArray[np.int8]
 
 UNDECIDED, CLEAR, PLACED, REFUSED = range(4)
-"""States of candidates: nothing is known; clear of all that could come before; placed; overlaps one placed before."""
+"""States of candidates: undecided; clear of everything that could come before; placed; overlaps a placed one."""
 
 _GROWTH = 1.25
 _NO_LEVELS = np.zeros(0, np.int64)
-_WIDER = 1.0 + 1e-6  # a search that is wider than it has to be misses nothing by rounding
+_WIDER = 1.0 + 1e-6  # enlarges searches, so that rounding misses nothing
 
 NOBODY = -1
 """Key of a particle that is not in a table."""
@@ -48,7 +48,7 @@ def _cell(offset: float, size: float, wrap: int) -> int:
 
 
 class PlacedTable(NamedTuple):
-    """Spheres by the cells of a hash table.
+    """Spheres, sorted into the cells of a hash table.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class PlacedTable(NamedTuple):
     largest_radii : (L,) array
         Largest radius of each level so far [m].
     heads : int64 array
-        First sphere of each bucket, -1 for none.
+        First sphere of each bucket, -1 if it is empty.
     links : (n, 2) int64 array
-        The next sphere after each, -1 for none, and its key, which says whose it is: no particle is in its own way.
+        The next sphere after each, -1 at the end, and its key: spheres with the key of a candidate are ignored.
     rows : (n, 4) array
         Offsets from the corner of the domain, and radii [m].
     """
@@ -76,16 +76,16 @@ class PlacedTable(NamedTuple):
 
 
 class PlacementCandidates(NamedTuple):
-    """Particles as kernels take them.
+    """Particles in the form for kernels.
 
     Attributes
     ----------
     begin : (n + 1,) int64 array
         Particle p has the spheres ``begin[p]`` to ``begin[p + 1]``.
     keys : (n,) int64 array
-        Of the particles.
+        Keys of the particles.
     offsets, radii, levels : (m, 3), (m,) and (m,) arrays
-        Of the spheres: offsets from the corner of the domain [m], radii [m].
+        Spheres: offsets from the corner of the domain [m], radii [m], levels of cells.
     """
 
     begin: Integers
@@ -97,7 +97,7 @@ class PlacementCandidates(NamedTuple):
 
 @inlined
 def _overlaps(place: tuple[float, float, float], radius: float, other: int, table: PlacedTable) -> bool:
-    """Whether a sphere overlaps one in the table."""
+    """Return whether a sphere overlaps a sphere of the table."""
     squared = 0.0
     for axis in range(3):
         gap = abs(place[axis] - table.rows[other, axis])
@@ -119,14 +119,14 @@ def _chain_is_free(other: int, key: int, place: tuple[float, float, float], radi
 
 @inlined
 def _cells_around(x: float, span: float, size: float, wrap: int) -> tuple[int, int]:
-    """Return the first and last cell along an axis that a sphere may touch; across a period none is repeated."""
+    """Return the first and last cell along an axis that a sphere may touch; no cell occurs twice across a period."""
     low, high = int(np.floor((x - span) / size)), int(np.floor((x + span) / size))
     return low, min(high, low + wrap - 1) if wrap > 0 else high
 
 
 @inlined
 def _is_free(key: int, place: tuple[float, float, float], radius: float, level: int, table: PlacedTable) -> bool:
-    """Whether a sphere at an offset from the corner of the domain overlaps none of one level but that of its key."""
+    """Return whether a sphere, at an offset from the corner, overlaps no sphere of a level with a different key."""
     mask, span = table.heads.shape[0] - 1, _WIDER * (radius + table.largest_radii[level])
     sizes, wraps = table.cells[level], table.wraps[level]
     low_x, high_x = _cells_around(place[0], span, sizes[0], wraps[0])
@@ -146,7 +146,7 @@ def _is_free(key: int, place: tuple[float, float, float], radius: float, level: 
 
 @kernel
 def _sphere_is_clear(key: int, sphere: int, candidates: PlacementCandidates, table: PlacedTable) -> bool:
-    """Whether a sphere overlaps none of any level but those of a key."""
+    """Return whether a sphere overlaps no sphere of any level with a different key."""
     radius, offsets = candidates.radii[sphere], candidates.offsets
     place = offsets[sphere, 0], offsets[sphere, 1], offsets[sphere, 2]
     free = True
@@ -158,7 +158,7 @@ def _sphere_is_clear(key: int, sphere: int, candidates: PlacementCandidates, tab
 
 @inlined
 def _is_clear(row: int, key: int, candidates: PlacementCandidates, table: PlacedTable) -> bool:
-    """Whether no sphere of a candidate overlaps one in the table but those of a key."""
+    """Return whether no sphere of a candidate overlaps a sphere of the table with a different key."""
     for sphere in range(candidates.begin[row], candidates.begin[row + 1]):
         if not _sphere_is_clear(key, sphere, candidates, table):
             return False
@@ -167,14 +167,14 @@ def _is_clear(row: int, key: int, candidates: PlacementCandidates, table: Placed
 
 @kernel
 def _find_free(candidates: PlacementCandidates, free: Booleans, table: PlacedTable) -> None:
-    """Write which candidates overlap none in the table but those of their keys."""
+    """Write which candidates overlap no sphere of the table with a different key."""
     for row in range(candidates.keys.shape[0]):
         free[row] = _is_clear(row, candidates.keys[row], candidates, table)
 
 
 @inlined
 def _insert(row: int, candidates: PlacementCandidates, table: PlacedTable, count: int) -> int:
-    """Write a candidate into a table of `count` spheres; return how many it has then."""
+    """Insert a candidate into a table of `count` spheres; return the new number of spheres."""
     mask = table.heads.shape[0] - 1
     for sphere in range(candidates.begin[row], candidates.begin[row + 1]):
         level = candidates.levels[sphere]
@@ -194,7 +194,7 @@ def _insert(row: int, candidates: PlacementCandidates, table: PlacedTable, count
 
 @kernel
 def _insert_all(candidates: PlacementCandidates, table: PlacedTable, count: int) -> int:
-    """Insert candidates into a table of `count` spheres; return how many it has then."""
+    """Insert candidates into a table of `count` spheres; return the new number of spheres."""
     for row in range(candidates.keys.shape[0]):
         count = _insert(row, candidates, table, count)
     return count
@@ -209,10 +209,10 @@ def _settle(
     count: int,
     waiting: PlacedTable,
 ) -> int:
-    """Decide on candidates one after the other, as far as is known; return the number of spheres in the table.
+    """Decide on candidates one after the other, as far as possible; return the number of spheres in the table.
 
-    One that overlaps an earlier one of which nothing is known waits, and so do those that are shared and clear, until
-    it is known whether they are placed. `waiting` is an empty table for these.
+    A candidate waits if it overlaps an earlier undecided one. A shared candidate that is clear waits for the decision
+    of its owner. `waiting` is an empty table for waiting candidates.
     """
     held = 0
     for row in range(candidates.keys.shape[0]):
@@ -250,12 +250,12 @@ def _take_first(
 
 
 class SphereTable:
-    """Placed spheres, and the test whether another one overlaps them.
+    """Placed spheres, and the test whether a further sphere overlaps them.
 
     Parameters
     ----------
     capacity : int
-        Room for spheres at first; it grows.
+        Initial capacity; it grows as needed.
     smallest, largest : float
         Range of all radii, in m.
     lower, upper : ndarray, shape (3,)
@@ -305,7 +305,7 @@ class SphereTable:
         return len(self._table.rows)
 
     def _reserve(self, more: int) -> None:
-        """Make room for so many more spheres."""
+        """Make room for `more` further spheres."""
         count, old = self._count, self._table
         if count + more <= self.capacity:
             return
@@ -315,13 +315,13 @@ class SphereTable:
         _insert_all(PlacementCandidates(np.arange(count + 1), keys, offsets, radii, levels), self._table, 0)
 
     def _candidates(self, spheres: SphereGroups, keys: Integers, *, levels: bool = True) -> PlacementCandidates:
-        """Return particles as kernels take them, without levels if they are only tested."""
+        """Return particles in the form for kernels, without levels if they are only tested."""
         radii = np.ascontiguousarray(spheres.radius)
         level = octaves(radii, self._largest) if levels else _NO_LEVELS
         return PlacementCandidates(spheres.begin, np.ascontiguousarray(keys), self._offsets(spheres), radii, level)
 
     def _offsets(self, spheres: SphereGroups) -> Floats:
-        """Return offsets from the corner of the domain (m, 3) [m], within it along periodic axes."""
+        """Return offsets from the corner of the domain (m, 3) [m], wrapped along periodic axes."""
         period, offsets = self._table.period, spheres.centre - self._lower
         if not spheres.are_single:
             periods = np.divide(offsets, period, out=np.zeros_like(offsets), where=period > 0.0)
@@ -329,29 +329,31 @@ class SphereTable:
         return np.ascontiguousarray(offsets)
 
     def add(self, spheres: SphereGroups, keys: Integers) -> None:
-        """Add particles of some spheres and keys (n,), without a test of overlaps."""
+        """Add particles with their spheres and keys (n,), without a test of overlaps."""
         if not len(keys):
             return
         self._reserve(len(spheres.radius))
         self._count = _insert_all(self._candidates(spheres, keys), self._table, self._count)
 
     def clear(self, spheres: SphereGroups, keys: Integers) -> Booleans:
-        """Return which particles of some spheres and keys (n,) overlap none in the table but those of their keys."""
+        """Return which particles, with spheres and keys (n,), overlap no sphere of the table with a different key."""
         free = np.zeros(len(keys), np.bool_)
         _find_free(self._candidates(spheres, keys, levels=False), free, self._table)
         return free
 
     def take_first(self, spheres: SphereGroups, allowed: Booleans, owners: Integers) -> Integers:
-        """Add the first candidate of each owner that is allowed and overlaps none in the table, one after the other.
+        """Add the first candidate of each owner that is allowed and overlaps nothing in the table.
+
+        Candidates are tested and added one after the other.
 
         Parameters
         ----------
         spheres : SphereGroups
-            Of the candidates.
+            Spheres of the candidates.
         allowed : ndarray of bool, shape (n,)
-            Those that may be added.
+            Candidates that may be added.
         owners : ndarray of int64, shape (n,)
-            Number from 0 of the particle that each candidate is a place of.
+            Index, from 0, of the particle to which each candidate belongs.
 
         Returns
         -------
@@ -365,25 +367,25 @@ class SphereTable:
         return accepted
 
     def settle(self, spheres: SphereGroups, keys: Integers, shared: Booleans, states: States) -> States:
-        """Decide on candidates in their order, as far as the table and the candidates tell, and add those placed.
+        """Decide on candidates in their order, as far as the data suffice, and add the placed ones.
 
         Parameters
         ----------
         spheres, keys
-            Of the candidates, as for `clear`.
+            Spheres and keys of the candidates, as for `clear`.
         shared : ndarray of bool, shape (n,)
-            Those that are not placed here, but only found to be clear.
+            Candidates that are not placed here, but only reported as clear.
         states : ndarray of int8, shape (n,)
-            `UNDECIDED`, or `CLEAR` for one that was found to be so before.
+            `UNDECIDED`, or `CLEAR` for a candidate with this result in an earlier call.
 
         Returns
         -------
         ndarray of int8
-            States after that, shape (n,).
+            New states, shape (n,).
         """
         after, count = states.copy(), len(spheres.radius)
         self._reserve(int(np.diff(spheres.begin)[~shared].sum()))
-        # Without shared ones none waits.
+        # Without shared candidates none waits.
         waiting = self._empty(count) if shared.any() else self._nothing
         candidates = self._candidates(spheres, keys)
         self._count = _settle(candidates, np.ascontiguousarray(shared), after, self._table, self._count, waiting)

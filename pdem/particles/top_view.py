@@ -1,4 +1,4 @@
-"""Spheres as they are seen from above: the height of their surface at the points of a grid, without holes."""
+"""View of spheres from above: the height of their surface at the points of a grid, without holes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _PER_LARGEST = 8
 _MOST_POINTS = 4e6
 
 _FAR = 5.0
-"""Over the distance from the median within which nine tenths are: what is farther away is not looked at."""
+"""Distance from the median over the distance that includes nine tenths of the spheres; farther ones are ignored."""
 
 HOLE = 5
-"""Holes of the surface that are narrower than so many points of the grid are closed, as they lie between grains."""
+"""Largest width, in points of the grid, of a hole in the surface that is closed, such as a gap between grains."""
 
 CLIFF = 3.0
-"""Mean diameters: a surface that falls by more from a point of the grid to the next ends there."""
+"""In mean diameters: a larger fall of the surface between neighbouring points is a cliff, where the surface ends."""
 
 
 class TopView(NamedTuple):
-    """Points of a grid at which spheres are seen from above.
+    """Points of a grid at which spheres are visible from above.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class TopView(NamedTuple):
     heights : (n,) array
         Heights of the surface there [m].
     margins : (n,) array
-        Distances from where the surface ends [m].
+        Distances from the edge of the surface [m].
     """
 
     places: Floats
@@ -52,10 +52,10 @@ class TopView(NamedTuple):
 
 
 def largest_surface(places: Floats, radii: Floats) -> TopView:
-    """Return the surface of the largest connected heap of spheres, as it is seen from above.
+    """Return the surface of the largest connected heap of spheres, in the view from above.
 
-    Pieces that a cliff parts are surfaces of their own: what lies on a table, and what has fallen from it. The largest
-    one is that with most volume above its own lowest point, so that a layer on the ground is small however wide.
+    A cliff separates surfaces, such as the heap on a table and the grains that have fallen from it. The largest surface
+    is the one with the largest volume above its own lowest point, so that a layer on the ground is small however wide.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def largest_surface(places: Floats, radii: Floats) -> TopView:
 
 
 def _near(across: Floats, radii: Floats) -> Booleans:
-    """Return which spheres are not far away from nearly all others."""
+    """Return which spheres are not outliers in their horizontal position."""
     away = np.linalg.norm(across - np.median(across, axis=0), axis=1)
     limit = _FAR * (np.quantile(away, 0.9) + 2.0 * radii.max())
     return np.asarray(away <= limit)
@@ -110,7 +110,7 @@ def _seen(places: Floats, radii: Floats) -> tuple[Floats, float, Floats]:
 
 
 def _without_holes(heights: Floats) -> Floats:
-    """Return a surface whose holes between grains are closed; its slopes and edges stay where they are."""
+    """Return a surface in which holes between grains are closed; slopes and edges do not move."""
     size = (HOLE,) * heights.ndim
     raised = ndimage.grey_dilation(heights, size=size, mode="constant", cval=-np.inf)
     found: Floats = ndimage.grey_erosion(raised, size=size, mode="constant", cval=np.inf)
@@ -118,7 +118,7 @@ def _without_holes(heights: Floats) -> Floats:
 
 
 def _pieces(heights: Floats, cliff: float) -> Integers:
-    """Return the number of the connected piece of each point: neighbours whose heights differ by less than a cliff."""
+    """Return the index of the connected piece of each point; a cliff separates neighbours of different heights."""
     numbers = np.arange(heights.size).reshape(heights.shape)
     pairs = []
     for axis in range(heights.ndim):

@@ -1,1 +1,1 @@
-"""Surface meshes from and to files, one module for each format; `pdem.containers.mesh_files.reading` knows them all."""
+"""Readers and writers of surface meshes, one module per format; `pdem.containers.mesh_files.reading` selects one."""

@@ -1,4 +1,4 @@
-"""Formats that meshio reads; what it prints is caught, and it may not end the process."""
+"""Formats that meshio reads; its printed messages are captured, and it cannot end the process."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def read_by_meshio(path: Path) -> RawSurface:
     Raises
     ------
     ValueError
-        With the reason, if meshio cannot.
+        If meshio cannot read the file; with the reason.
     """
-    import meshio  # late, because it takes long to import
+    import meshio  # imported here, because the import is slow
 
     said = io.StringIO()
     try:
@@ -61,7 +61,7 @@ def _surface(mesh: Any) -> RawSurface:
 
 
 def _groups(mesh: Any, surface: list[int]) -> dict[str, Integers]:
-    """Return the facets of the physical groups of formats that have some."""
+    """Return the facets of the physical groups, for formats that support groups."""
     tags = mesh.cell_data.get("gmsh:physical")
     if tags is None or len(tags) != len(mesh.cells) or not surface:
         return {}
@@ -74,7 +74,7 @@ def _groups(mesh: Any, surface: list[int]) -> dict[str, Integers]:
 
 @contextlib.contextmanager
 def listening(said: io.StringIO) -> Iterator[None]:
-    """Take down what meshio prints, and ignore its warnings (text STL files make it overflow a header)."""
+    """Capture the printed messages of meshio, and ignore its warnings (text STL files make it overflow a header)."""
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -82,9 +82,10 @@ def listening(said: io.StringIO) -> Iterator[None]:
 
 @contextlib.contextmanager
 def plain_file(path: Path) -> Iterator[Path]:
-    r"""Give the path of a file that libraries read: text in UTF-8 without a mark, with lines that end in ``\n``.
+    r"""Yield the path of a file in a form that libraries can read.
 
-    This is the file itself if it is so already, is binary, or is XML, which says its own encoding.
+    Text is in UTF-8 without a byte order mark, and lines end in ``\n``. The path is the file itself if it has this form
+    already, is binary, or is XML, which states its own encoding.
     """
     content = path.read_bytes()
     is_binary = b"\0" in content and not has_mark(content)
@@ -99,6 +100,6 @@ def plain_file(path: Path) -> Iterator[Path]:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a text that is not empty, else an empty text."""
+    """Return the first line of a text that is not empty, or an empty text."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else ""

@@ -1,6 +1,6 @@
-"""Surfaces in files of Gmsh, versions 2 and 4.1, text or binary: facets beside volumes, and all their physical groups.
+"""Surfaces in Gmsh files of versions 2 and 4.1, text or binary: facets, also of files with volumes, and their groups.
 
-Other versions are left to meshio, which gives a facet one physical group and needs nodes numbered through.
+Meshio reads other versions; it gives a facet a single physical group and needs consecutive node numbers.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _CELLS = {
     23: ("triangle15", 15), 26: ("line4", 4), 27: ("line5", 5), 29: ("tetra20", 20), 30: ("tetra35", 35),
     36: ("quad16", 16), 37: ("quad25", 25), 92: ("hexahedron64", 64), 93: ("hexahedron125", 125),
 }  # fmt: skip
-"""Kinds of elements by their numbers, and their nodes."""
+"""Names of element types by their Gmsh numbers, with their numbers of nodes."""
 
 _FACETS = ("triangle", "quad")
 
 Nodes = tuple["Integers", "Floats"]
-"""Numbers of the nodes, shape (n,), and their places, shape (n, 3)."""
+"""Numbers of the nodes, shape (n,), and their positions, shape (n, 3)."""
 
 
 class GmshBlock(NamedTuple):
-    """Elements of one kind.
+    """Elements of one type.
 
     Attributes
     ----------
     kind : str
-        As meshio calls it.
+        Name of the type in meshio.
     nodes : ndarray, shape (n, k)
-        Numbers of their nodes in the file.
+        Node numbers of the elements in the file.
     groups : tuple of (int, ndarray)
-        Physical groups, and the rows of elements that are in each.
+        Physical groups, and the rows of their elements.
     """
 
     kind: str
@@ -53,9 +53,9 @@ class GmshBlock(NamedTuple):
 
 
 def read_gmsh(path: Path) -> RawSurface | None:
-    """Read the triangles and quadrilaterals of a file; all other cells are passed over.
+    """Read the triangles and quadrilaterals of a file; all other cells are skipped.
 
-    A group without a name has its number for one, and one with a name is found by its number as well.
+    A group without a name gets its number as name; a group with a name can be selected by its number as well.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def read_gmsh(path: Path) -> RawSurface | None:
     Raises
     ------
     ValueError
-        If the file is torn or cannot be understood.
+        If the file is truncated or invalid.
     """
     file = open_sections(path)
     versions = {"2": _version_2, "4": _version_4, "4.0": _version_4, "4.1": _version_4}
@@ -88,7 +88,7 @@ def _surface(nodes: Nodes, blocks: Sequence[GmshBlock], names: dict[int, str]) -
         for group, rows in block.groups:
             members.setdefault(abs(group), []).append(begin + rows)
         begin += len(block.nodes)
-    members.pop(0, None)  # which means none
+    members.pop(0, None)  # 0 means no group
     found = {group: np.concatenate(rows) for group, rows in sorted(members.items())}
     number, kept = _listed_once(start, loops, list(found.values()))
     groups, aliases = _named({group: number[rows] for group, rows in found.items()}, names)
@@ -104,7 +104,7 @@ def _surface(nodes: Nodes, blocks: Sequence[GmshBlock], names: dict[int, str]) -
 
 
 def _named(found: dict[int, Integers], names: dict[int, str]) -> tuple[dict[str, Integers], dict[str, str]]:
-    """Return the facets of each physical group by its name, and the names of groups by their numbers."""
+    """Return the facets of each physical group by name, and the names of groups by their numbers."""
     groups: dict[str, Integers] = {}
     for group, rows in found.items():
         name = names.get(group, str(group))
@@ -113,7 +113,7 @@ def _named(found: dict[int, Integers], names: dict[int, str]) -> tuple[dict[str,
 
 
 def _places(numbers: Integers, wanted: Integers) -> Integers:
-    """Return where nodes of these numbers stand."""
+    """Return the indices of the nodes with these numbers."""
     order = np.argsort(numbers, kind="stable")
     place = np.searchsorted(numbers[order], wanted).clip(max=max(len(numbers) - 1, 0))
     if len(wanted) and (not len(numbers) or (numbers[order[place]] != wanted).any()):
@@ -123,14 +123,14 @@ def _places(numbers: Integers, wanted: Integers) -> Integers:
 
 
 def _listed_once(start: Integers, loops: Integers, groups: Sequence[Integers]) -> tuple[Integers, Booleans]:
-    """Return the new number of each facet, and which are kept.
+    """Return the new index of each facet, and a mask of the facets to keep.
 
-    Version 2 lists a facet that is in two groups twice. Facets that are repeated within one group are left as they are.
+    Version 2 repeats a facet that is in two groups. Repetitions within one group are kept.
     """
     count, sides = len(start) - 1, np.diff(start)
     group = np.full(count, -1)
     for number, rows in enumerate(groups):
-        group[rows] = number  # of several groups, as version 4 has them, the last
+        group[rows] = number  # with several groups, as in version 4, the last one counts
     corners = np.full((count, max(sides.max(initial=3), 4)), -1)
     corners[np.repeat(np.arange(count), sides), np.arange(len(loops)) - np.repeat(start[:-1], sides)] = loops
     corners.sort(axis=1)
@@ -142,7 +142,7 @@ def _listed_once(start: Integers, loops: Integers, groups: Sequence[Integers]) -
 
 
 def _version_2(file: Sections) -> tuple[Nodes, list[GmshBlock]]:
-    """Return numbers and places of the nodes, and the elements."""
+    """Return numbers and positions of the nodes, and the elements."""
     file.begin("Nodes")
     numbers, points = file.record([("int", 1), ("float", 3)], file.count())
     file.begin("Elements")
@@ -155,13 +155,13 @@ def _version_2(file: Sections) -> tuple[Nodes, list[GmshBlock]]:
 
 
 def _block(kind: int, rows: Integers) -> GmshBlock:
-    """Return elements of which rows have the physical group (0 for none) and nodes."""
+    """Return elements from rows that have the physical group (0 for no group) and nodes."""
     groups = tuple((int(group), np.flatnonzero(rows[:, 0] == group)) for group in np.unique(rows[:, 0]))
     return GmshBlock(_CELLS[kind][0], rows[:, 1:], groups)
 
 
 def _rows_in_binary(file: Sections) -> Iterator[tuple[int, list[list[int]]]]:
-    """Yield the kind of some elements, and physical group and nodes of each."""
+    """Yield the type of several elements, and physical group and nodes of each."""
     left = file.count()
     while left > 0:
         kind, many, tags = file.take("int", 3).tolist()
@@ -173,7 +173,7 @@ def _rows_in_binary(file: Sections) -> Iterator[tuple[int, list[list[int]]]]:
 
 
 def _rows_in_text(file: Sections) -> Iterator[tuple[int, list[list[int]]]]:
-    """Yield the kind of an element, and its physical group and nodes."""
+    """Yield the type of an element, and its physical group and nodes."""
     count = file.count()
     values = file.rest()
     place = 0
@@ -189,7 +189,7 @@ def _rows_in_text(file: Sections) -> Iterator[tuple[int, list[list[int]]]]:
 
 
 def _version_4(file: Sections) -> tuple[Nodes, list[GmshBlock]]:
-    """Return numbers and places of the nodes, and the elements; of versions 4.0, which Gmsh calls 4, and 4.1."""
+    """Return numbers and positions of the nodes, and the elements; for versions 4.0, which Gmsh calls 4, and 4.1."""
     is_first = file.version != "4.1"
     groups = _physical_groups(file, is_first)
     file.begin("Nodes")
@@ -218,7 +218,7 @@ def _version_4(file: Sections) -> tuple[Nodes, list[GmshBlock]]:
 
 
 def _physical_groups(file: Sections, is_first: bool) -> dict[tuple[int, int], tuple[int, ...]]:
-    """Return the physical groups of each entity, by its dimension and number; also of parts of entities."""
+    """Return the physical groups of each entity, by dimension and number; includes parts of partitioned entities."""
     found: dict[tuple[int, int], tuple[int, ...]] = {}
     for section in ("Entities", "PartitionedEntities"):
         if not file.has(section):

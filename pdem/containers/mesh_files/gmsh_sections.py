@@ -1,4 +1,4 @@
-"""Files of Gmsh as sections of numbers, in text or binary."""
+"""Sections of numbers in Gmsh files, text or binary."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NAME = re.compile(r'\s*(\d+)\s+(-?\d+)\s+"([^"]*)"')
 
 
 def open_sections(path: Path) -> Sections | None:
-    """Return the sections of a file, None if it is none of Gmsh.
+    """Return the sections of a file, None if it is not a Gmsh file.
 
     Raises
     ------
     ValueError
-        If it breaks off.
+        If the file is truncated.
     """
     content = path.read_bytes()
     if has_mark(content) or b"\0" not in content:
@@ -42,19 +42,19 @@ def open_sections(path: Path) -> Sections | None:
 
 
 class Sections:
-    """A file: its sections, one of which is read at a time.
+    """The sections of a file, for reading one after the other.
 
     Parameters
     ----------
     content : bytes
-        The whole file.
+        Content of the whole file.
     head : re.Match of bytes
-        Of its format.
+        Match of the format's header.
 
     Attributes
     ----------
     version : str
-        Of the format.
+        Version of the format.
     is_binary : bool
         Whether numbers are binary.
     """
@@ -74,7 +74,7 @@ class Sections:
         self._sections = self._found()
 
     def _found(self) -> dict[str, tuple[int, int]]:
-        """Return where each section begins and ends; a second one of the same name is left out."""
+        """Return the bounds of each section; repetitions of a section are ignored."""
         sections: dict[str, tuple[int, int]] = {}
         while head := _SECTION.search(self._content, self._place):
             name = head[1].decode()
@@ -90,7 +90,7 @@ class Sections:
         return sections
 
     def begin(self, name: str) -> None:
-        """Go to the beginning of a section."""
+        """Move to the start of a section."""
         if name not in self._sections:
             raise ValueError(f"it has no section ${name}")
         self._place, end = self._sections[name]
@@ -99,11 +99,11 @@ class Sections:
             self._place = 0
 
     def has(self, name: str) -> bool:
-        """Tell whether there is such a section."""
+        """Return whether there is such a section."""
         return name in self._sections
 
     def take(self, kind: str, count: int) -> NDArray[Any]:
-        """Return the next numbers: of kind ``int``, ``size`` or ``float``."""
+        """Return the next numbers: of type ``int``, ``size`` or ``float``."""
         if count < 0:
             raise ValueError(f"it says to hold {count} numbers")
         if not self.is_binary:
@@ -120,7 +120,7 @@ class Sections:
         return values.astype(np.float64 if kind == "float" else np.int64)
 
     def record(self, fields: Sequence[tuple[str, int]], count: int) -> list[NDArray[Any]]:
-        """Return columns of records of several kinds of numbers, shape (count, n) each."""
+        """Return columns of records with several types of numbers, shape (count, n) each."""
         if not self.is_binary:
             width = sum(number for _, number in fields)
             table = self.take("float", width * count).reshape(count, width)
@@ -143,11 +143,11 @@ class Sections:
         ]
 
     def rest(self) -> list[int]:
-        """Return the whole numbers that are left of a section in text."""
+        """Return the remaining integers of a text section."""
         return self.take("int", len(self._numbers) - self._place).tolist()
 
     def count(self) -> int:
-        """Return the number in the next line, which is text in binary files as well (version 2)."""
+        """Return the number in the next line, which is text even in binary files (version 2)."""
         if not self.is_binary:
             return int(self.take("int", 1)[0])
         end = self._content.find(b"\n", self._place)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 _NAMES = {"g", "o", "mtllib", "usemtl", "usemap", "maplib", "shadow_obj", "trace_obj", "call"}
-"""Statements with names, which may have a backslash or a # in them."""
+"""Statements with names, which may contain a backslash or a #."""
 
 _WITHOUT_SHAPE = {
     "vn", "vt", "vp", "s", "mg", "bevel", "c_interp", "d_interp", "lod", "ctech", "stech", "csh", *_NAMES,
@@ -30,7 +30,7 @@ _FREE_FORM = {
 
 
 class _Statements:
-    """What an OBJ file says.
+    """Statements of an OBJ file.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class _Statements:
     sizes : list of int
         Corners of each face.
     known : list of int
-        Vertices before each face, for indices that count backwards.
+        Number of vertices before each face, for indices that count backwards.
     parts : dict of str to list of (int, str)
         Names of groups (``g``) and objects (``o``), each with the number of faces before it.
     others : Counter of str
-        How many there are of statements that are left out.
+        Numbers of ignored statements, by keyword.
     unknown : list of (int, str)
-        Lines that are no statement, with their numbers.
+        Lines that are not statements, with their numbers.
     """
 
     def __init__(self, text: str) -> None:
@@ -76,12 +76,12 @@ class _Statements:
 
 
 def read_obj(path: Path) -> RawSurface:
-    """Read vertices and faces of an OBJ file; its groups, or without any its objects, are the groups.
+    """Read vertices and faces of an OBJ file; its groups, or without groups its objects, become the groups.
 
     Raises
     ------
     ValueError
-        With the line, if a vertex or a face cannot be understood.
+        If a vertex or a face is invalid; with the line.
     """
     text = read_text(path)
     found = _Statements(text)
@@ -105,9 +105,9 @@ def read_obj(path: Path) -> RawSurface:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the number of the first line, the keyword in small letters, and the rest of every statement.
+    """Yield the number of the first line, the lower-case keyword, and the remaining text of every statement.
 
-    A backslash at the end joins a line with the next, but neither in comments nor behind names, such as of folders.
+    A backslash at the end joins a line with the next, except in comments and after names, such as names of folders.
     """
     begun: tuple[int, str, str] | None = None
     for number, line in enumerate(text.split("\n"), 1):
@@ -127,7 +127,7 @@ def _statements(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _vertices(text: str, places: Sequence[str]) -> Floats:
-    """Return the first three numbers of each line of a vertex; colours and weights may follow."""
+    """Return the first three numbers of each vertex line; colours and weights may follow."""
     columns = len(places[0].split()) if places else 3
     try:
         numbers = numbers_in(" ".join(places))
@@ -150,12 +150,12 @@ def _vertex(number: int, rest: str) -> list[float]:
 
 
 def _are_even(places: Sequence[str], columns: int) -> bool:
-    """Tell whether all lines have so many words."""
+    """Return whether all lines have this number of words."""
     return all(len(place.split()) == columns for place in places)
 
 
 def _indices(text: str, corners: Sequence[str]) -> Integers:
-    """Return the numbers of vertices at corners, which may have those of textures and normals behind a slash."""
+    """Return the vertex numbers of corners; numbers of textures and normals may follow after a slash."""
     try:
         index = np.array([int(corner.partition("/")[0]) for corner in corners], np.int64)
     except (ValueError, OverflowError):
@@ -174,7 +174,7 @@ def _indices(text: str, corners: Sequence[str]) -> Integers:
 
 
 def _no_such_vertex(text: str, found: _Statements, face: int, index: int) -> str:
-    """Return what is wrong with a face, by its number from 0 on, that has a vertex which is not there."""
+    """Return the error text for a face, counted from 0, with an index of a missing vertex."""
     number, rest = [(number, rest) for number, kind, rest in _statements(text) if kind == "f"][face]
     there = f"the file has {len(found.places):,} vertices"
     if index < 0:

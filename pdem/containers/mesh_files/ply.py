@@ -1,4 +1,4 @@
-"""PLY files, by plyfile: meshio misses faces named vertex_index and faces with other properties."""
+"""PLY files, read with plyfile: meshio misses faces named vertex_index and faces with further properties."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_ply(path: Path) -> RawSurface:
     Raises
     ------
     ValueError
-        If it has no vertices with coordinates, or cannot be understood.
+        If the file has no vertices with coordinates, or is invalid.
     """
     with _plain(path) as plain:
         return _surface({element.name: element.data for element in _data(plain).elements})
@@ -57,21 +57,21 @@ def _faces(faces: Any) -> tuple[Integers, Integers]:
 
 
 def _data(path: Path) -> Any:
-    """Read all faces as triangles, or as quads, which is fast; one by one where they are not."""
+    """Read all faces as triangles, or as quads, which is fast; otherwise face by face."""
     from plyfile import PlyData
 
     for sides in (3, 4):
         known = {"face": dict.fromkeys(_NAMES, sides)}
         try:
             return PlyData.read(str(path), known_list_len=known)
-        except Exception:  # other names, lists or sizes
+        except Exception:  # different names, lists or sizes
             continue
     return PlyData.read(str(path), mmap=False)
 
 
 @contextlib.contextmanager
 def _plain(path: Path) -> Iterator[Path]:
-    """Give the path of a file without a byte order mark, and with no letters but those of ASCII in its header."""
+    """Yield the path of a file without a byte order mark, and with only ASCII characters in its header."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     end = head.find(_END)

@@ -1,4 +1,4 @@
-"""Facets as a file has them: what every reader returns."""
+"""Facets of a file before any processing: the result of every reader."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""Groups of a file that has none."""
+"""Groups of a file without groups."""
 
 
 class RawSurface(NamedTuple):
-    """Facets as a file has them.
+    """Facets of a file before any processing.
 
     Attributes
     ----------
@@ -29,13 +29,14 @@ class RawSurface(NamedTuple):
     start, loops : ndarray of int64
         Facets in compressed rows, in the order of the file.
     groups : mapping of str to ndarray of int64
-        Names of the parts that the file tells apart, and the facets of each, ascending. A facet may be in several.
+        Names of the parts that the file distinguishes, and the facets of each, ascending. A facet may be in several
+        parts.
     aliases : mapping of str to str
         Other names of these parts.
     passed_over : tuple of (str, int)
-        Kinds and numbers of cells that are no surface.
+        Types and numbers of cells that are not surfaces.
     notes : tuple of str
-        What else was left out, or taken otherwise than the format has it: sentences for the user, without full stops.
+        Further data that the reader ignored or interpreted differently: sentences for the user, without full stops.
     """
 
     vertices: Floats
@@ -48,12 +49,12 @@ class RawSurface(NamedTuple):
 
 
 def groups_of(names: Sequence[str], part: Integers) -> dict[str, Integers]:
-    """Return the facets of each named part; parts without a name, and those of one facet none, are left out.
+    """Return the facets of each named part; parts without a name or without facets are omitted.
 
     Parameters
     ----------
     names : sequence of str
-        Of the parts; several may have the same.
+        Names of the parts; several may be equal.
     part : ndarray, shape (F,)
         Part of each facet, -1 for none.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_MEMORY, _MEMORY_PER_BYTE = 1 << 30, 100  # a wrong number in a file may ask for much more
+_MEMORY, _MEMORY_PER_BYTE = 1 << 30, 100  # a wrong number in a file may request much more
 _VOLUME = ("tetra", "hexahedron", "wedge", "pyramid", "polyhedron", "penta")
 _CURVED = ("triangle", "quad", "polygon")
 _READERS: dict[str, Callable[[Path], RawSurface | None]] = {
@@ -36,7 +36,7 @@ def read_surface(path: Path, group: str | None = None) -> RawSurface:
     Parameters
     ----------
     path : Path
-        The file; its extension tells the format.
+        The file; its extension determines the format.
     group : str, optional
         Only the facets of this part of the file: an STL solid, an OBJ group or object, a Gmsh physical group, by name
         or number.
@@ -44,7 +44,7 @@ def read_surface(path: Path, group: str | None = None) -> RawSurface:
     Returns
     -------
     RawSurface
-        In the unit of the file.
+        Facets in the unit of the file.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _check_file(path: Path) -> None:
 
 
 def _check_cells(path: Path, surface: RawSurface) -> None:
-    """Refuse curved facets, and files without facets."""
+    """Raise an error for curved facets, and for files without facets."""
     for kind, count in surface.passed_over:
         if kind.startswith(_CURVED):
             raise MeshError(
@@ -115,7 +115,7 @@ def _of_group(path: Path, surface: RawSurface, group: str | None) -> RawSurface:
     if len(start) < 2:
         raise MeshError(f"{path}: group {group!r} holds no facets; a wall needs at least one: name another")
     if used[0] < 0 or used[-1] >= len(surface.vertices):
-        return surface  # the check of all indices names the facet
+        return surface  # the check of all indices reports the facet
     return surface._replace(vertices=surface.vertices[used], start=start, loops=loops.astype(np.int64).reshape(-1))
 
 

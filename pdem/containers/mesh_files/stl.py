@@ -28,18 +28,18 @@ _COMMENTS = ("#", "//")
 
 
 class _Text(NamedTuple):
-    """What stands in a text file.
+    """Contents of a text file.
 
     Attributes
     ----------
     facets : list of re.Match
-        With the corners as group 1.
+        Match of each facet, with the corners as group 1.
     names : list of str
-        Of the solids.
+        Names of the solids.
     begun : list of int
-        Facets before each solid.
+        Number of facets before each solid.
     unknown : list of (int, str)
-        Lines that are no part of an STL file, with their numbers.
+        Lines that are not part of an STL file, with their numbers.
     is_whole : bool
         Whether it ends with the end of a solid.
     """
@@ -54,13 +54,13 @@ class _Text(NamedTuple):
 def read_stl(path: Path) -> RawSurface:
     """Read an STL file, binary or text; several solids of a text file are its groups.
 
-    Whether it is text follows from its content, not from its first word, with which binary files may begin as well.
-    Facets of a text file may have more than three corners.
+    The content determines whether the file is text, not its first word, which also occurs in binary files. Facets of a
+    text file may have more than three corners.
 
     Raises
     ------
     ValueError
-        If it is torn or no STL file.
+        If the file is truncated or not an STL file.
     """
     content = path.read_bytes()
     if problem := stand_in(content):
@@ -69,7 +69,7 @@ def read_stl(path: Path) -> RawSurface:
 
 
 def _binary(content: bytes) -> RawSurface:
-    """Return the triangles of a binary file, of which some programs count none, or put bytes behind them."""
+    """Return the triangles of a binary file; some programs write a count of 0, or further bytes at the end."""
     number = int.from_bytes(content[80:84], "little")
     notes: tuple[str, ...] = ()
     present, behind = divmod(len(content) - _HEADER, _FACET_BYTES)
@@ -108,7 +108,7 @@ def _text(text: str) -> RawSurface:
 
 
 def _parsed(text: str) -> _Text:
-    """Find the facets of a text, and look at every line between them, so that none is lost."""
+    """Find the facets of a text, and check every line between them, so that no facet is missed."""
     found = _Text([], [], [], [], False)
     last = None
     place = 0
@@ -124,12 +124,12 @@ def _parsed(text: str) -> _Text:
 
 
 def _read_between(text: str, first: int, behind: int, found: _Text, last: str | None) -> str | None:
-    """Note the solids, and what is unknown, in lines without facets; return what was there last.
+    """Add the solids and the unknown lines between two facets; return the last keyword.
 
     Raises
     ------
     ValueError
-        If a line is one of a facet that is not whole, or the file does not begin as an STL.
+        If a line belongs to an incomplete facet, or the file does not begin like an STL file.
     """
     for number, line in _lines_between(text, first, behind):
         solid = _SOLID.match(line)
@@ -153,7 +153,7 @@ def _no_solid(text: str, place: int) -> ValueError:
 
 
 def _torn(lines: Sequence[tuple[int, str]]) -> ValueError:
-    """Return the error about lines of which some belong to a facet, and are no whole one: the one to blame is named."""
+    """Return the error for an incomplete facet in these lines, with the line that causes it."""
     words = [line.lower().split() for _, line in lines]
     short = [place for place, line in enumerate(words) if line[0] == "vertex" and len(line) != 4]
     strange = [place for place, line in enumerate(words) if line[0] not in _WORDS and not _SOLID.match(lines[place][1])]
@@ -165,7 +165,7 @@ def _torn(lines: Sequence[tuple[int, str]]) -> ValueError:
 
 
 def _lines_between(text: str, first: int, behind: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a part of a text with their numbers, without empty ones and comments."""
+    """Yield the lines of a part of a text with their numbers, without empty lines and comments."""
     number = text.count("\n", 0, first) + 1
     for place, line in enumerate(text[first:behind].split("\n"), number):
         if line.strip() and not line.strip().startswith(_COMMENTS):
@@ -173,7 +173,7 @@ def _lines_between(text: str, first: int, behind: int) -> Iterator[tuple[int, st
 
 
 def _wrong_number(text: str, facets: Sequence[re.Match[str]]) -> ValueError:
-    """Return the error about the first coordinate that is none."""
+    """Return the error for the first coordinate that is not a number."""
     for facet in facets:
         for word in re.finditer(r"\S+", facet[1]):
             if word[0].lower() != "vertex" and not is_number(word[0]):

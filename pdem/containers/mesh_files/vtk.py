@@ -1,7 +1,7 @@
-"""Legacy VTK files of surfaces: PolyData, as VTK, ParaView and PyVista write them, and grids of facets, as pdem does.
+"""Legacy VTK files of surfaces: PolyData from VTK, ParaView and PyVista, and unstructured grids of facets from pdem.
 
-Other data sets and grids with other cells are left to meshio, which reads no PolyData and takes longer to import than a
-mesh to read.
+Meshio reads other data sets, and grids with other cells. It cannot read PolyData, and its import takes longer than
+reading a mesh.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KINDS = {
     23: ("quad8", 8), 24: ("tetra10", 10),
     25: ("hexahedron20", 20), 26: ("wedge15", 15), 27: ("pyramid13", 13), 28: ("quad9", 9), 29: ("hexahedron27", 27),
 }  # fmt: skip
-"""What the cells of a grid are by their numbers, and how many points they have, 0 for any number."""
+"""Names of cell types by their VTK numbers, with their numbers of points, 0 for any number."""
 
 _POLYGON = 7
 _NAMES = {b"POLYDATA": "PolyData", b"UNSTRUCTURED_GRID": "a grid"}
@@ -48,29 +48,29 @@ _EMPTY_LINE = re.compile(rb"\n[ \t]*\r?\n")
 
 
 def is_poly_data(path: Path) -> bool:
-    """Tell whether a file is a legacy VTK file of PolyData."""
+    """Return whether a file is a legacy VTK file with PolyData."""
     head = _HEAD_LINES.match(_content(path))
     return head is not None and head[2].upper() == b"POLYDATA"
 
 
 def _content(path: Path) -> bytes:
-    """Return the bytes of a file; text is encoded in UTF-8, without a mark."""
+    """Return the bytes of a file; text is converted to UTF-8 without a byte order mark."""
     content = path.read_bytes()
     return content if b"\0" in content and not has_mark(content) else text_of(content).encode()
 
 
 def read_vtk(path: Path) -> RawSurface | None:
-    """Read the facets of a file, text or binary, of versions up to 5.1; attributes are passed over.
+    """Read the facets of a file, text or binary, of versions up to 5.1; attributes are skipped.
 
     Returns
     -------
     RawSurface or None
-        None if the file holds something else.
+        None if the file contains other data.
 
     Raises
     ------
     ValueError
-        If it is torn or cannot be understood.
+        If the file is truncated or invalid.
     """
     content = _content(path)
     return _surface(_File(content)) if _HEAD_LINES.match(content) else None
@@ -93,7 +93,7 @@ def write_vtk(path: Path, vertices: Floats, start: Integers, loops: Integers) ->
 
 
 def _surface(file: _File) -> RawSurface | None:
-    """Return the facets of a file, None if they are not all that it has."""
+    """Return the facets of a file, None if the file has other cells as well."""
     points = np.zeros((0, 3))
     cells: dict[str, tuple[Integers, Integers]] = {}
     types = np.zeros(0, np.int64)
@@ -130,7 +130,7 @@ def _surface(file: _File) -> RawSurface | None:
 
 
 def _by_kind(start: Integers, loops: Integers, types: Integers) -> dict[str, tuple[Integers, Integers]]:
-    """Return the cells of a grid by what they are."""
+    """Return the cells of a grid by type."""
     sides = np.diff(start)
     wanted = np.array([_KINDS.get(number, ("", 0))[1] for number in range(max(_KINDS) + 1)])[types]
     if len(types) != len(sides) or ((wanted > 0) & (sides != wanted)).any():
@@ -145,12 +145,12 @@ def _by_kind(start: Integers, loops: Integers, types: Integers) -> dict[str, tup
 
 
 def read_radii(path: Path) -> tuple[Floats, Floats]:
-    """Read points (n, 3) and their attribute ``radius`` (n,), as programs that make shapes of spheres write them.
+    """Read points (n, 3) and their attribute ``radius`` (n,), the output of programs that fit spheres to shapes.
 
     Raises
     ------
     ValueError
-        If it is torn, cannot be understood, or has no radii.
+        If the file is truncated, invalid, or has no radii.
     """
     file = _File(_content(path))
     points, radius, of_points = np.zeros((0, 3)), None, False
@@ -176,12 +176,12 @@ def read_radii(path: Path) -> tuple[Floats, Floats]:
 
 
 class _File:
-    """A legacy VTK file from behind its head on: lines, and numbers as text or big-endian.
+    """A legacy VTK file after its header: lines, and numbers as text or big-endian.
 
     Parameters
     ----------
     content : bytes
-        The whole file.
+        Content of the whole file.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -192,7 +192,7 @@ class _File:
         self._place = head.end()
 
     def line(self) -> str:
-        """Return the next line that is not empty, an empty one at the end of the file."""
+        """Return the next line that is not empty, or an empty line at the end of the file."""
         while self._place < len(self._content):
             end = self._content.find(b"\n", self._place)
             if end < 0:
@@ -204,7 +204,7 @@ class _File:
         return ""
 
     def numbers(self, count: int, kind: str) -> NDArray[Any]:
-        """Return the next numbers, of a type of VTK."""
+        """Return the next numbers, of a VTK type."""
         if kind.lower() not in _TYPES:
             raise ValueError(f"{kind[:40]!r} is no type of numbers")
         if count < 0:
@@ -231,12 +231,12 @@ class _File:
         return values.astype(np.float64 if dtype.kind == "f" else np.int64)
 
     def scalars(self, words: list[str], count: int) -> Floats | None:
-        """Return scalars of `count` points if they are radii, None if these are others.
+        """Return scalars of `count` points if they are radii, None for other scalars.
 
         Raises
         ------
         ValueError
-            If they are not of points, whose number is -1 then.
+            If the scalars do not belong to points; `count` is -1 then.
         """
         if count < 0 or (len(words) > 3 and words[3] != "1"):
             raise ValueError(f"{' '.join(words)[:40]!r} is no number for each point")
@@ -246,7 +246,7 @@ class _File:
         return values if words[1].lower() in _RADII else None
 
     def skip_field(self, arrays: int, wanted: tuple[str, ...] = ()) -> Floats | None:
-        """Pass over the arrays of a field; return the last one that has one of the wanted names."""
+        """Skip the arrays of a field; return the last array with one of the wanted names."""
         found = None
         for _ in range(arrays):
             words = self.line().split()
@@ -260,17 +260,17 @@ class _File:
         return found
 
     def skip_paragraph(self) -> None:
-        """Pass over what follows up to an empty line."""
+        """Skip everything up to an empty line."""
         end = _EMPTY_LINE.search(self._content, self._place)
         self._place = len(self._content) if end is None else end.end()
 
     def comes(self, word: bytes) -> bool:
-        """Tell whether the next line begins with a word."""
+        """Return whether the next line begins with a word."""
         return self._content[self._place : self._place + len(word)].upper() == word
 
 
 def _cells(file: _File, count: int, size: int) -> tuple[Integers, Integers]:
-    """Return cells in compressed rows: since version 5 a file has them so, before each begins with its number."""
+    """Return cells in compressed rows, the form of files since version 5; before, cells begin with their lengths."""
     if file.comes(b"OFFSETS"):
         start = file.numbers(count, file.line().split()[-1]).astype(np.int64)
         words = file.line().split()
@@ -299,7 +299,7 @@ def _rows(flat: Integers, count: int) -> tuple[Integers, Integers]:
 
 
 def _triangles(start: Integers, loops: Integers) -> Integers:
-    """Return the triangles (t, 3) of strips, all one way round."""
+    """Return the triangles (t, 3) of strips, all with the same orientation."""
     found = [np.zeros((0, 3), np.int64)]
     for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
         rows = np.arange(first, last - 2)[:, None] + np.arange(3)

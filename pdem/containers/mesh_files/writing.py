@@ -1,4 +1,4 @@
-"""Surface meshes into files."""
+"""Writers of surface meshes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _write(path: Path, vertices: Floats, start: Integers, loops: Integers) -> No
     import meshio
 
     said, blocks = io.StringIO(), _blocks_of(start, loops)
-    kinds = "gmsh" if len(blocks) == 1 else "gmsh22"  # meshio's 4.1 takes one kind of facets only
+    kinds = "gmsh" if len(blocks) == 1 else "gmsh22"  # meshio's 4.1 supports a single type of facets
     with listening(said):
         meshio.write_points_cells(path, vertices, blocks, file_format=kinds if suffix == ".msh" else None)
     if "Skipping" in said.getvalue() or "Discarding" in said.getvalue():

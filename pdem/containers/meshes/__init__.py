@@ -1,1 +1,1 @@
-"""Wall meshes: facets and how they hang together, repairs, reports, and the surface and solid they describe."""
+"""Wall meshes: facets and their adjacency, repairs, reports, and the surface and solid that a mesh describes."""

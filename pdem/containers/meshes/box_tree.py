@@ -1,7 +1,8 @@
-"""Which of many boxes overlap: a tree of boxes, walked down by all pairs of nodes at once.
+"""Overlaps among many boxes: a tree of boxes; all pairs of nodes descend through it together.
 
-Boxes are sorted along a space-filling curve, and each node of the tree holds two of the level below. Pairs of nodes
-that overlap are split until they are pairs of boxes, so the work follows the overlaps found, whatever the sizes are.
+Boxes are sorted along a space-filling curve, and each node of the tree contains two nodes of the level below. Pairs of
+overlapping nodes are split until they are pairs of boxes, so that the work is proportional to the overlaps, for any
+sizes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 AT_ONCE = 1 << 19
-"""Pairs of nodes that are looked at together."""
+"""Number of pairs of nodes that are tested together."""
 
 _BITS = 21
 _SPREAD = (
@@ -45,7 +46,7 @@ class BoxTree:
             self.levels.append((_halved(low, np.minimum, np.inf), _halved(high, np.maximum, -np.inf)))
 
     def level(self, number: int) -> tuple[Floats, Floats]:
-        """Return the boxes of a level, 0 being the leaves; above the root it is the root again."""
+        """Return the boxes of a level, 0 for the leaves; levels above the root repeat the root."""
         return self.levels[min(number, len(self.levels) - 1)]
 
 
@@ -55,7 +56,7 @@ def pairs_within(tree: BoxTree) -> Iterator[tuple[Integers, Integers]]:
 
 
 def pairs_between(one: BoxTree, other: BoxTree) -> Iterator[tuple[Integers, Integers]]:
-    """Yield, in parts, all pairs of a box of one tree and a box of another that overlap (touch), as two arrays."""
+    """Yield, in parts, all pairs of overlapping (touching) boxes of two different trees, as two arrays."""
     yield from _pairs(one, other, False)
 
 
@@ -81,9 +82,9 @@ def _pairs(one: BoxTree, other: BoxTree, same: bool) -> Iterator[tuple[Integers,
 def _children(
     a: Integers, b: Integers, one: BoxTree, other: BoxTree, level: int, same: bool
 ) -> tuple[Integers, Integers]:
-    """Return the pairs of the nodes below; of a node with itself the mirrored pair is left out."""
+    """Return the pairs of child nodes; for a node paired with itself the mirrored pair is omitted."""
     mirrored = (a != b) | (not same)
-    # above its root a tree has one node, whose only child is itself
+    # above its root a tree has one node, with itself as only child
     twice_a = 2 * a if level < len(one.levels) - 1 else a
     twice_b = 2 * b if level < len(other.levels) - 1 else b
     first = np.concatenate((twice_a, twice_a, twice_a + 1, twice_a[mirrored] + 1))
@@ -110,12 +111,12 @@ def _halved(values: Floats, combine: np.ufunc, nothing: float) -> Floats:
 
 
 def curve_order(points: Floats) -> Integers:
-    """Return points, shape (n, d), in an order along a curve that fills space: neighbours are near each other."""
+    """Return the order of points, shape (n, d), along a space-filling curve: neighbours are near each other."""
     return np.argsort(_curve(points), kind="stable")
 
 
 def _curve(points: Floats) -> NDArray[np.uint64]:
-    """Return the places of points along Morton's curve."""
+    """Return the positions of points along Morton's curve."""
     low = points.min(axis=0)
     size = max(float((points.max(axis=0) - low).max()), np.finfo(float).tiny)
     cells = np.minimum((points - low) / size * 2**_BITS, 2**_BITS - 1).astype(np.uint64)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 _ROTATION = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
-"""A rotation after which rays upwards are parallel to no usual direction of machine parts."""
+"""A rotation after which upward rays are parallel to no usual direction of machine parts."""
 
 
 def inside_closed_pieces(positions: Floats, mesh: Mesh) -> dict[int, Booleans]:
@@ -33,7 +33,7 @@ def inside_closed_pieces(positions: Floats, mesh: Mesh) -> dict[int, Booleans]:
     Returns
     -------
     dict of int to ndarray of bool, shape (n,)
-        By the first facet of each closed piece.
+        Masks by the first facet of each closed piece.
     """
     piece, closed = pieces_of(mesh.topology)
     triangles, owner = triangle_fans(mesh.facet_start, mesh.facet_vertices)
@@ -51,16 +51,16 @@ def inside_closed_pieces(positions: Floats, mesh: Mesh) -> dict[int, Booleans]:
 
 
 def crossings_upwards(vertices: Floats, triangles: Integers, points: Floats) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the rows of triangles and points, part by part, where the ray along z from the point crosses the triangle.
+    """Yield rows of triangles and points, part by part, for which the ray along z from the point hits the triangle.
 
     Parameters
     ----------
     vertices : ndarray, shape (m, 3)
         Corners [m].
     triangles : ndarray, shape (k, 3)
-        Their rows in `vertices`.
+        Row numbers of their corners in `vertices`.
     points : ndarray, shape (n, 3)
-        Where the rays begin [m].
+        Starts of the rays [m].
     """
     if not len(triangles) or not len(points):
         return
@@ -74,7 +74,7 @@ def crossings_upwards(vertices: Floats, triangles: Integers, points: Floats) -> 
 def _is_above(vertices: Floats, triangles: Integers, points: Floats) -> Booleans:
     """Return whether the ray upwards from each point crosses its triangle.
 
-    An edge is always oriented from its lower vertex, so that a ray through it crosses one of its two facets only.
+    An edge is always oriented from its lower vertex, so that a ray through it crosses only one of its two facets.
     """
     left = []
     for a, b in ((0, 1), (1, 2), (2, 0)):

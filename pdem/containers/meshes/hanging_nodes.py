@@ -1,4 +1,4 @@
-"""Vertices that lie within the edges of other facets (hanging nodes, T-junctions)."""
+"""Vertices on the edges of other facets (hanging nodes, T-junctions)."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 WELD = 1e-9
-"""Vertices closer than this part of the bounding box's diagonal are one vertex."""
+"""Vertices closer than this fraction of the bounding box's diagonal are merged."""
 
 ROUNDED = 4.0
-"""A node is on an edge if it is no farther away than this many times the rounding of a coordinate."""
+"""Largest distance of a node from an edge on which it counts as hanging, over the rounding of a coordinate."""
 
 
 def nodes_on_edges(
     vertices: Floats, wall: Int32s, edges: Integers, nodes: Integers, tolerance: Floats
 ) -> tuple[Integers, Integers, Floats]:
-    """Return pairs of an edge and a node that lies within it, and at which part of its length.
+    """Return pairs of an edge and a node on it, and the position of the node as a fraction of the edge.
 
     Parameters
     ----------
     vertices : ndarray, shape (V, 3)
         Positions [m].
     wall : ndarray, shape (V,)
-        Wall of each vertex: those of different walls have nothing to do with each other.
+        Wall of each vertex: nodes and edges of different walls are never paired.
     edges : ndarray, shape (E, 2)
         Ends of the edges, of one wall each.
     nodes : ndarray, shape (N,)
-        Vertices to look at.
+        Vertices to test.
     tolerance : ndarray, shape (E,)
-        How far a node may lie beside each edge [m].
+        Largest distance of a node from each edge [m].
 
     Returns
     -------
     edge, node : ndarray of int64
         The pairs, in no particular order.
     part : ndarray
-        Way from the first end of the edge to the node over the length of the edge, between 0 and 1.
+        Distance of the node from the first end of the edge over the length of the edge, between 0 and 1.
     """
     if not len(nodes):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
@@ -76,8 +76,9 @@ def hanging_nodes(
 ) -> tuple[Integers, Integers, Floats]:
     """Return the hanging nodes of a mesh as `nodes_on_edges` does, without the tips of needles.
 
-    Such a tip is near the long side of its own facet. A node is on an edge if it is no farther away than vertices that
-    are one, or than rounding puts it, but never by more than a small part of the facets at that edge.
+    Such a tip is near the long side of its own facet. The largest distance of a node from an edge is the distance at
+    which vertices are merged or the effect of rounding, whichever is larger, but at most a small fraction of the facets
+    there.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def hanging_nodes(
     facet_edges : ndarray, shape (K,)
         Edge from each vertex of a loop to the next.
     resolution : ndarray, shape (walls,)
-        By how much the coordinates of each wall may be rounded [m].
+        Largest rounding error of the coordinates of each wall [m].
     """
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
     harmless = np.full(len(edges), np.inf)
@@ -107,5 +108,5 @@ def hanging_nodes(
 
 
 def welding(vertices: Floats) -> float:
-    """Return the distance at which vertices of a mesh are one [m]."""
+    """Return the distance below which vertices of a mesh are merged [m]."""
     return WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 FLATNESS = 1e-5
-"""How far, relative to its longest edge, a vertex of a facet may lie off the facet's plane."""
+"""Largest distance of a vertex from the plane of its facet, relative to the longest edge of the facet."""
 
 
 class Mesh:
@@ -45,13 +45,12 @@ class Mesh:
     facets : array_like, shape (F, k), or sequence of loops
         Vertex indices around each facet: triangles, quads, planar convex polygons, mixed.
     weld : float
-        Vertices closer than this part of the bounding box's diagonal are one.
+        Vertices closer than this fraction of the bounding box's diagonal are merged.
     flatness : float
         Largest distance of a vertex from the plane of its facet, and largest sine by which a corner may
         turn inwards, relative to the facet's longest edge.
     split_facets : bool
-        Cut facets that are not planar or not convex into triangles, which take their places, instead of refusing
-        them.
+        Cut facets that are not planar or not convex into triangles, which replace them, instead of raising an error.
 
     Attributes
     ----------
@@ -62,32 +61,32 @@ class Mesh:
     facet_areas : ndarray, shape (F,), float64
         Areas [m2].
     facet_numbers : ndarray, shape (F,), int64
-        Number of each facet among the given ones (those of the group of the file), counted from 0: they are not
-        numbered through where some were dropped or cut.
+        Index of each facet in the input (in the selected group of the file), counted from 0; not consecutive where
+        facets were dropped or cut.
     facet_wall, vertex_wall : ndarray, shapes (F,) and (V,), int32
-        Which of the joined meshes a facet or vertex came from (zeros unless made by `join_meshes`).
+        Index of the joined mesh to which each facet or vertex belongs (zeros unless made by `join_meshes`).
     facet_body, facet_side : ndarray, shape (F,), int64 and int8
-        Connected piece of each facet, and 1 or -1 by the way it is turned where the piece is closed (zeros unless
-        made by `pdem.containers.meshes.surface.surface_of`).
+        Connected piece of each facet, and 1 or -1 by its orientation where the piece is closed (zeros unless made by
+        `pdem.containers.meshes.surface.surface_of`).
     vertex_euler : ndarray, shape (V,), int32
-        How often each vertex counts in the Euler sum of the surface, 1 inside and 0 at a rim (made there too).
+        Weight of each vertex in the Euler sum of the surface, 1 inside and 0 at a rim (made there too).
     topology : Topology
-        Loops, edges and adjacency, also available one by one under their own names.
+        Loops, edges and adjacency, also available as attributes of the mesh.
 
     Raises
     ------
     MeshError
-        Naming the facet (or vertex), what is wrong, the limit and the remedy: no facets, a coordinate that
-        is not finite, an index out of range, no facet with an area, one that is not planar or not convex, or one
-        without area whose outline crosses itself.
+        For a facet (or vertex), with the limit and the remedy: no facets, a coordinate that is not finite, an index out
+        of range, no facet with an area, a facet that is not planar or not convex, or a facet without area with an
+        outline that crosses itself.
 
     Notes
     -----
     Features are identified as (kind, index): facet f is (0, f), edge e is (1, e), vertex v is (2, v).
-    Facets that have fewer than three distinct corners or no area are dropped, see
-    `pdem.containers.meshes.mesh_degenerate`; those that follow move up. Everything that is reported by facet, such as
-    `Simulation.nodal_forces`, is by the facets of the mesh, and `facet_numbers` leads back to the given ones. Messages
-    about single given facets name the given number. Arrays are shared, not copied: treat them as read-only.
+    Facets with fewer than three distinct corners or without area are dropped, see
+    `pdem.containers.meshes.mesh_degenerate`; later facets move up. Results by facet, such as `Simulation.nodal_forces`,
+    refer to the facets of the mesh, and `facet_numbers` has their indices in the input. Messages about single facets of
+    the input quote the index in the input. Arrays are shared, not copied: treat them as read-only.
     """
 
     _numbers: Integers | None
@@ -119,20 +118,20 @@ class Mesh:
         split_facets: bool = False,
         origin: MeshOrigin | None = None,
     ) -> Mesh:
-        """Return the mesh of loops that are already in compressed rows; otherwise as the constructor.
+        """Return the mesh of loops that are already in compressed rows; otherwise like the constructor.
 
         Parameters
         ----------
         vertices : array_like, shape (V, 3)
             Positions [m].
         facet_start : ndarray, shape (F + 1,), int64
-            Where each loop begins in `facet_vertices`.
+            First index of each loop in `facet_vertices`.
         facet_vertices : ndarray, shape (K,), int64
             Vertex indices of all loops.
         weld, flatness, split_facets
             As in `Mesh`.
         origin : MeshOrigin, optional
-            What a reader found and left out, for the report.
+            Findings of a reader, for the report.
         """
         mesh = cls.__new__(cls)
         start, loops = np.asarray(facet_start, dtype=np.int64), np.asarray(facet_vertices, dtype=np.int64)
@@ -155,19 +154,19 @@ class Mesh:
         flatness: float = FLATNESS,
         split_facets: bool = False,
     ) -> Mesh:
-        """Read a surface from a file: STL, OBJ, PLY, VTK, VTU, Gmsh, or anything else meshio reads.
+        """Read a surface from a file: STL, OBJ, PLY, VTK, VTU, Gmsh, or any other format that meshio reads.
 
-        The coordinates of the file are scaled, then rotated, then moved, in double precision and before all else.
+        Coordinates of the file are first scaled, then rotated, then shifted, in double precision.
 
         Parameters
         ----------
         path : path
-            The file; its extension tells the format.
+            The file; its extension determines the format.
         scale : float
             Factor on all coordinates (0.001 for a drawing in millimetres).
         rotate : mapping or sequence of mappings, optional
             Rotations, one after the other, with the keys of the case file: ``{"axis": [0, 0, 1], "angle": 0.5}``. The
-            angle is in rad, or ``{"degrees": 90}``; ``centre`` [m] is the origin unless given.
+            angle is in rad, or ``{"degrees": 90}``; the default of ``centre`` [m] is the origin.
         offset : array_like, shape (3,)
             Added to all coordinates [m].
         group : str or int, optional
@@ -179,8 +178,8 @@ class Mesh:
         Raises
         ------
         MeshError
-            Naming the file: it is missing, cannot be read, is empty, has no such group, holds no facets or curved
-            cells, its coordinates are rounded too much for the size of its facets, or a facet of it is refused.
+            The message has the file: it is missing, cannot be read, is empty, has no such group, has no facets or
+            curved cells, its coordinates are rounded too much for the size of its facets, or a facet is invalid.
         """
         path = path_of(path, MeshError)
         try:
@@ -215,12 +214,12 @@ class Mesh:
         write_surface(path_of(path, MeshError), self.vertices, self.facet_start, self.facet_vertices)
 
     def report(self, *, intersections: bool = True) -> MeshReport:
-        """Return what is worth knowing about the mesh before it is used as a wall.
+        """Return a report about the mesh, to read before it is used as a wall.
 
         Parameters
         ----------
         intersections : bool
-            Look for facets that cut each other, too: most of the time that a report takes.
+            Search for facets that intersect each other, which takes most of the time of a report.
         """
         measured = self.vertices, self.topology, self.facet_normals, self.facet_areas
         return report_of(*measured, self.origin, intersections)
@@ -235,7 +234,7 @@ class Mesh:
 
     @property
     def facet_numbers(self) -> Integers:
-        """Number of each facet among the given ones."""
+        """Index of each facet in the input."""
         return np.arange(self.facet_count) if self._numbers is None else self._numbers
 
     @property
@@ -255,7 +254,7 @@ class Mesh:
 
     @property
     def largest_order(self) -> int:
-        """Number of sides of the facet that has most."""
+        """Largest number of sides of a facet."""
         return int(np.diff(self.facet_start).max())
 
     def __repr__(self) -> str:
@@ -322,7 +321,7 @@ class Mesh:
 
 
 def mesh_of_loops(vertices: Floats, start: Integers, loops: Integers, origin: MeshOrigin) -> Mesh:
-    """Return the mesh of vertices and facets that have been welded and checked before, just as they are."""
+    """Return the mesh of vertices and facets that have been welded and checked before, without changes."""
     mesh = Mesh.__new__(Mesh)
     normals, areas = topology.normals_and_areas(vertices, start, loops)
     mesh._set(vertices, topology.topology_of(start, loops, len(vertices)), normals, areas, origin)
@@ -330,22 +329,22 @@ def mesh_of_loops(vertices: Floats, start: Integers, loops: Integers, origin: Me
 
 
 def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
-    """Return one mesh that holds several walls, not welded to each other.
+    """Return one mesh of several walls, which are not welded to each other.
 
     Parameters
     ----------
     meshes : sequence of Mesh
-        The walls; facets, edges and vertices are numbered through in this order.
+        The walls; facets, edges and vertices are numbered consecutively in this order.
 
     Returns
     -------
     Mesh
-        With ``facet_wall`` and ``vertex_wall`` telling which mesh (0, 1, ...) each one belongs to.
+        Joined mesh; ``facet_wall`` and ``vertex_wall`` are the indices of the walls (0, 1, ...).
 
     Raises
     ------
     MeshError
-        If there is none.
+        If the sequence is empty.
     """
     if not meshes:
         raise MeshError("no meshes were given to join; at least one is needed: name a wall")
@@ -360,7 +359,7 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
     walls = np.arange(len(meshes), dtype=np.int32)
     joined.facet_wall = np.repeat(walls, [m.facet_count for m in meshes])
     joined.vertex_wall = np.repeat(walls, [m.vertex_count for m in meshes])
-    # fewer bodies than facets: none meet
+    # fewer bodies than facets: some facets are connected
     joined.facet_body = shifted([m.facet_body for m in meshes], [m.facet_count for m in meshes])
     joined.facet_side = np.concatenate([m.facet_side for m in meshes])
     joined.vertex_euler = np.concatenate([m.vertex_euler for m in meshes])

@@ -1,7 +1,7 @@
-"""Facets that are no surface: fewer than three distinct corners, or all corners on one line. Files are full of them.
+"""Facets without area: fewer than three distinct corners, or all corners on one line. They are common in files.
 
-They are dropped. What is beside such a facet then meets along its line as before: where it had a corner within its
-longest side, this is a hanging node of the facet beyond, see `pdem.containers.meshes.hanging_nodes`.
+They are dropped. The neighbours of such a facet still meet along its line: a corner within its longest side becomes a
+hanging node of the facet beyond, see `pdem.containers.meshes.hanging_nodes`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class LooseFacets(NamedTuple):
-    """Facets in compressed rows, with their numbers among those that were given.
+    """Facets in compressed rows, with their indices in the input.
 
     Attributes
     ----------
     start, loops : ndarray of int64, shapes (F + 1,) and (K,)
         The loops.
     numbers : ndarray of int64, shape (F,)
-        Ascending.
+        Indices in the input, ascending.
     given : int
-        How many there were.
+        Number of facets in the input.
     """
 
     start: Integers
@@ -37,12 +37,12 @@ class LooseFacets(NamedTuple):
     given: int
 
     def chosen(self, choice: Booleans) -> LooseFacets:
-        """Return some of them.
+        """Return some of the facets.
 
         Raises
         ------
         MeshError
-            If there are none.
+            If none remains.
         """
         if choice.all():
             return self
@@ -58,13 +58,13 @@ class LooseFacets(NamedTuple):
 
 
 def given_facets(start: Integers, loops: Integers) -> LooseFacets:
-    """Return all facets that name three vertices at least."""
+    """Return all facets that have at least three vertices."""
     count = len(start) - 1
     return LooseFacets(start, loops, np.arange(count), count).chosen(np.diff(start) >= 3)
 
 
 def with_corners(facets: LooseFacets) -> tuple[LooseFacets, int]:
-    """Return the facets that have three distinct corners, none twice in a row, and how many edges have gone."""
+    """Return the facets with three distinct corners, without repetitions in a row, and the number of removed edges."""
     start, loops, collapsed = topology.without_repeats(facets.start, facets.loops)
     return facets._replace(start=start, loops=loops).chosen(np.diff(start) >= 3), collapsed
 
@@ -81,12 +81,12 @@ def with_area(
     facets : LooseFacets
         The facets, with their `normals` and `areas`.
     tolerance : float
-        How far corners of a facet without area may lie beside one line [m].
+        Largest distance of the corners of a facet without area from one line [m].
 
     Raises
     ------
     MeshError
-        Naming a facet whose parts cancel each other: without it there would be a hole.
+        For a facet with parts of opposite orientation that cancel each other: dropping it would leave a hole.
     """
     thin = thin_facets(vertices, facets.start, facets.loops, areas)
     for row in np.flatnonzero(thin & (np.diff(facets.start) > 3)).tolist():
@@ -103,7 +103,7 @@ def with_area(
 
 
 def _is_line(corners: Floats, tolerance: float) -> bool:
-    """Tell whether points (n, 3) lie along one line."""
+    """Return whether points (n, 3) are along one line."""
     arms = corners - corners[0]
     along = arms[np.argmax((arms**2).sum(axis=1))]
     aside = np.linalg.norm(np.cross(arms, along), axis=1) / np.linalg.norm(along)
@@ -111,6 +111,6 @@ def _is_line(corners: Floats, tolerance: float) -> bool:
 
 
 def _goes_back(loop: Integers) -> bool:
-    """Tell whether a loop runs along all its edges as often one way as the other."""
+    """Return whether a loop passes each of its edges equally often in both directions."""
     edges = list(zip(loop.tolist(), np.roll(loop, -1).tolist(), strict=True))
     return sorted(edges) == sorted((last, first) for first, last in edges)

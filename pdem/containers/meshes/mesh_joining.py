@@ -1,4 +1,4 @@
-"""Arrays of several meshes, one after the other, numbered through."""
+"""Concatenation of the arrays of several meshes, with consecutive numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def joined_topology(parts: Sequence[Topology], vertices: Sequence[int]) -> Topology:
-    """Return the topology of meshes that are not welded to each other; each has so many `vertices`."""
+    """Return the topology of meshes that are not welded to each other; `vertices` are the numbers of vertices."""
     loops = [len(one.facet_vertices) for one in parts]
     edges = [len(one.edges) for one in parts]
     facets = [len(one.facet_start) - 1 for one in parts]
@@ -32,7 +32,7 @@ def joined_topology(parts: Sequence[Topology], vertices: Sequence[int]) -> Topol
 
 
 def joined_origin(origins: Sequence[MeshOrigin]) -> MeshOrigin:
-    """Return what was joined, dropped or passed over in all meshes together."""
+    """Return the joined, dropped and skipped items of all meshes together."""
     return MeshOrigin(
         sum(one.welded_vertices for one in origins),
         sum(one.collapsed_edges for one in origins),
@@ -47,7 +47,7 @@ def joined_origin(origins: Sequence[MeshOrigin]) -> MeshOrigin:
 
 
 def shifted(arrays: Sequence[Integers], sizes: Sequence[int]) -> Integers:
-    """Return numbers of several meshes one after the other, each raised by the sizes of those before."""
+    """Return the concatenated indices of several meshes, each raised by the sizes of the previous meshes."""
     return np.concatenate([array + offset for array, offset in zip(arrays, _offsets(sizes), strict=True)])
 
 

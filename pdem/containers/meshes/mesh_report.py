@@ -1,4 +1,4 @@
-"""What is worth knowing about a wall mesh before a simulation trusts it."""
+"""Report about a wall mesh: properties and faults to check before a simulation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MeshReport:
     Attributes
     ----------
     facets, edges, vertices : int
-        How many.
+        Numbers of facets, edges and vertices.
     triangles, quads, polygons : int
         Facets of 3, 4 and more sides.
     open_edges : int
@@ -34,26 +34,26 @@ class MeshReport:
     non_manifold_edges : int
         Edges with more than two facets.
     inconsistent_edges : int
-        Edges of two facets that both run along it in the same direction: their normals disagree.
+        Edges of two facets that both pass it in the same direction: their normals disagree.
     duplicated_facets : int
         Facets that repeat the vertices of an earlier one.
     welded_vertices, collapsed_edges, unused_vertices : int
-        Vertices joined to others, edges that lost their length by it, vertices that no facet uses.
+        Vertices joined to others, edges that lost their length by joining, vertices that no facet uses.
     passed_over : tuple of (str, int)
-        Cells of the file that are no surface.
+        Cells of the file that are not surfaces.
     split_facets : int
         Facets of the file that were cut into triangles.
     dropped_facets : int
-        Facets of the file without three distinct corners or without area, which are no part of the mesh. Under
-        `first` the number in the file.
+        Facets of the file without three distinct corners or without area, which are not part of the mesh. In `first`
+        the index in the file.
     hanging_nodes : int
-        Vertices that lie within an edge of another facet (T-junctions).
+        Vertices on an edge of a facet to which they do not belong (T-junctions).
     self_intersections : int or None
-        Pairs of facets that cut each other without a common vertex, None if they were not looked for.
+        Pairs of facets that intersect each other without a common vertex, None if they were not searched.
     all_intersections : bool
-        False if there are so many that the count was given up.
+        False if the count was stopped because there were too many.
     pieces, closed_pieces : int
-        Pieces that hang together by edges, and those of them whose edges all have two facets.
+        Pieces connected by edges, and the number of pieces with two facets at every edge.
     slivers : int
         Facets with a corner below `SLIVER_ANGLE`.
     smallest_angle : float
@@ -71,15 +71,15 @@ class MeshReport:
     lower, upper : tuple of 3 floats
         Bounding box [m] of the vertices in use.
     rounding : float
-        By how much coordinates are rounded [m], as far as that is not probably chance; `rounded_by` says by what.
+        Largest rounding error of coordinates [m], unless it is probably chance; `rounded_by` is its cause.
     typical_edge : float
         Median of the shortest edges of facets [m].
     notes : tuple of str
-        What a reader left out, or took otherwise than the format has it.
+        Data of the file that the reader ignored or interpreted differently.
     groups : tuple of str
-        Parts that the file names; `group` is the one that was taken, None for all.
+        Parts that the file distinguishes; `group` is the selected part, None for all.
     first : dict of str to tuple of int
-        Facets (of hanging nodes: the vertex) of the first finding by its name above.
+        Facets (for hanging nodes: the vertex) of the first finding, by the name of the attribute.
     """
 
     facets: int
@@ -163,7 +163,7 @@ def _counted(count: int, thing: str) -> str:
 
 
 def _point(place: tuple[float, float, float]) -> str:
-    """Return a point to nine digits, in which the rounding of its computation does not show."""
+    """Return a point to nine digits, in which rounding errors of its computation do not show."""
     return "[" + ", ".join(f"{one:.9g}" for one in place) + "]"
 
 
@@ -175,9 +175,9 @@ def report_of(
     Parameters
     ----------
     vertices, mesh, normals, areas, origin
-        Of the mesh.
+        Arrays of the mesh.
     intersections : bool
-        Look for facets that cut each other.
+        Search for facets that intersect each other.
     """
     sides = np.diff(mesh.facet_start)
     length = np.linalg.norm(vertices[mesh.edges[:, 1]] - vertices[mesh.edges[:, 0]], axis=1)
@@ -235,14 +235,14 @@ def report_of(
 
 
 def _noted(name: str, facets: Integers, first: dict[str, tuple[int, ...]]) -> int:
-    """Note the first of some facets under a name, and return how many there are."""
+    """Store the first of some facets under a name, and return their number."""
     if len(facets):
         first[name] = (int(facets[0]),)
     return len(facets)
 
 
 def _edge_findings(mesh: Topology, first: dict[str, tuple[int, ...]]) -> dict[str, int]:
-    """Count edges that are open, that more than two facets share, or along which two run the same way."""
+    """Count edges that are open, that more than two facets share, or that two facets pass in the same direction."""
     facets_at = np.diff(mesh.edge_facet_start)
     edges = {
         "open_edges": facets_at == 1,
@@ -258,7 +258,7 @@ def _edge_findings(mesh: Topology, first: dict[str, tuple[int, ...]]) -> dict[st
 
 
 def _hanging_nodes(vertices: Floats, mesh: Topology, origin: MeshOrigin, first: dict[str, tuple[int, ...]]) -> int:
-    """Count vertices that lie within an edge."""
+    """Count vertices on an edge of a different facet."""
     _, node, _ = hanging_nodes(
         vertices, np.zeros(len(vertices), np.int32), mesh.facet_start, mesh.facet_vertices, mesh.edges,
         mesh.facet_edges, np.array([origin.resolution]),
@@ -272,7 +272,7 @@ def _box(points: Floats) -> tuple[tuple[float, float, float], tuple[float, float
 
 
 def _directions(mesh: Topology) -> Integers:
-    """Return for each edge how often facets run along it upwards (low to high vertex) minus downwards."""
+    """Return for each edge the number of facets that pass it upwards (low to high vertex) minus downwards."""
     upwards = np.where(mesh.facet_vertices == mesh.edges[mesh.facet_edges, 0], 1, -1)
     return np.bincount(mesh.facet_edges, weights=upwards, minlength=len(mesh.edges)).astype(np.int64)
 
@@ -304,7 +304,7 @@ def _angles(vertices: Floats, mesh: Topology) -> Floats:
 
 
 def _signed_volume(vertices: Floats, mesh: Topology, normals: Floats, areas: Floats) -> float:
-    """Divergence theorem about the middle of the box, where the terms are smallest."""
+    """Apply the divergence theorem about the middle of the box, where the terms are smallest."""
     first = vertices[mesh.facet_vertices[mesh.facet_start[:-1]]]
     middle = 0.5 * (first.min(axis=0) + first.max(axis=0))
     return float((np.einsum("ij,ij->i", first - middle, normals) * areas).sum() / 3.0)

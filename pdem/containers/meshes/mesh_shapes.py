@@ -1,4 +1,4 @@
-"""Whether facets can serve as walls: with an area, planar and convex."""
+"""Checks whether facets can serve as walls: with an area, planar and convex."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 DEGENERATE_HEIGHT = 1e-10
-"""A facet whose area is less than this part of half its longest edge squared has no direction."""
+"""Area over half of the squared longest edge, below which a facet has no normal."""
 
 _ROUNDED = 4.0
-"""Steps of double precision at the coordinates by which a corner may be beside where it should be: far from the origin
-this is more than all other tolerances."""
+"""Tolerance of a corner's position in steps of double precision at its coordinates: far from the origin this exceeds
+all other tolerances."""
 
 SPLIT = "split_facets = true (a key of [[walls]], an argument of Mesh) cuts such facets into triangles"
 
 
 def thin_facets(vertices: Floats, start: Integers, loops: Integers, areas: Floats) -> Booleans:
-    """Tell which facets have no area."""
+    """Return which facets have no area."""
     along = vertices[loops[successors(start)]] - vertices[loops]
     longest = np.maximum.reduceat(np.linalg.norm(along, axis=1), start[:-1])
     rounded = _ROUNDED * coordinate_step(vertices)
@@ -33,7 +33,7 @@ def thin_facets(vertices: Floats, start: Integers, loops: Integers, areas: Float
 def check_shapes(
     vertices: Floats, start: Integers, loops: Integers, normals: Floats, flatness: float, numbers: Integers, given: int
 ) -> None:
-    """Refuse facets that are not planar or not convex, by their `numbers` among those `given`."""
+    """Raise an error for facets that are not planar or not convex; `numbers` are their indices among `given`."""
     if (np.diff(start) == 3).all():
         return
     _check_planar(vertices, start, loops, normals, flatness, numbers, given)
@@ -66,7 +66,7 @@ def _check_planar(
 
 
 def _heights(vertices: Floats, start: Integers, loops: Integers, normals: Floats) -> tuple[Floats, Floats]:
-    """Return how far the vertices of each facet lie off its plane: over its longest edge, and in m."""
+    """Return the distances of the vertices of each facet from its plane: over its longest edge, and in m."""
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
     offset = vertices[loops] - vertices[loops[start[:-1]]][facet]
     height = np.maximum.reduceat(np.abs(np.einsum("ij,ij->i", offset, normals[facet])), start[:-1])
@@ -92,7 +92,7 @@ def _check_convex(
 
 
 def _concave(vertices: Floats, start: Integers, loops: Integers, normals: Floats, flatness: float) -> Booleans:
-    """Tell which facets are not convex: some corner turns right, or all together not once (a pentagram twice)."""
+    """Return which facets are not convex: a corner turns right, or the corners turn more than once (a pentagram)."""
     along = vertices[loops[successors(start)]] - vertices[loops]
     length = np.linalg.norm(along, axis=1)
     facet = np.repeat(np.arange(len(start) - 1), np.diff(start))

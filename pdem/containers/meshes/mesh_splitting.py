@@ -1,4 +1,4 @@
-"""Cutting facets into triangles: those that are bent or not convex, and all of them for searches."""
+"""Triangulation of facets: of bent or concave facets for meshes, and of all facets for searches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 MOST_SIDES = 500
-"""Largest polygon that is cut: the way to do so takes the cube of the sides."""
+"""Largest number of sides of a polygon that is cut: the work grows with the cube of the sides."""
 
 
 def triangle_fans(start: Integers, loops: Integers) -> tuple[Integers, Integers]:
@@ -23,7 +23,7 @@ def triangle_fans(start: Integers, loops: Integers) -> tuple[Integers, Integers]
     triangles : ndarray of int64
         Vertices, shape (t, 3).
     facets : ndarray of int64
-        The facet that each triangle is a part of, shape (t,).
+        The facet to which each triangle belongs, shape (t,).
     """
     parts = np.diff(start) - 2
     facets = np.repeat(np.arange(parts.size), parts)
@@ -36,7 +36,7 @@ def triangle_fans(start: Integers, loops: Integers) -> tuple[Integers, Integers]
 def with_split(
     vertices: Floats, start: Integers, loops: Integers, normals: Floats, chosen: Integers, numbers: Integers, given: int
 ) -> tuple[Integers, Integers, Integers]:
-    """Return loops with some facets cut into triangles, which take their places, and the numbers of all.
+    """Return loops with some facets cut into triangles, which replace them, and the indices of all facets.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def with_split(
     chosen : ndarray of int64
         Facets of more than three sides, ascending.
     numbers : ndarray of int64, shape (F,)
-        Of the facets among the `given` ones; parts of one have the same.
+        Indices of the facets in the input, with `given` facets; all triangles of a facet have its index.
 
     Raises
     ------
     MeshError
-        Naming a facet whose outline crosses itself or has too many sides.
+        For a facet with an outline that crosses itself or has too many sides.
     """
     sides = np.diff(start)
     quads = chosen[sides[chosen] == 4]
@@ -82,7 +82,7 @@ def with_split(
 
 
 def _halved_quads(vertices: Floats, quads: Integers, normals: Floats) -> list[Integers]:
-    """Cut quads, shape (n, 4), along the shorter of the diagonals that leave both halves the right way round."""
+    """Cut quads, shape (n, 4), along the shorter of the diagonals that keep the orientation of both halves."""
     halves = np.stack([quads[:, [[0, 1, 2], [0, 2, 3]]], quads[:, [[0, 1, 3], [1, 2, 3]]]], axis=1)
     corners = vertices[halves]  # quad, diagonal, half, corner, axis
     normal = np.cross(corners[..., 1, :] - corners[..., 0, :], corners[..., 2, :] - corners[..., 0, :])
@@ -94,7 +94,7 @@ def _halved_quads(vertices: Floats, quads: Integers, normals: Floats) -> list[In
 
 
 def _ears(vertices: Floats, loop: Integers, normal: Floats, facet: int, count: int) -> Integers:
-    """Cut a polygon by taking off the ear with the shortest base until a triangle is left."""
+    """Cut a polygon by removing the ear with the shortest base until a triangle remains."""
     if len(loop) > MOST_SIDES:
         raise refusal(
             facet, count, f"has {len(loop)} sides", f"up to {MOST_SIDES} can be cut into triangles", "remesh it"
@@ -116,7 +116,7 @@ def _ears(vertices: Floats, loop: Integers, normal: Floats, facet: int, count: i
 
 
 def _best_ear(plane: Floats) -> int:
-    """Return the corner of a polygon in the plane, (n, 2), that can be cut off with the shortest cut; -1 for none."""
+    """Return the corner of a polygon in the plane, (n, 2), with the shortest possible cut; -1 if there is none."""
     before, after = np.roll(plane, 1, axis=0), np.roll(plane, -1, axis=0)
     for corner in np.argsort(np.linalg.norm(after - before, axis=1), kind="stable").tolist():
         a, b, c = before[corner], plane[corner], after[corner]

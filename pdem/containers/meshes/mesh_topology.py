@@ -1,4 +1,4 @@
-"""How the facets of a mesh hang together: welding, loops, edges, adjacency, and the checks on each facet.
+"""Adjacency of the facets of a mesh: welding, loops, edges, neighbours, and the checks on each facet.
 
 Everything here is a pure function on arrays. Facets are loops of vertex indices in compressed rows:
 facet ``f`` is ``loops[start[f]:start[f + 1]]``.
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 LARGEST_COORDINATE = 1e15
-"""Coordinates beyond it [m] are errors of a file, and would overflow in products."""
+"""Largest coordinate [m]: larger ones are errors of a file, and would overflow in products."""
 
 
 class Topology(NamedTuple):
-    """The integer arrays of a mesh in the order in which the contact kernels take them.
+    """The integer arrays of a mesh in the order of the arguments of contact kernels.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Topology(NamedTuple):
     facet_vertices : ndarray, shape (K,), int64
         Vertices of all loops, one after the other; every loop begins at its lowest vertex.
     facet_edges : ndarray, shape (K,), int64
-        Edge between the loop vertex at the same place and the next one.
+        Edge between the loop vertex at the same index and the next one.
     edges : ndarray, shape (E, 2), int64
         Vertices of each edge, the lower first; rows ascending.
     edge_facet_start, edge_facet_ids : ndarray, shapes (E + 1,) and (K,), int64
@@ -58,7 +58,7 @@ class Topology(NamedTuple):
 
 @dataclass(frozen=True)
 class MeshOrigin:
-    """What was joined, dropped or passed over while a mesh was built, so that nothing goes unnoticed.
+    """Changes during the construction of a mesh (joined, dropped, skipped), for the report.
 
     Attributes
     ----------
@@ -67,23 +67,23 @@ class MeshOrigin:
     collapsed_edges : int
         Edges that lost their length when vertices were joined.
     passed_over : tuple of (str, int)
-        Cells of a file that are no surface, as (``"line"``, 12).
+        Cells of a file that are not surfaces, for example (``"line"``, 12).
     split_facets : int
         Facets that were cut into triangles because they were not planar or not convex.
     dropped_facets : tuple of int
-        Numbers, among the given ones, of facets without three distinct corners or without area.
+        Indices in the input of facets without three distinct corners or without area.
     groups : tuple of str
-        Names of the parts that the file tells apart.
+        Names of the parts that the file distinguishes.
     group : str, optional
-        The one that was taken.
+        Name of the selected part.
     notes : tuple of str
-        What else a reader left out, or took otherwise than the format has it.
+        Further data of the file that the reader ignored or interpreted differently.
     resolution : float
-        By how much coordinates may be rounded [m]; 0 if that is not known.
+        Largest possible rounding error of coordinates [m]; 0 if unknown.
     certain : float
-        By how much some of them certainly are [m].
+        Rounding error that some coordinates certainly have [m].
     rounded_by : str
-        What rounds them.
+        Cause of the rounding.
     wall_resolutions : tuple of float
         The resolution of each wall, if several are joined.
     """
@@ -108,7 +108,7 @@ def coordinate_step(vertices: Floats) -> float:
 
 
 def checked_vertices(vertices: ArrayLike) -> Floats:
-    """Return `vertices` as a ``(V, 3)`` array that nobody else holds; plane points get z = 0.
+    """Return `vertices` as a new ``(V, 3)`` array; plane points get z = 0.
 
     Raises
     ------
@@ -125,11 +125,11 @@ def checked_vertices(vertices: ArrayLike) -> Floats:
         raise MeshError(f"vertices have shape {array.shape}; it must be (V, 3): one row x, y, z each")
     if array.shape[1] == 2:
         array = np.column_stack((array, np.zeros(len(array))))
-    return array + 0.0  # turns -0.0 into 0.0, so that equal means the same bits
+    return array + 0.0  # turns -0.0 into 0.0, so that equal values have the same bits
 
 
 def check_coordinates(vertices: Floats, start: Integers, loops: Integers) -> None:
-    """Refuse coordinates that are not finite or absurdly large, naming a facet that has one."""
+    """Raise an error for coordinates that are not finite or absurdly large; the message has a facet that uses one."""
     bad = np.flatnonzero(~(np.abs(vertices) <= LARGEST_COORDINATE).all(axis=1))
     if not len(bad):
         return
@@ -171,7 +171,7 @@ def _as_indices(values: NDArray[Any]) -> Integers:
 
 
 def check_indices(start: Integers, loops: Integers, vertex_count: int) -> None:
-    """Refuse loops that name a vertex that is not there."""
+    """Raise an error for loops with the index of a missing vertex."""
     wrong = np.flatnonzero((loops < 0) | (loops >= vertex_count))
     if len(wrong):
         number = int(np.searchsorted(start, wrong[0], side="right")) - 1
@@ -187,8 +187,8 @@ def check_indices(start: Integers, loops: Integers, vertex_count: int) -> None:
 def welded(vertices: Floats, loops: Integers, tolerance: float) -> tuple[Floats, Integers]:
     """Return the vertices with coincident ones joined, and the new index of each old vertex.
 
-    Vertices closer than `tolerance` times the diagonal of the used bounding box become the first of
-    them in the given order, so the outcome does not depend on how the search goes.
+    Vertices closer than `tolerance` times the diagonal of the used bounding box become the first of these in the given
+    order, so that the result does not depend on the order of the search.
     """
     used = vertices[loops]
     distance = tolerance * float(np.linalg.norm(used.max(axis=0) - used.min(axis=0)))
@@ -205,7 +205,7 @@ def welded(vertices: Floats, loops: Integers, tolerance: float) -> tuple[Floats,
 
 
 def _closer_than(points: Floats, distance: float) -> Integers:
-    """Return all pairs of points at most so far from each other, shape (n, 2)."""
+    """Return all pairs of points with at most this distance, shape (n, 2)."""
     tree = BoxTree(points - distance, points)
     found = [np.zeros((0, 2), dtype=np.int64)]
     for first, second in pairs_within(tree):
@@ -216,7 +216,7 @@ def _closer_than(points: Floats, distance: float) -> Integers:
 
 
 def _check_far_off(vertices: Floats, loops: Integers, distance: float) -> None:
-    """Refuse a mesh so wide that welding would join most of it: one wrong coordinate does that."""
+    """Raise an error for a mesh so wide that welding would join most of it, due to one wrong coordinate."""
     used = vertices[loops]
     typical = float(np.median(np.linalg.norm(used[1:] - used[:-1], axis=1)))
     if 0.0 < typical < distance:
@@ -229,7 +229,7 @@ def _check_far_off(vertices: Floats, loops: Integers, distance: float) -> None:
 
 
 def _exactly_equal(vertices: Floats) -> tuple[Floats, Integers, Integers]:
-    """Return the distinct rows, where each occurs first, and which of them every row is."""
+    """Return the distinct rows, the index of their first occurrence, and the distinct row of every row."""
     order = np.lexsort(vertices.T[::-1])
     rows = vertices[order]
     new = np.concatenate(([True], (rows[1:] != rows[:-1]).any(axis=1)))
@@ -240,14 +240,14 @@ def _exactly_equal(vertices: Floats) -> tuple[Floats, Integers, Integers]:
 
 
 def successors(start: Integers) -> Integers:
-    """Return for every loop place the place that follows it around its facet."""
+    """Return for every index of `loops` the index of the next vertex around its facet."""
     following = np.arange(1, start[-1] + 1, dtype=np.int64)
     following[start[1:] - 1] = start[:-1]
     return following
 
 
 def without_repeats(start: Integers, loops: Integers) -> tuple[Integers, Integers, int]:
-    """Drop the second of two equal neighbours in a loop (an edge without length); also return how many."""
+    """Remove the second of two equal neighbours in a loop (an edge without length); also return their number."""
     keep = loops != loops[successors(start)]
     kept_before = np.concatenate(([0], np.cumsum(keep)))
     new_start = kept_before[start]
@@ -255,10 +255,9 @@ def without_repeats(start: Integers, loops: Integers) -> tuple[Integers, Integer
 
 
 def canonical_loops(start: Integers, loops: Integers) -> Integers:
-    """Turn every loop, keeping its sense, so that it starts at its lowest vertex.
+    """Rotate every loop, keeping its orientation, so that it starts at its lowest vertex.
 
-    Results that depend on the first vertex in their last bits then do not depend on how the file
-    happened to begin each facet.
+    Results with last bits that depend on the first vertex are then independent of the first vertex in the file.
     """
     length = np.diff(start)
     facet = np.repeat(np.arange(len(length)), length)
@@ -268,7 +267,7 @@ def canonical_loops(start: Integers, loops: Integers) -> Integers:
 
 
 def _lowest_place(values: NDArray[Any], start: Integers) -> Integers:
-    """Return for each loop the first place with its lowest value."""
+    """Return for each loop the first index with its lowest value."""
     lowest = np.minimum.reduceat(values, start[:-1])
     places = np.flatnonzero(values == np.repeat(lowest, np.diff(start)))
     facet = np.searchsorted(start, places, side="right") - 1
@@ -277,7 +276,7 @@ def _lowest_place(values: NDArray[Any], start: Integers) -> Integers:
 
 
 def edges_of(start: Integers, loops: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct edges ``(E, 2)``, ascending by their vertices, and the edge of each loop place."""
+    """Return the distinct edges ``(E, 2)``, ascending by their vertices, and the edge at each index of `loops`."""
     following = loops[successors(start)]
     low, high = np.minimum(loops, following), np.maximum(loops, following)
     width = int(loops.max()) + 1
@@ -310,7 +309,7 @@ def topology_of(start: Integers, loops: Integers, vertex_count: int) -> Topology
 
 
 def pieces_of(mesh: Topology) -> tuple[Integers, Booleans]:
-    """Return the piece of each facet, pieces hanging together by edges, and whether each piece is closed.
+    """Return the piece of each facet, where pieces are connected by edges, and whether each piece is closed.
 
     Pieces are numbered by their first facets; they are closed if all their edges have exactly two facets.
     """
@@ -329,8 +328,8 @@ def pieces_of(mesh: Topology) -> tuple[Integers, Booleans]:
 def normals_and_areas(vertices: Floats, start: Integers, loops: Integers) -> tuple[Floats, Floats]:
     """Return unit normals ``(F, 3)`` (right hand rule) and areas ``(F,)`` of the facets (H2 eqs. 14-15)."""
     along = vertices[loops[successors(start)]] - vertices[loops]
-    # From the beginning of the shortest edge no product of two long, nearly parallel sides occurs:
-    # normals of needles then are as exact as their coordinates.
+    # Starting at the shortest edge avoids products of two long, nearly parallel sides: the normals of needles are then
+    # as exact as their coordinates.
     base = _lowest_place(np.einsum("ij,ij->i", along, along), start)
     corner = vertices[loops] - np.repeat(vertices[loops[base]], np.diff(start), axis=0)
     twice = np.add.reduceat(np.cross(corner, along), start[:-1], axis=0)
@@ -339,5 +338,5 @@ def normals_and_areas(vertices: Floats, start: Integers, loops: Integers) -> tup
 
 
 def refusal(number: int, count: int, fact: str, limit: str, remedy: str) -> MeshError:
-    """Return the error about one facet; numbers count from 0 in the given order."""
+    """Return the error for one facet; numbers count from 0 in the order of the input."""
     return MeshError(f"facet {number} (of {count}, counted from 0) {fact}; {limit}: {remedy}")

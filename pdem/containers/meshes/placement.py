@@ -1,4 +1,4 @@
-"""Where a mesh is put when it is read: scaled, then turned, then moved, in double precision."""
+"""Transformation of the coordinates of a mesh file: scaled, then rotated, then shifted, in double precision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 """Cosine and sine."""
 
 _MANY_TURNS = 1e6
-"""Angle [rad] from which on its rounding is no quarter turn that somebody has asked for."""
+"""Largest angle [rad] that can become an exact quarter turn; beyond it rounding errors are too large."""
 
 _FORM = 'rotate={"axis": [0, 0, 1], "angle": {"degrees": 90}}'
 
@@ -33,9 +33,9 @@ class MeshTurn(NamedTuple):
     Attributes
     ----------
     axis : tuple of 3 floats
-        Of length 1.
+        Unit vector.
     cosine, sine : float
-        Of the angle.
+        Cosine and sine of the angle.
     centre : tuple of 3 floats
         A point on the axis [m].
     """
@@ -46,9 +46,9 @@ class MeshTurn(NamedTuple):
     centre: tuple[float, float, float]
 
     def applied(self, points: Floats) -> Floats:
-        """Return points (n, 3) [m] turned, by Rodrigues' formula; quarter turns about a coordinate axis are exact.
+        """Return rotated points (n, 3) [m], by Rodrigues' formula; quarter turns about a coordinate axis are exact.
 
-        It has no products of matrices: their last bits differ between libraries.
+        The formula avoids matrix products, which have different last bits in different libraries.
         """
         (kx, ky, kz), (x, y, z) = self.axis, (points - np.array(self.centre)).T
         along = (kx * x + ky * y + kz * z) * (1.0 - self.cosine)
@@ -61,16 +61,16 @@ class MeshTurn(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """What happens to the coordinates of a file before anything else.
+    """Scale, rotations and offset for the coordinates of a file, applied before all other processing.
 
     Attributes
     ----------
     scale : float
-        Factor on all of them.
+        Factor on all coordinates.
     turns : tuple of MeshTurn
-        Rotations after that, one after the other.
+        Rotations after the scaling, one after the other.
     offset : tuple of 3 floats
-        Added at last [m].
+        Shift after the rotations [m].
     """
 
     scale: float = 1.0
@@ -78,7 +78,7 @@ class Placement(NamedTuple):
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def applied(self, points: Floats) -> Floats:
-        """Return points (n, 3) of a file, or (n, 2) in the plane z = 0, where they are put [m]."""
+        """Return the transformed points [m], from points (n, 3) of a file, or (n, 2) in the plane z = 0."""
         if points.shape[1] == 2:
             points = np.column_stack((points, np.zeros(len(points))))
         placed = points * self.scale
@@ -95,15 +95,15 @@ def placement_of(scale: object, rotate: object, offset: ArrayLike) -> Placement:
     scale : float
         Positive factor.
     rotate : mapping, sequence of mappings, or None
-        Keys of each: ``axis`` (direction), ``angle`` in rad, or ``{"degrees": ...}``, and ``centre`` [m], the origin
-        unless given.
+        Keys of each: ``axis`` (direction), ``angle`` in rad, or ``{"degrees": ...}``, and ``centre`` [m], by default
+        the origin.
     offset : array_like, shape (3,)
-        In m.
+        Shift in m.
 
     Raises
     ------
     MeshError
-        Naming the argument that is wrong.
+        The message has the invalid argument.
     """
     factor = real_number("scale", scale, MeshError)
     if not factor > 0.0:
@@ -120,7 +120,7 @@ def turn_of(given: dict[str, Any]) -> MeshTurn:
     Raises
     ------
     MeshError
-        Naming what is wrong.
+        The message has the invalid key.
     """
     unknown = [key for key in given if key not in _KEYS]
     missing = [key for key in ("axis", "angle") if key not in given]
@@ -136,7 +136,7 @@ def turn_of(given: dict[str, Any]) -> MeshTurn:
 
 
 def _cosine_and_sine(angle: Any) -> tuple[float, float]:
-    """Return both of an angle in rad, or in degrees: those of quarter turns are exact."""
+    """Return cosine and sine of an angle in rad, or in degrees; values of quarter turns are exact."""
     if isinstance(angle, Mapping):
         if set(angle) != {"degrees"}:
             raise MeshError(f'rotate: angle is {shown(angle)}; give rad, or {{"degrees": ...}}')

@@ -1,6 +1,6 @@
-"""By how much the coordinates of a mesh are rounded, and whether its facets can stand it.
+"""Rounding of the coordinates of a mesh, and whether its facets are large enough for it.
 
-Files hold numbers in single precision, or with some digits or decimals. Near the origin that does not matter; in map
+Files contain numbers in single precision, or with a few digits or decimals. Near the origin that has no effect; in map
 coordinates, 5,000 km away, single precision has steps of half a metre.
 """
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 DIGITS = "digits"
-"""Cause of rounding where the larger coordinates have fewer decimals than the smaller."""
+"""Cause of rounding where large coordinates have fewer decimals than small ones."""
 
 LOST = 0.1
-"""Facets whose edges are not longer than the rounding over this have lost their shape."""
+"""Ratio of rounding to edge length above which facets have lost their shape."""
 
 DULL = 0.01
-"""Facets whose edges are not longer than the rounding over this are worth a warning."""
+"""Ratio of rounding to edge length above which facets get a warning."""
 
 NEARER = (
     "export the mesh near the origin, or with more digits, and put it in its place with offset (a key of [[walls]], an "
     "argument of Mesh.read)"
 )
-"""What to do about meshes that are far from the origin."""
+"""Remedy for meshes that are far from the origin."""
 
 _HARMLESS = 0.1
 _SAMPLE = 4096
@@ -38,22 +38,22 @@ _SINGLE_BITS, _DOUBLE_BITS = 24, 53
 _LEAST_DIGITS = range(6, 10)
 _DECIMALS = range(-3, 10)
 _ROUND = 2
-_STEPS = 1e12  # of which double precision tells apart whether numbers are whole
+_STEPS = 1e12  # up to here double precision can show whether numbers are whole
 _COLLAPSED = 0.1
 _DOUBLE = 2.0**-52
 
 
 class Rounding(NamedTuple):
-    """How coordinates are rounded.
+    """Rounding of coordinates.
 
     Attributes
     ----------
     size : float
-        By how much they may be off [m].
+        Largest possible error [m].
     certain : float
-        By how much some of them are certainly off, unless by chance [m].
+        Error that some coordinates certainly have, unless by chance [m].
     cause : str
-        What rounds them.
+        Cause of the rounding.
     """
 
     size: float
@@ -66,13 +66,13 @@ class Rounding(NamedTuple):
 
 
 def rounding_of(vertices: Floats) -> Rounding:
-    """Return how coordinates (V, 3) are rounded, as a sample of them tells.
+    """Return the rounding of coordinates (V, 3), estimated from a sample.
 
-    Numbers that single precision holds may come from a file of such, and those with few digits or decimals from a text.
-    6 digits are taken for the least: boxes and the like need fewer, and have no detail below.
+    Numbers that are exact in single precision may come from a file in single precision, numbers with few digits or
+    decimals from a text. At least 6 digits are assumed: boxes and the like need fewer, and have no finer detail.
     """
     largest = float(np.abs(vertices).max(initial=0.0))
-    if not np.isfinite(largest):  # which is refused elsewhere
+    if not np.isfinite(largest):  # another check raises the error
         return Rounding(0.0, 0.0, "")
     values = np.abs(vertices[:: max(3 * len(vertices) // _SAMPLE, 1)]).clip(max=np.finfo(np.float32).max)
     decimals = _decimals(values.reshape(-1))
@@ -91,21 +91,21 @@ def rounding_of(vertices: Floats) -> Rounding:
 
 
 def require_shape(origin: MeshOrigin, vertices: Floats, facets: LooseFacets) -> None:
-    """Require that facets are larger than what their coordinates are rounded by.
+    """Raise an error unless facets are larger than the rounding of their coordinates.
 
     Parameters
     ----------
     origin : MeshOrigin
-        Says how coordinates are rounded.
+        Has the rounding of coordinates.
     vertices : ndarray, shape (V, 3)
         Positions [m].
     facets : LooseFacets
-        Those that have an area.
+        Facets with an area.
 
     Raises
     ------
     MeshError
-        With the sizes of both, and what to do.
+        With both sizes, and the remedy.
     """
     size = facet_size(vertices, facets.start, facets.loops)
     dropped = facets.given - len(facets.numbers)
@@ -127,9 +127,9 @@ def facet_size(vertices: Floats, start: Integers, loops: Integers) -> float:
 
 
 def clearance(vertices: Floats, start: Integers, loops: Integers) -> Floats:
-    """Return how far corners may be moved without harm to the shape of each facet [m]: a part of its least measure.
+    """Return the distance by which corners can be moved without harm to the shape of each facet [m].
 
-    This is its shortest edge, or its height above the longest one.
+    It is a fraction of the smaller of two lengths: the shortest edge, and the height above the longest edge.
     """
     length = _edges(vertices, start, loops)
     areas = normals_and_areas(vertices, start, loops)[1]
@@ -143,9 +143,10 @@ def _edges(vertices: Floats, start: Integers, loops: Integers) -> Floats:
 
 
 def _certain(values: Floats, bits: int) -> float:
-    """Return half a step of floating-point numbers, of the axes on which the last bit of the largest ones is in use.
+    """Return half a step of floating-point numbers, over the axes where the largest numbers use their last bit.
 
-    On others all are whole multiples of two steps or more: they are exact, or the step is larger than it has to be.
+    On other axes all numbers are whole multiples of at least two steps: they are exact, or the step is coarser than
+    needed.
     """
     found = 0.0
     for axis in values.T:
@@ -160,21 +161,21 @@ def _certain(values: Floats, bits: int) -> float:
 
 
 def _have_digits(values: Floats, digits: int) -> bool:
-    """Tell whether so many digits are enough for all values."""
+    """Return whether this number of digits is enough for all values."""
     return all(float(f"{value:.{digits - 1}e}") == value for value in values.tolist())
 
 
 def _smallest_axis(values: Floats) -> Floats:
     """Return the values of the axis along which they are smallest, but not all zero.
 
-    If a file has digits and no decimals, these have as many as the others.
+    In a file with a fixed number of digits instead of decimals, these values have as many digits as the others.
     """
     largest = values.max(axis=0)
     return values[:, np.argmin(np.where(largest > 0.0, largest, np.inf))]
 
 
 def _decimals(values: Floats) -> int | None:
-    """Return how many decimals all values have, None for more than can be told."""
+    """Return the number of decimals of all values, None if there are too many to determine."""
     largest = float(values.max(initial=0.0))
     for decimals in _DECIMALS:
         steps = values * 10.0**decimals
@@ -186,5 +187,5 @@ def _decimals(values: Floats) -> int | None:
 
 
 def _first_place(largest: float) -> int:
-    """Return how many digits a number has before its decimal point; 0 and less for those below 0.1."""
+    """Return the number of digits before the decimal point; 0 or negative for numbers below 0.1."""
     return int(np.floor(np.log10(largest))) + 1 if largest > 0.0 else 1

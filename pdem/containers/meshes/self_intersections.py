@@ -1,4 +1,4 @@
-"""Facets of a mesh that cut each other."""
+"""Facets of a mesh that intersect each other."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Integers
 
 TOUCHING = 2e-7
-"""Facets that reach into each other by no more than this part of the coordinates touch: it is what is lost where a
-file holds single precision."""
+"""Penetration relative to the coordinates up to which facets only touch: the rounding error of a file in single
+precision."""
 
 MOST_PAIRS = 300_000_000
-"""Pairs of triangles with overlapping boxes after which the count is given up as too large."""
+"""Number of pairs of triangles with overlapping boxes after which the count stops."""
 
 
 class SelfIntersections(NamedTuple):
-    """Facets that cut each other.
+    """Result of the search for facets that intersect each other.
 
     Attributes
     ----------
     pairs : int
-        Pairs of facets without a common vertex that cut through each other or lie in each other in one plane.
+        Pairs of facets without a common vertex that intersect each other or overlap in one plane.
     first : tuple of 2 int, or None
         The pair with the lowest numbers.
     complete : bool
-        False if the search was given up; `pairs` is then what was found until then.
+        False if the search was stopped; `pairs` is then the count up to this point.
     """
 
     pairs: int
@@ -41,7 +41,7 @@ class SelfIntersections(NamedTuple):
 def self_intersections(
     vertices: Floats, start: Integers, loops: Integers, *, most_pairs: int = MOST_PAIRS
 ) -> SelfIntersections:
-    """Count the pairs of facets that cut each other without having a vertex in common.
+    """Count the pairs of facets that intersect each other without a common vertex.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def self_intersections(
     start, loops : ndarray, int64
         Facets in compressed rows.
     most_pairs : int
-        Give up after so many pairs of triangles.
+        Stop after this number of pairs of triangles.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def self_intersections(
     depth = TOUCHING * extent
     lower, upper = corners.min(axis=1) + 0.25 * depth, corners.max(axis=1) - 0.25 * depth
     middle = 0.5 * (lower + upper)
-    tree = BoxTree(np.minimum(lower, middle), np.maximum(upper, middle))  # flat boxes stay boxes
+    tree = BoxTree(np.minimum(lower, middle), np.maximum(upper, middle))  # rounding must not invert flat boxes
     found, seen, complete = [], 0, True
     for one, other in pairs_within(tree):
         seen += len(one)
@@ -81,7 +81,7 @@ def self_intersections(
 
 
 def _share_a_vertex(pairs: Integers, start: Integers, loops: Integers, count: int) -> Booleans:
-    """Tell which pairs of facets have a vertex in common (facets paired with themselves do)."""
+    """Return which pairs of facets have a common vertex (facets paired with themselves do)."""
     one, other = (_keys(pairs[:, side], start, loops, count) for side in (0, 1))
     shared = np.intersect1d(one, other) // count
     result = np.zeros(len(pairs), np.bool_)
@@ -97,7 +97,7 @@ def _keys(facets: Integers, start: Integers, loops: Integers, count: int) -> Int
 
 
 def _cut(p: Floats, q: Floats, depth: float) -> Booleans:
-    """Tell which pairs of triangles, shapes (m, 3, 3), reach into each other by more than `depth` [m]."""
+    """Return which pairs of triangles, shapes (m, 3, 3), penetrate each other by more than `depth` [m]."""
     result = np.zeros(len(p), np.bool_)
     normal = _normals(q)
     height = np.einsum("ijk,ik->ij", p - q[:, :1], normal)
@@ -124,12 +124,12 @@ def _normals(triangles: Floats) -> Floats:
 
 
 def _astride(height: Floats, depth: float) -> Booleans:
-    """Tell which triangles have corners on both sides of a plane, by their heights (m, 3)."""
+    """Return which triangles have corners on both sides of a plane, from their heights (m, 3)."""
     return (height.max(axis=1) > depth) & (height.min(axis=1) < -depth)
 
 
 def _interval(along: Floats, height: Floats) -> tuple[Floats, Floats]:
-    """Return where triangles astride of a plane meet it, by places along the line of both planes and heights."""
+    """Return the intervals of triangles on the line of two planes, from positions along the line and heights."""
     low, high = np.full(len(along), np.inf), np.full(len(along), -np.inf)
     for a, b in ((0, 1), (1, 2), (2, 0)):
         crossing = (height[:, a] > 0.0) != (height[:, b] > 0.0)
@@ -141,7 +141,7 @@ def _interval(along: Floats, height: Floats) -> tuple[Floats, Floats]:
 
 
 def _overlap_in_plane(p: Floats, q: Floats, normal: Floats, depth: float) -> Booleans:
-    """Tell which triangles of one plane overlap: no line along a side of either parts them."""
+    """Return which triangles of one plane overlap: no line along a side of either triangle separates them."""
     overlap = np.ones(len(p), np.bool_)
     for corners in (p, q):
         for a, b in ((0, 1), (1, 2), (2, 0)):

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Solid(NamedTuple):
-    """What a closed mesh encloses.
+    """Volume, centre and inertia of the inside of a closed mesh.
 
     Attributes
     ----------
     volume : float
-        [m^3].
+        Enclosed volume [m^3].
     centre : (3,) array
-        Of the volume [m].
+        Centre of the volume [m].
     inertia : (3, 3) array
         Tensor about the centre for the density 1 [m^5].
     """
@@ -33,9 +33,9 @@ class Solid(NamedTuple):
 
 
 def solid_of(mesh: Mesh) -> Solid:
-    """Return volume, centre and inertia of what a closed mesh encloses, whichever way its facets are turned.
+    """Return volume, centre and inertia of the inside of a closed mesh, for any orientation of its facets.
 
-    Connected pieces of the mesh are added up: they must lie beside, not within each other.
+    Connected pieces of the mesh are added up: they must be beside, not within each other.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def solid_of(mesh: Mesh) -> Solid:
     six = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
     six *= surface.facet_side[facet]
     body = surface.facet_body[facet]
-    outward = np.sign(np.bincount(body, six))  # pieces are turned one way or the other
+    outward = np.sign(np.bincount(body, six))  # corrects the orientation of each piece
     six *= outward[body]
     volume = float(six.sum()) / 6.0
     if not volume > 0.0:
@@ -72,7 +72,7 @@ def solid_of(mesh: Mesh) -> Solid:
 
 
 def _triangles(mesh: Mesh, origin: Floats) -> tuple[Floats, Integers]:
-    """Return the corners (n, 3, 3) of triangles that make up the facets, from an origin, and the facet of each."""
+    """Return the corners (n, 3, 3) of the triangles of all facets, relative to an origin, and the facet of each."""
     sides = np.diff(mesh.facet_start)
     facet = np.repeat(np.arange(mesh.facet_count), sides - 2)
     first = mesh.facet_start[facet]

@@ -1,9 +1,9 @@
-"""The surface that a mesh describes, freed from how it is described: what the signed contact sum works on.
+"""The surface of a mesh in a normal form, independent of the description of the mesh, for the signed contact sum.
 
-The same surface may come with its facets and nodes in any order, with facets turned round or given twice, and with
-nodes of one facet in the middle of another one's edge. Here it becomes one and the same list of numbers:
-vertices and facets in the order of their coordinates, each facet once, every node in the loops of all facets
-that pass it. Where the facets close, their sides are told apart, whichever way each of them was turned.
+A surface can be described with facets and nodes in any order, with facets of either orientation or repeated, and with
+nodes of one facet inside an edge of its neighbour. All these descriptions become the same arrays: vertices and facets
+in the order of their coordinates, each facet once, every node in the loops of all facets that pass it. Where the facets
+form a closed surface, its sides are distinguished, whatever the orientation of its facets was.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class MeshSurface(NamedTuple):
-    """A mesh in the order of its coordinates, and where its parts came from.
+    """A mesh in the order of its coordinates, and the origin of its parts.
 
     Attributes
     ----------
     mesh : Mesh
-        Without vertices that no facet uses and without repeated facets; hanging nodes are in all loops.
+        Mesh without unused vertices and without repeated facets; hanging nodes are in all loops.
     facet_origin, vertex_origin : ndarray, shapes (F,) and (V,), int64
-        Facet (of repeated ones the first) and vertex of the given mesh.
+        Facet (the first of repeated ones) and vertex of the original mesh.
     """
 
     mesh: Mesh
@@ -47,13 +47,13 @@ def surface_of(mesh: Mesh) -> MeshSurface:
     Parameters
     ----------
     mesh : Mesh
-        One wall, or several joined: they stay apart.
+        One wall, or several joined walls: they stay separate.
 
     Notes
     -----
-    A vertex within `WELD` (of the diagonal of the box) from the inside of an edge, or as near as the rounding of the
-    coordinates in a file puts it (a small part of the facets there at most), is taken for a hanging node and becomes a
-    corner, of half a turn, of the facets along the edge. The tip of a needle is none of its own long side.
+    A vertex near an edge becomes a hanging node: a corner, of half a turn, of the facets along the edge. Near means
+    within `WELD` (times the diagonal of the box) or within the rounding of the coordinates of a file, but at most a
+    small fraction of the facets there. The tip of a needle is no hanging node of its own long side.
     """
     used = np.unique(mesh.facet_vertices)
     vertex_origin = used[np.lexsort((*mesh.vertices[used].T[::-1], mesh.vertex_wall[used]))]
@@ -74,7 +74,7 @@ def surface_of(mesh: Mesh) -> MeshSurface:
 
 
 def _one_way(start: Integers, loops: Integers) -> Integers:
-    """Turn loops that begin at their lowest vertex round such that the lower of its neighbours comes second."""
+    """Orient loops that begin at their lowest vertex so that the lower of its neighbours comes second."""
     length = np.repeat(np.diff(start), np.diff(start))
     first = np.repeat(start[:-1], np.diff(start))
     turned = np.repeat(loops[start[:-1] + 1] > loops[start[1:] - 1], np.diff(start))
@@ -83,14 +83,14 @@ def _one_way(start: Integers, loops: Integers) -> Integers:
 
 
 def _sorted_once(start: Integers, loops: Integers) -> tuple[Integers, Integers, Integers]:
-    """Sort facets by size and loop, whichever way round it goes, and drop repeats; also return which these were."""
+    """Sort facets by size and loop, in either orientation, and remove repetitions; also return the kept facets."""
     loops = _one_way(start, topology.canonical_loops(start, loops))
     sides = np.diff(start)
     parts, origin = [], []
     for size in np.unique(sides):
         facets = np.flatnonzero(sides == size)
         table = loops[start[facets][:, None] + np.arange(size)]
-        order = np.lexsort(table.T[::-1])  # stable: of equal loops the first given stays
+        order = np.lexsort(table.T[::-1])  # stable: of equal loops the first stays
         table = table[order]
         new = np.concatenate(([True], (table[1:] != table[:-1]).any(axis=1)))
         parts.append(table[new])
@@ -101,7 +101,7 @@ def _sorted_once(start: Integers, loops: Integers) -> tuple[Integers, Integers, 
 
 
 def _with_hanging_nodes(vertices: Floats, wall: Int32s, start: Integers, loops: Integers, resolution: Floats) -> Loops:
-    """Insert the vertices that lie within an edge into the loops along this edge."""
+    """Insert the hanging nodes of each edge into the loops along this edge."""
     edges, facet_edges = topology.edges_of(start, loops)
     edge, node, part = hanging_nodes(vertices, wall, start, loops, edges, facet_edges, resolution)
     if not len(edge):
@@ -120,7 +120,7 @@ def _with_hanging_nodes(vertices: Floats, wall: Int32s, start: Integers, loops: 
 
 
 def _vertex_euler(mesh: Mesh) -> Int32s:
-    """Return how often each vertex counts in the Euler sum: once, less what its facets and edges count already."""
+    """Return the weight of each vertex in the Euler sum: one, less the share of its facets and edges."""
     edges = np.diff(mesh.edge_facet_start) - 1
     of_edges = np.zeros(mesh.vertex_count, np.int64)
     np.add.at(of_edges, mesh.edges, edges[:, None])
@@ -128,10 +128,10 @@ def _vertex_euler(mesh: Mesh) -> Int32s:
 
 
 def _bodies(mesh: Mesh) -> tuple[Integers, NDArray[np.int8]]:
-    """Return the connected piece of each facet, and 1 or -1 by the way it is turned if that piece is closed, else 0.
+    """Return the connected piece of each facet, and 1 or -1 by its orientation if the piece is closed, else 0.
 
-    Every facet stands twice in a graph, as it is and turned round, joined to neighbours that go on in the same sense.
-    A closed piece that falls apart into two halves there has two sides. Pieces that meet in a vertex are left without.
+    A graph has two nodes for every facet, one per orientation, connected to neighbours with consistent orientation. A
+    closed piece that separates into two halves in this graph has two sides. Pieces that meet in a vertex get no sides.
     """
     count, facets_at = mesh.facet_count, np.diff(mesh.edge_facet_start)
     facet = np.repeat(np.arange(count), np.diff(mesh.facet_start))

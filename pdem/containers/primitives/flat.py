@@ -1,4 +1,4 @@
-"""Planes, boxes, plates and chutes: exact polygons, but for a bent plate."""
+"""Planes, boxes, plates and chutes: exact polygons, except for bent plates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FACES = ("-x", "+x", "-y", "+y", "-z", "+z")
 """Names of the faces of a box, by axis and side."""
 
 _CLOSE = 1e-9
-"""Distance of corners of a polygon over the size of its box, below which they are one."""
+"""Distance of corners of a polygon over the size of its box, below which they are merged."""
 
 
 def square(point: Sequence[float], normal: Sequence[float], size: float) -> Parts:
@@ -39,7 +39,7 @@ def square(point: Sequence[float], normal: Sequence[float], size: float) -> Part
 
 
 def plane_in_box(point: Sequence[float], normal: Sequence[float], lower: Floats, upper: Floats) -> Parts:
-    """Return the polygon in which a plane cuts a box; no part if it passes beside."""
+    """Return the polygon in which a plane intersects a box; no part if they do not intersect."""
     reach = 2.0 * float(np.linalg.norm(upper - lower)) + float(np.linalg.norm(0.5 * (lower + upper) - point))
     polygon = square(point, normal, 2.0 * reach)[0][0]
     for axis in range(3):
@@ -62,14 +62,14 @@ def _cut(polygon: Floats, height: Floats) -> Floats:
 
 
 def _distinct(polygon: Floats, tolerance: float) -> Floats:
-    """Return a polygon without corners that repeat the one before."""
+    """Return a polygon without corners that repeat the previous corner."""
     if not len(polygon):
         return polygon
     return polygon[np.linalg.norm(polygon - np.roll(polygon, 1, axis=0), axis=1) > tolerance]
 
 
 def box(lower: Sequence[float], upper: Sequence[float], without: Iterable[str] = ()) -> Parts:
-    """Return the faces of a box but some of `FACES`, normals outward."""
+    """Return the faces of a box without some of `FACES`, normals outward."""
     corners = (np.asarray(lower, np.float64), np.asarray(upper, np.float64))
     parts, gone = [], set(without)
     for name in FACES:
@@ -86,17 +86,17 @@ def box(lower: Sequence[float], upper: Sequence[float], without: Iterable[str] =
 
 
 class Plate(NamedTuple):
-    """Measures of a plate.
+    """Dimensions of a plate.
 
     Attributes
     ----------
     centre, axis, normal : sequence of 3 float
-        Its middle [m], the direction of its length, and that in which its face looks; what of it is along the axis does
-        not count.
+        Its middle [m], the direction of its length, and the direction that its face points to; only the component of
+        the normal across the axis counts.
     length, width, thickness : float
-        Along the axis, across it, and through it [m]; 0 is a sheet.
+        Along the axis, across it, and through the plate [m]; thickness 0 is a sheet.
     bend_radius : float
-        Of the middle surface, about a line along the axis on the side of the normal [m]; 0 is flat.
+        Radius of the middle surface, about a line along the axis on the side of the normal [m]; 0 is flat.
     """
 
     centre: Sequence[float]
@@ -109,9 +109,9 @@ class Plate(NamedTuple):
 
 
 def bends_of(plate: Plate, deviation: float) -> int:
-    """Return into how many flat pieces a bent plate is divided, 1 for a flat one.
+    """Return the number of flat pieces of a bent plate, 1 for a flat one.
 
-    On a radius R, a piece of the angle a lies by R (1 - cos(a / 2)) beside the arc, at most.
+    On a radius R, the distance between a piece of the angle a and the arc is at most R (1 - cos(a / 2)).
     """
     if not plate.bend_radius:
         return 1
@@ -135,7 +135,7 @@ def blade(plate: Plate, deviation: float) -> Parts:
     for end in (0, 1):  # across the axis
         strip = quads_of_grid(np.stack([grids[0][end], grids[1][end]]))
         parts += [strip] if end == 0 else turned_over([strip])
-    for edge in (0, -1):  # along it
+    for edge in (0, -1):  # along the axis
         strip = quads_of_grid(np.stack([grids[0][:, edge], grids[1][:, edge]]))
         parts += turned_over([strip]) if edge == 0 else [strip]
     return all_placed(parts, frame, plate.centre)
@@ -156,17 +156,17 @@ def _at(profile: Floats, place: float) -> Floats:
 
 
 class Channel(NamedTuple):
-    """Measures of a chute.
+    """Dimensions of a chute.
 
     Attributes
     ----------
     start, leading, up : sequence of 3 float
-        The middle of the upper end of its floor [m], where it leads, and what is up; of the second only what is across
-        the third counts.
+        The middle of the upper end of its floor [m], its direction, and the upward direction; only the component of
+        `leading` across `up` counts.
     inclination : float
-        Of the floor below the horizontal [rad].
+        Angle of the floor below the horizontal [rad].
     length, width, height : float
-        Of the floor along the slope, of the floor, and of the sides; 0 is without [m].
+        Length of the floor along the slope, its width, and the height of the sides; 0 for no sides [m].
     """
 
     start: Sequence[float]
@@ -179,7 +179,7 @@ class Channel(NamedTuple):
 
 
 def chute(channel: Channel) -> Parts:
-    """Return floor and sides of a chute, open at its ends and above; normals into it."""
+    """Return floor and sides of a chute, open at its ends and above; normals point into it."""
     up = direction(channel.up)
     level = direction(np.asarray(channel.leading) - np.dot(channel.leading, up) * up)
     cosine, sine = math.cos(channel.inclination), math.sin(channel.inclination)

@@ -1,4 +1,4 @@
-"""What surfaces by their measures are made of: directions, rings of points, facets between them."""
+"""Common parts of surfaces from dimensions: directions, rings of points, facets between them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     Parts = list[Floats]
 
 SECTORS = 8
-"""Parts of a disc, so that its facets do not have too many sides."""
+"""Number of sectors of a disc, so that its facets do not have too many sides."""
 
 LEAST_SIDES = SECTORS
 
 
 def direction(vector: Sequence[float] | Floats) -> Floats:
-    """Return a vector of length one."""
+    """Return the unit vector of a direction."""
     numbers = np.asarray(vector, np.float64)
     return numbers / math.hypot(*numbers.tolist()) + 0.0
 
 
 def frame_of(axis: Sequence[float]) -> Floats:
-    """Return three unit vectors (3, 3) at right angles, right-handed, the last along the axis; exact along x, y, z."""
+    """Return three orthogonal unit vectors (3, 3), right-handed, the last along the axis; exact along x, y, z."""
     along = direction(axis)
     across = np.zeros(3)
     across[np.argmin(np.abs(along))] = 1.0
@@ -37,16 +37,16 @@ def frame_of(axis: Sequence[float]) -> Floats:
 
 
 def placed(points: Floats, frame: Floats, centre: Sequence[float]) -> Floats:
-    """Return points (..., 3) that are given by coordinates along a frame about a centre.
+    """Return the positions of points (..., 3) with coordinates along a frame about a centre.
 
-    Equal points stay equal, wherever they stand.
+    Equal points have equal positions, whatever their index.
     """
     x, y, z = points[..., 0:1], points[..., 1:2], points[..., 2:3]
     return x * frame[0] + y * frame[1] + z * frame[2] + np.asarray(centre)
 
 
 def all_placed(parts: Parts, frame: Floats, centre: Sequence[float]) -> Parts:
-    """Do so for all parts."""
+    """Return the positions of the points of all parts, as `placed` does."""
     return [placed(part, frame, centre) for part in parts]
 
 
@@ -56,9 +56,9 @@ def turned_over(parts: Parts) -> Parts:
 
 
 def sides_of(radius: float, deviation: float) -> int:
-    """Return how many sides a polygon with its corners on a circle needs, a multiple of 8.
+    """Return the number of sides, a multiple of 8, of a polygon with corners on a circle.
 
-    The middle of a side lies by radius (1 - cos(pi / sides)) inside the circle, at most the deviation.
+    The distance of the middle of a side from the circle, radius (1 - cos(pi / sides)), is at most the deviation.
     """
     half = 2.0 * math.asin(math.sqrt(min(0.5 * deviation / radius, 0.5)))
     return SECTORS * max(1, math.ceil(math.pi / (half * SECTORS)))
@@ -71,18 +71,18 @@ def circle(sides: int) -> Floats:
 
 
 def directions_at(angle: Floats) -> Floats:
-    """Return points (n, 2) of the circle of radius one, with zeros where rounding would leave less than 1e-15."""
+    """Return points (n, 2) of the unit circle, with zeros in place of rounding errors below 1e-15."""
     points = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     return np.where(np.abs(points) < 1e-15, 0.0, points)
 
 
 def ring(plane: Floats, radius: float, height: float) -> Floats:
-    """Return points (n, 3): those of the circle of radius one, made larger, at a height."""
+    """Return points (n, 3): those of a unit circle, scaled to a radius, at a height."""
     return np.column_stack([radius * plane, np.full(len(plane), height)])
 
 
 def between_rings(lower: Floats, upper: Floats) -> Floats:
-    """Return the quads (n, 4, 3) between two closed rings (n, 3), normals away from the axis if these go round it."""
+    """Return the quads (n, 4, 3) between two rings (n, 3); normals point outwards if these are counter-clockwise."""
     return np.stack([lower, np.roll(lower, -1, axis=0), np.roll(upper, -1, axis=0), upper], axis=1)
 
 
@@ -93,7 +93,7 @@ def quads_of_grid(points: Floats) -> Floats:
 
 
 def disc(rim: Floats) -> Parts:
-    """Return a disc in sectors: polygons with some sides of its rim (n, 3), which goes against the clock."""
+    """Return a disc in sectors: polygons with some sides of its rim (n, 3), which is counter-clockwise."""
     if len(rim) <= SECTORS:
         return [rim[None]]
     middle = np.array([[0.0, 0.0, rim[0, 2]]])
@@ -113,7 +113,7 @@ def ends(lower: Floats, upper: Floats, caps: str) -> Parts:
 
 
 def loops_of(parts: Parts) -> tuple[Floats, Integers, Integers]:
-    """Return corners (n, 3), where each facet begins among them (F + 1,), and their numbers (n,)."""
+    """Return corners (n, 3), the first index of each facet among them (F + 1,), and their indices (n,)."""
     sides = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sides)])
     return np.concatenate([part.reshape(-1, 3) for part in parts]), start, np.arange(start[-1])

@@ -1,7 +1,8 @@
-"""Cylinders, cones, tubes and spheres, with corners on the surface and facets no farther inside than a deviation.
+"""Cylinders, cones, tubes and spheres, with corners on the surface and facets inside it by at most a deviation.
 
-A polygon of n sides on a circle of radius R lies by R (1 - cos(pi / n)) inside it. A sphere is an icosahedron, each of
-its faces divided into f^2 triangles and these lifted onto the sphere: those in the middle of a face are the largest.
+The sides of a polygon of n sides on a circle of radius R are inside the circle by R (1 - cos(pi / n)). A sphere is an
+icosahedron; each of its faces is divided into f^2 triangles, and these are projected onto the sphere. The triangles in
+the middle of a face are the largest.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 ICOSAHEDRON_FACES = 20
 _NARROWING = 4.0
-"""Ratio of radii of a cone at which half as many sides have the same deviation, or less."""
+"""Ratio of radii of a cone at which half the number of sides has the same deviation, or a smaller one."""
 
 _INRADIUS = math.sqrt((5.0 + 2.0 * math.sqrt(5.0)) / 15.0)
 """Distance of the faces of an icosahedron from its centre, over that of its corners."""
@@ -49,7 +50,8 @@ def cylinder(axis: Axis, radius: float, length: float, caps: str, deviation: flo
 def cone_rings(radii: tuple[float, float], length: float, deviation: float) -> list[tuple[float, int]]:
     """Return radii of rings of a cone from the wide to the narrow end, and their numbers of sides.
 
-    Where it has narrowed to a quarter, half as many sides are enough; triangles as long as wide lead over to these.
+    At a quarter of the radius half the number of sides is enough; a row of triangles, as long as wide, joins both
+    numbers.
     """
     wide, narrow = max(radii), min(radii)
     sides = sides_of(wide, deviation)
@@ -68,7 +70,7 @@ def cone_rings(radii: tuple[float, float], length: float, deviation: float) -> l
 
 
 def cone(axis: Axis, radii: tuple[float, float], length: float, caps: str, deviation: float) -> Parts:
-    """Return a cone or a part of one: `radii` at its lower end and at the upper, to which the axis points [m]."""
+    """Return a cone or a part of one: `radii` at its lower end and at the upper end, to which the axis points [m]."""
     rising = radii[0] >= radii[1]
     rings: list[Floats] = []
     for radius, sides in cone_rings(radii, length, deviation):
@@ -84,13 +86,13 @@ def cone(axis: Axis, radii: tuple[float, float], length: float, caps: str, devia
 
 
 def _closable(caps: str, lower: float, upper: float) -> str:
-    """Return which ends to close: a tip is none."""
+    """Return which ends to close: a tip needs no disc."""
     wanted = {end for end, radius in (("lower", lower), ("upper", upper)) if caps in ("both", end) and radius > 0.0}
     return "both" if len(wanted) == 2 else wanted.pop() if wanted else "none"
 
 
 def _from_ring_to_ring(wide: Floats, narrow: Floats) -> Parts:
-    """Return the facets between two rings, the second of as many corners, of half as many, or of radius zero."""
+    """Return the facets between two rings; the second has as many corners, half as many, or radius zero."""
     if not np.any(narrow[:, :2]):
         tip = np.repeat(narrow[:1], len(wide), axis=0)
         return [np.stack([wide, np.roll(wide, -1, axis=0), tip], axis=1)]
@@ -103,7 +105,7 @@ def _from_ring_to_ring(wide: Floats, narrow: Floats) -> Parts:
 
 
 def cone_facets(radii: tuple[float, float], length: float, deviation: float) -> int:
-    """Return about how many facets a cone has."""
+    """Return the approximate number of facets of a cone."""
     return sum(2 * sides for _, sides in cone_rings(radii, length, deviation))
 
 
@@ -121,11 +123,11 @@ def tube(axis: Axis, radii: tuple[float, float], length: float, deviation: float
 
 
 def divisions_of(radius: float, deviation: float) -> int:
-    """Return into how many parts the edges of the icosahedron of a sphere are divided.
+    """Return the number of parts into which the edges of the icosahedron of a sphere are divided.
 
-    The triangle in the middle of a face, of the edge e / f before it is lifted, has corners at the angle
-    atan(e / (sqrt(3) f r)) from its middle, with the edge e of the icosahedron and the radius r of the sphere in it,
-    and lies by radius (1 - cos) of that inside the sphere; others less.
+    The triangle in the middle of a face has the edge e / f before the projection, with the edge e of the icosahedron.
+    The angle between its corners and its middle is atan(e / (sqrt(3) f r)), with the radius r of the inscribed sphere
+    of the icosahedron. The triangle is inside the sphere by radius (1 - cos) of that angle; other triangles by less.
     """
     edge = math.sqrt(2.0 - 2.0 / math.sqrt(5.0))
     angle = 2.0 * math.asin(math.sqrt(min(0.5 * deviation / radius, 0.5)))
@@ -138,7 +140,7 @@ def sphere(centre: Sequence[float], radius: float, deviation: float) -> Parts:
     corners = _icosahedron()
     a, b, c = (corners[:, k][:, None] for k in range(3))
     triangles = []
-    for shares in _divided(parts):  # (n, 3, 3): by triangle and corner, the shares of the corners of the face
+    for shares in _divided(parts):  # (n, 3, 3): by triangle and corner, the weights of the corners of the face
         points = a[:, :, None] * shares[None, :, :, :1] + b[:, :, None] * shares[None, :, :, 1:2]
         triangles.append((points + c[:, :, None] * shares[None, :, :, 2:]).reshape(-1, 3, 3))
     points = np.concatenate(triangles)
@@ -147,7 +149,7 @@ def sphere(centre: Sequence[float], radius: float, deviation: float) -> Parts:
 
 
 def _icosahedron() -> Floats:
-    """Return the corners (20, 3, 3) of the faces of an icosahedron in the sphere of radius one, on end."""
+    """Return the corners (20, 3, 3) of the faces of an icosahedron in the unit sphere, with corners at both poles."""
     height, radius = 1.0 / math.sqrt(5.0), 2.0 / math.sqrt(5.0)
     angle = 0.4 * np.pi * np.arange(5)
     upper = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(5, height)])
@@ -160,7 +162,7 @@ def _icosahedron() -> Floats:
 
 
 def _divided(parts: int) -> list[Floats]:
-    """Return the shares (n, 3, 3) of a face's corners in the corners of its triangles, those on end and others."""
+    """Return the weights (n, 3, 3) of a face's corners at the corners of its triangles, upright and inverted ones."""
     i, j = np.meshgrid(np.arange(parts), np.arange(parts), indexing="ij")
     up, down = i + j < parts, i + j < parts - 1
 

@@ -1,9 +1,9 @@
-"""Screws: a helical blade on a shaft, or alone as a ribbon.
+"""Screws: a helical blade on a shaft, or a ribbon without a shaft.
 
-The middle of the blade is the helicoid z = pitch angle / (2 pi). Angles are divided so that the shaft and the rims
-lie within the deviation. Two triangles of a cell from the radius r to r q, over the angle a, lie beside it along the
-axis by about pitch a / (4 pi) (q - 1) / (q + 1), which depends on the ratio q alone: strips of one ratio are equally
-good.
+The middle of the blade is the helicoid z = pitch angle / (2 pi). Angles are divided so that the shaft and the rims stay
+within the deviation. Two triangles of a cell from the radius r to r q, over the angle a, deviate from the helicoid
+along the axis by about pitch a / (4 pi) (q - 1) / (q + 1). The deviation depends on the ratio q alone, so that all
+strips have the same ratio.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ if TYPE_CHECKING:
     Parts = list[Floats]
 
 ROUND_SHARE, FLAT_SHARE = 0.8, 0.6
-"""Parts of the deviation across the axis and along it, at right angles to each other."""
+"""Fractions of the deviation across the axis and along it; their squares add up to 1."""
 
 WIDEST_STRIP = 4.0
-"""Width of a strip over the length of a step along it, at most: longer triangles would be slivers."""
+"""Largest width of a strip over the length of a step along it: longer triangles would be slivers."""
 
 _FULL = 1e-9
-"""Part of a turn below which the blade ends where it began."""
+"""Fraction of a turn below which the end of the blade coincides with its start."""
 
 _ROUNDING = 1e-12
-"""Distance of heights over the length, below which they are one."""
+"""Difference of heights over the length, below which they are equal."""
 
 
 class Screw(NamedTuple):
-    """Measures of a screw.
+    """Dimensions of a screw.
 
     Attributes
     ----------
     centre, axis : sequence of 3 float
-        The middle of its axis [m], and the direction of that.
+        The middle of its axis [m], and the direction of the axis.
     radius, inner_radius : float
-        Of the blade, outside and where it begins, on the shaft [m].
+        Outer and inner radius of the blade; the inner one is that of the shaft [m].
     length, pitch, thickness : float
-        Of the whole, of one turn, and of the blade, all along the axis [m]; thickness 0 is a sheet.
+        Length of the screw, of one turn, and thickness of the blade, all along the axis [m]; thickness 0 is a sheet.
     shaft, left : bool
-        Whether there is a shaft, and whether it is a left-handed screw.
+        Whether there is a shaft, and whether the screw is left-handed.
     """
 
     centre: Sequence[float]
@@ -71,21 +71,21 @@ class Screw(NamedTuple):
 
     @property
     def turns(self) -> float:
-        """How often the blade goes round."""
+        """Number of turns of the blade."""
         return (self.length - self.thickness) / self.pitch
 
 
 class ScrewCells(NamedTuple):
-    """How a blade is divided.
+    """Division of a blade into cells.
 
     Attributes
     ----------
     angles : ndarray, shape (n,)
-        Of the corners of the shaft, from 0 on within one turn [rad].
+        Angles of the corners of the shaft, from 0 on within one turn [rad].
     last : int
-        Number of the corner at which the blade ends, counted through all turns.
+        Index of the corner at which the blade ends, counted through all turns.
     radii : ndarray, shape (m + 1,)
-        Of the strips of the blade [m].
+        Radii of the strips of the blade [m].
     """
 
     angles: Floats
@@ -94,7 +94,7 @@ class ScrewCells(NamedTuple):
 
 
 def cells_of(screw: Screw, deviation: float) -> ScrewCells:
-    """Return how the blade of a screw is divided."""
+    """Return the division of the blade of a screw."""
     sides = sides_of(screw.radius, ROUND_SHARE * deviation)
     whole = math.floor(screw.turns + _FULL)
     part = screw.turns - whole
@@ -114,7 +114,7 @@ def cells_of(screw: Screw, deviation: float) -> ScrewCells:
 
 
 def _strips(screw: Screw, step: float, deviation: float) -> int:
-    """Return into how many strips a blade is divided from shaft to rim."""
+    """Return the number of strips of a blade from shaft to rim."""
     ratio = math.log(screw.radius / screw.inner_radius)
     strips = max(1, math.ceil(ratio / (WIDEST_STRIP * step)))
     height = screw.pitch * step / (4.0 * math.pi)
@@ -126,12 +126,12 @@ def _strips(screw: Screw, step: float, deviation: float) -> int:
 
 
 def cell_deviation(pitch: float, step: float, ratio: float) -> float:
-    """Return how far the two triangles of a cell lie beside the helicoid along the axis [m].
+    """Return the distance between the two triangles of a cell and the helicoid along the axis [m].
 
     Parameters
     ----------
     pitch : float
-        Of the helicoid [m].
+        Pitch of the helicoid [m].
     step : float
         Angle of the cell [rad].
     ratio : float
@@ -155,7 +155,7 @@ def cell_deviation(pitch: float, step: float, ratio: float) -> float:
 
 
 def screw_facets(screw: Screw, deviation: float) -> float:
-    """Return about how many facets a screw has, without dividing anything."""
+    """Return the approximate number of facets of a screw, without dividing anything."""
     sides = sides_of(screw.radius, ROUND_SHARE * deviation)
     step = 2.0 * math.pi / sides
     height = screw.pitch * step / (4.0 * math.pi)
@@ -165,7 +165,7 @@ def screw_facets(screw: Screw, deviation: float) -> float:
 
 
 def screw(measures: Screw, deviation: float) -> Parts:
-    """Return a screw: closed if its blade has a thickness, else a sheet, on a closed shaft if there is one."""
+    """Return a screw: closed if its blade has a thickness, else a sheet, with a closed shaft if there is one."""
     cells = cells_of(measures, deviation)
     parts = _blade(measures, cells)
     if measures.shaft:
@@ -214,7 +214,7 @@ def _triangles(points: Floats) -> Floats:
 
 
 def _shaft(measures: Screw, cells: ScrewCells) -> Parts:
-    """Return the closed shaft, without what the blade covers; its facets have their edges where the blade begins."""
+    """Return the closed shaft, without the part that the blade covers; edges of its facets follow the blade."""
     radius, half, count = measures.inner_radius, 0.5 * measures.length, len(cells.angles)
     plane = radius * directions_at(cells.angles)
     heights = _heights(measures, cells)
@@ -232,7 +232,7 @@ def _shaft(measures: Screw, cells: ScrewCells) -> Parts:
 
 
 class Side(NamedTuple):
-    """A side of a facet of the shaft: place of its line (2,), heights of all corners there, from where to where."""
+    """A side of a facet of the shaft: position of its line (2,), heights of all corners on it, and two limits."""
 
     place: Floats
     corners: Floats
@@ -240,7 +240,7 @@ class Side(NamedTuple):
 
 
 def _column(measures: Screw, heights: Floats) -> Floats:
-    """Return the heights of all corners along a line of the shaft, rising: its ends, and where the blade begins."""
+    """Return the heights of all corners along a line of the shaft, rising: its ends, and the edges of the blade."""
     half, ends = 0.5 * measures.thickness, 0.5 * measures.length
     rising = np.unique(np.clip(np.concatenate([heights - half, heights + half, [-ends, ends]]), -ends, ends))
     return rising[np.concatenate([[True], np.diff(rising) > _ROUNDING * measures.length])]
@@ -249,7 +249,7 @@ def _column(measures: Screw, heights: Floats) -> Floats:
 def _uncovered(
     measures: Screw, heights: Floats, corner: int, count: int
 ) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
-    """Yield what the blade leaves free of the strip after a corner: from where to where on its left and its right."""
+    """Yield the intervals of the strip after a corner that the blade leaves free, on its left and its right side."""
     half, ends = 0.5 * measures.thickness, 0.5 * measures.length
     left, right = -ends, -ends
     for number in range(corner, len(heights) - 1, count):

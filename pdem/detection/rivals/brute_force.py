@@ -1,4 +1,4 @@
-"""Every sphere against every other: O(N^2) time, the reference for all other methods."""
+"""Tests of all pairs of spheres: O(N^2) time, the reference for all other methods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def search_pairs(
     dimension: int,
     skin: float,
 ) -> Search:
-    """Test all pairs, rows spread over threads.
+    """Test all pairs; threads share the rows.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def search_pairs(
     dimension : int
         2 or 3.
     skin : float
-        Gap in m up to which spheres count as touching.
+        Largest gap in m at which spheres count as touching.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def search_pairs(
 def _count_partners(spheres: Spheres, partners: Integers) -> None:
     count = spheres.radii.shape[0]
     for fold in prange((count + 1) // 2):
-        # A long row and a short one together, so that threads get equal work.
+        # A thread takes a long row together with a short one, so that all threads get equal work.
         for side in range(2):
             row = np.int64(fold) if side == 0 else count - 1 - np.int64(fold)
             if side == 0 or row != np.int64(fold):

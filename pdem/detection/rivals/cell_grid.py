@@ -1,9 +1,9 @@
-"""Integerised coordinates: what linked cell, NBS, sorting and screening have in common.
+"""Integerised coordinates: the common part of linked cells, NBS, sorting and screening.
 
-Every axis is treated as a ring of cells. A periodic axis is one by nature; an open axis becomes one by an
-empty cell after the last, so that no kernel needs a special case at a border. On a ring of three or more
-cells the neighbours of a cell are the one before and the one after; on a ring of two they are the same cell,
-on a ring of one there is none: `previous_exists`, `first_offset` and `last_offset` hold exactly that.
+Every axis is treated as a ring of cells. A periodic axis already is a ring; an open axis becomes one by an empty cell
+after the last, so that no kernel needs a special case at a border. On a ring of three or more cells the neighbours of a
+cell are the previous and the next cell. On a ring of two cells both are the same cell, and on a ring of one cell there
+is no neighbour. The functions `previous_exists`, `first_offset` and `last_offset` implement exactly these cases.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     Search: TypeAlias = tuple[Integers, int, int]
 
 MAX_CELLS_PER_AXIS = 2**31
-"""Most cells along one axis: beyond it the index of a cell is no longer exact to a millionth of a cell."""
+"""Largest number of cells along one axis: beyond it a cell index is no longer exact to a millionth of a cell."""
 
 _ROUNDING = float(np.finfo(np.float64).eps)
 
 
 class Spheres(NamedTuple):
-    """What decides whether two spheres touch, as kernels take it.
+    """Data that determine whether two spheres touch, in the form for kernels.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Spheres(NamedTuple):
     radii : (n,) array
         Radii in m.
     skin : float
-        Gap in m up to which spheres count as touching.
+        Largest gap in m at which spheres count as touching.
     box : (3,) array
-        Period of each axis in m, infinite where open.
+        Period of each axis in m, infinite on open axes.
     """
 
     positions: Floats
@@ -52,9 +52,10 @@ class Spheres(NamedTuple):
 
 @geometry_kernel
 def touches(spheres: Spheres, first: int, second: int) -> bool:
-    """Return whether two spheres are closer than the sum of their radii plus the skin, nearest image.
+    """Return whether the gap of two spheres, between nearest images, is at most the skin.
 
-    Compares squares; symmetric in the two particles to the last bit; the same in every detection method.
+    The squares are compared. The result is symmetric in the two particles to the last bit, and the same in every
+    detection method.
     """
     squared = 0.0
     for axis in range(3):
@@ -71,7 +72,7 @@ def touches(spheres: Spheres, first: int, second: int) -> bool:
 
 @inlined_geometry
 def store(pairs: Integers, found: int, first: int, second: int) -> int:
-    """Write a pair, lower index first, if the array has room; return the number of pairs found so far."""
+    """Write a pair, lower index first, if the array has room; return the new number of pairs."""
     if found < pairs.shape[0]:
         pairs[found, 0] = min(first, second)
         pairs[found, 1] = max(first, second)
@@ -86,7 +87,7 @@ def in_cell(cells: Integers, entry: int, cell: Integers) -> bool:
 
 @inlined_geometry
 def previous_exists(index: int, count: int) -> bool:
-    """Return whether a ring of `count` cells has a cell before `index` not yet met as the one after."""
+    """Return whether a ring of `count` cells has a cell before `index` that differs from the cell after it."""
     return count > 2 or (count == 2 and index == 1)
 
 
@@ -104,7 +105,7 @@ def last_offset(count: int) -> int:
 
 @inlined_geometry
 def _meets(offset: int, index: int, count: int, leading: bool) -> bool:
-    """Return whether the half mask holds an offset; `leading`: there is none along the axes before."""
+    """Return whether the half mask contains an offset; `leading`: all offsets along the previous axes are 0."""
     if leading:
         return offset == 0 or (offset < 0 and previous_exists(index, count))
     return first_offset(count) <= offset <= last_offset(count)
@@ -112,7 +113,7 @@ def _meets(offset: int, index: int, count: int, leading: bool) -> bool:
 
 @geometry_kernel
 def half_mask(cell: Integers, counts: Integers, neighbours: Integers) -> int:
-    """Write the integerised coordinates of half of the neighbours of a cell, each pair of cells met once.
+    """Write the integerised coordinates of half of the neighbours of a cell, so that each pair of cells occurs once.
 
     Parameters
     ----------
@@ -158,10 +159,10 @@ class CellGrid:
     counts : (3,) int64 array
         Cells on the ring of each axis (with the empty cell of an open axis).
     folded : (3,) int64 array
-        Cells on the smaller ring onto which the first can be wound, neighbours staying neighbours: equal to
-        `counts`, or the limit that was asked for.
+        Cells on a smaller ring onto which the first can be wound, while neighbours stay neighbours: equal to `counts`,
+        or to the requested limit.
     box : (3,) array
-        Period of each axis in m, infinite where open.
+        Period of each axis in m, infinite on open axes.
     """
 
     origin: Floats
@@ -184,7 +185,7 @@ class CellGrid:
 def cell_margin(extent: float, size: float) -> float:
     """Return the factor by which cells exceed `size` so that rounding cannot separate touching spheres.
 
-    The index of a cell is a rounded quotient: two spheres one cell edge apart could land two cells apart.
+    A cell index is a rounded quotient: two spheres one cell edge apart could get indices that differ by two.
     """
     return 1.0 + 8.0 * _ROUNDING * (extent / size + 16.0)
 
@@ -199,7 +200,7 @@ def cell_grid(
     dimension: int,
     fold: int = 2**62,
 ) -> CellGrid:
-    """Lay cells of edge `size` (m) over the particles.
+    """Cover the particles with cells of edge `size` (m).
 
     Parameters
     ----------
@@ -214,8 +215,8 @@ def cell_grid(
     dimension : int
         2 ignores the third axis.
     fold : int
-        Wind axes with more cells than this (3 or more) onto a ring of this many; a periodic axis is then
-        given a multiple of it.
+        Wind axes with more cells than this (3 or more) onto a ring of this length; a periodic axis then gets a multiple
+        of this number of cells.
 
     Raises
     ------
@@ -243,7 +244,7 @@ def cell_grid(
 
 
 def check_cell_count(extent: float, size: float, axis: int) -> None:
-    """Refuse an extent (m) that holds more cells of `size` (m) than can be told apart.
+    """Check that an extent (m) does not contain more cells of `size` (m) than integers can distinguish.
 
     Raises
     ------
@@ -260,7 +261,7 @@ def check_cell_count(extent: float, size: float, axis: int) -> None:
 def collect(search: Callable[[Integers], tuple[int, int, int]], count: int) -> Search:
     """Run `search(pairs) -> (found, checks, accesses)` with enough room for all pairs.
 
-    The room for 8 pairs per particle is nearly always enough; otherwise the search is run once more.
+    Room for 8 pairs per particle is nearly always enough; otherwise the search runs once more.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Linked cells: one level of cells as large as the largest sphere, a singly linked list for each.
+"""Linked cells: one level of cells as large as the largest sphere, with a singly linked list for each cell.
 
-The heads of the lists are a dense array over the cells in the screening algorithm; here cells are wound onto
-an array of about four cells per particle, and a sphere met there by accident is told by its own cell.
+In the screening algorithm the heads of the lists are a dense array over all cells. Here cells are wound onto an array
+of about four cells per particle, and spheres of other cells in the same list are recognised by their own cell.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def search_pairs(
     dimension : int
         2 or 3.
     skin : float
-        Gap in m up to which spheres count as touching.
+        Largest gap in m at which spheres count as touching.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def search_pairs(
     checks : int
         Distance tests.
     accesses : int
-        Cells visited: for each particle its own and half of the neighbours.
+        Visited cells: for each particle its own cell and half of the neighbours.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def search_lists(positions: Floats, radii: Floats, skin: float, grid: CellGrid) 
 
 
 def _fold(counts: Integers, most: int) -> int:
-    """Return a length of ring, 3 or more, with which the folded cells are no more than `most`."""
+    """Return a ring length, 3 or more, so that the number of folded cells is at most `most`."""
     fold = int(counts.max())
     while fold > 3 and np.prod(np.minimum(counts, fold), dtype=np.float64) > most:
         fold = max(3, fold * 7 // 8)
@@ -109,7 +109,7 @@ def _search(
     neighbours: Integers,
     pairs: Integers,
 ) -> tuple[int, int, int]:
-    """Test each particle against the rest of its own list and the lists of its half mask."""
+    """Test each particle against the later particles of its own list and against the lists of its half mask."""
     height, depth, width = heads.shape
     found = checks = accesses = 0
     for one in range(cells.shape[0]):

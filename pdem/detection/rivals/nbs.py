@@ -1,13 +1,12 @@
 """NBS, the detection without binary search of Munjiza and Andrews (1998), in two and three dimensions.
 
-All spheres are taken as large as the largest, which is the edge of a cell. Singly linked lists hold the
-spheres of a layer of cells, then of the rows of two layers, then of the cells of the rows in reach: two in 2D
-as in the paper, five in 3D. A list is met through its spheres and emptied through its spheres, so no loop
-runs over cells: time is O(N) at any density. A 2D system is a single layer, for which the algorithm is the
-paper's.
+All spheres are treated as large as the largest, which sets the edge of a cell. Singly linked lists contain the spheres
+of a layer of cells, then of the rows of two layers, then of the cells of the rows in reach: two rows in 2D as in the
+paper, five in 3D. Lists are visited and emptied through their spheres, so that no loop runs over cells: time is O(N) at
+any density. A 2D system is a single layer, for which the algorithm is identical to the paper.
 
-The heads of lists take ncelz + 2 ncely + 5 ncelx integers. Where the paper lets these grow with the extent
-of the system, rings of more than 4 N cells are wound up here (`CellGrid.folded`), so that memory is O(N) too.
+The heads of lists take ncelz + 2 ncely + 5 ncelx integers. In the paper these numbers grow with the extent of the
+system; here rings of more than 4 N cells are wound up (`CellGrid.folded`), so that memory is O(N) as well.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def search_pairs(
 ) -> Search:
     """Find touching pairs with lists of layers, rows and cells.
 
-    Parameters and errors are those of `pdem.detection.rivals.linked_cell.search_pairs`.
+    Parameters and errors are the same as for `pdem.detection.rivals.linked_cell.search_pairs`.
 
     Returns
     -------
@@ -54,7 +53,7 @@ def search_pairs(
     checks : int
         Distance tests.
     accesses : int
-        Lists consulted: per occupied cell its own and the half mask of neighbours, 5 in 2D, 14 in 3D.
+        Lists read: per occupied cell its own list and those of its half mask of neighbours, 5 in 2D, 14 in 3D.
     """
     count = len(positions)
     if count == 0:
@@ -81,19 +80,19 @@ class _Lists(NamedTuple):
     cells : (n, 3) array
         Integerised coordinates.
     cell_heads : (5, ncelx) array
-        First particle of each cell: of the row, the one before, and three of the layer below.
+        First particle of each cell: of the present row, the previous row, and three rows of the layer below.
     row_heads : (2, ncely) array
-        First particle of each row: of the layer and of the layer below.
+        First particle of each row: of the present layer and of the layer below.
     layer_heads : (1, ncelz) array
         First particle of each layer.
     following : (3, n) array
         Next particle in the list of the cell, the row, the layer.
     new_cell, new_row, new_layer : bool arrays
-        Lists not yet dealt with.
+        Whether a list has not been processed yet.
     sources : (5,) array
         Work: first particles of the rows in reach.
     used : (5,) bool array
-        Work: whether the half mask has such a row.
+        Work: whether the half mask contains such a row.
     """
 
     cells: Integers
@@ -127,14 +126,14 @@ def _empty_lists(cells: Integers, rings: Integers) -> _Lists:
 
 @inlined_geometry
 def _push(heads: Integers, slot: int, index: int, following: Integers, particle: int) -> None:
-    """Put a particle in front of a list."""
+    """Insert a particle at the front of a list."""
     following[particle] = heads[slot, index]
     heads[slot, index] = particle
 
 
 @geometry_kernel
 def _spread(source: int, heads: Integers, slot: int, axis: int, lists: _Lists) -> None:
-    """Distribute the row or layer that starts at `source` onto the lists along `axis`."""
+    """Distribute the particles of the row or layer that starts at `source` over the lists along `axis`."""
     particle = source
     while particle >= 0:
         _push(heads, slot, lists.cells[particle, axis], lists.following[axis], particle)
@@ -143,7 +142,7 @@ def _spread(source: int, heads: Integers, slot: int, axis: int, lists: _Lists) -
 
 @geometry_kernel
 def _empty(source: int, heads: Integers, slot: int, axis: int, lists: _Lists) -> None:
-    """Empty all lists along `axis` that hold particles of the row or layer that starts at `source`."""
+    """Empty all lists along `axis` that contain particles of the row or layer that starts at `source`."""
     particle = source
     while particle >= 0:
         heads[slot, lists.cells[particle, axis]] = -1
@@ -154,7 +153,7 @@ def _empty(source: int, heads: Integers, slot: int, axis: int, lists: _Lists) ->
 def _check_lists(
     spheres: Spheres, first: int, second: int, same: bool, following: Integers, pairs: Integers, found: int
 ) -> tuple[int, int]:
-    """Test the spheres of two cells, or of one cell with each other."""
+    """Test the spheres of two cells, or of one cell against each other."""
     checks = 0
     one = first
     while one >= 0:
@@ -170,7 +169,7 @@ def _check_lists(
 
 @inlined_geometry
 def _mask(slot: int, column: int, ring: int) -> tuple[int, int]:
-    """Return the range of column offsets to look at in the own row (slot 0) or in another row."""
+    """Return the range of column offsets to test, in the own row (slot 0) or in another row."""
     if slot > 0:
         return first_offset(ring), last_offset(ring) + 1
     return -1, (0 if previous_exists(column, ring) else -1)
@@ -208,7 +207,7 @@ def _check_row(spheres: Spheres, row: int, lists: _Lists, pairs: Integers, found
 
 @geometry_kernel
 def _rows_in_reach(row: int, has_below: bool, lists: _Lists) -> None:
-    """Collect the rows of the half mask: own, previous, three of the layer below."""
+    """Collect the rows of the half mask: the row itself, the previous row, three rows of the layer below."""
     ring = lists.row_heads.shape[1]
     lists.used[:] = False
     lists.sources[:] = -1
@@ -227,7 +226,7 @@ def _rows_in_reach(row: int, has_below: bool, lists: _Lists) -> None:
 def _check_layer(
     spheres: Spheres, layer: int, has_below: bool, lists: _Lists, pairs: Integers, found: int
 ) -> tuple[int, int, int]:
-    """Test each occupied row of the layer whose list starts at `layer`; the rows' lists stand ready."""
+    """Test each occupied row of the layer with the first particle `layer`; the lists of rows must be complete."""
     checks = accesses = 0
     particle = layer
     while particle >= 0:
@@ -252,7 +251,7 @@ def _check_layer(
 
 @geometry_kernel
 def _search(spheres: Spheres, lists: _Lists, pairs: Integers) -> tuple[int, int, int]:
-    """Walk layers, rows, cells through their particles; return pairs found, checks, lists consulted."""
+    """Visit layers, rows and cells through their particles; return the numbers of pairs, tests and lists read."""
     found = checks = accesses = 0
     count, layers = lists.cells.shape[0], lists.layer_heads.shape[1]
     for particle in range(count):

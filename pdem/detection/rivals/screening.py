@@ -1,8 +1,8 @@
-"""The screening array of Munjiza (2004), section 3.6: linked cells whose heads fill the whole box.
+"""The screening array of Munjiza (2004), section 3.6: linked cells with a list head for every cell of the box.
 
-An array with one number for every cell of the box screens the particles into singly linked lists: as many
-numbers as there are cells, however few particles. This is for dense packings, and the memory is checked
-before it is taken.
+An array with one number for every cell of the box sorts the particles into singly linked lists. Its length is the
+number of cells, however few particles there are. The method is meant for dense packings, and checks the memory before
+allocating it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def search_pairs(
 ) -> Search:
     """Find touching pairs with a dense array over all cells.
 
-    Parameters and returns are those of `pdem.detection.rivals.linked_cell.search_pairs`.
+    Parameters and returns are the same as for `pdem.detection.rivals.linked_cell.search_pairs`.
 
     Raises
     ------
     InputError
-        The array would take more than half of the free memory.
+        The array needs more than half of the free memory.
     """
     if len(positions) == 0:
         return np.empty((0, 2), dtype=np.int64), 0, 0
@@ -51,7 +51,7 @@ def search_pairs(
 
 
 def check_memory(grid: CellGrid, free: int) -> None:
-    """Refuse a screening array that takes more than half of the `free` memory (bytes).
+    """Check that a screening array needs at most half of the `free` memory (bytes).
 
     Raises
     ------
@@ -69,7 +69,7 @@ def check_memory(grid: CellGrid, free: int) -> None:
 
 
 def free_memory() -> int:
-    """Return the memory in bytes that can still be taken without swapping, as the system tells it."""
+    """Return the memory in bytes that is available without swapping, as reported by the system."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

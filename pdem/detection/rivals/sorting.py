@@ -1,8 +1,8 @@
 """The sorting detection of Munjiza (2004), section 3.7: sorted integerised coordinates and binary search.
 
-The cell of each particle is held in one array per axis and the particle's index in one more; the arrays are
-sorted together, so that the particles of a cell follow each other, and a cell is found by binary search:
-O(N log N) time and O(N) memory at any density.
+The cell of each particle is stored in one array per axis, and the particle's index in one more array. The arrays are
+sorted together, so that the particles of a cell are contiguous, and a cell is located by binary search: O(N log N) time
+and O(N) memory at any density.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def search_pairs(
 ) -> Search:
     """Find touching pairs by sorting and binary search.
 
-    Parameters and errors are those of `pdem.detection.rivals.linked_cell.search_pairs`.
+    Parameters and errors are the same as for `pdem.detection.rivals.linked_cell.search_pairs`.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def search_pairs(
     checks : int
         Distance tests.
     accesses : int
-        Cells looked at: each occupied cell itself and the cells of its half mask, one binary search each.
+        Visited cells: each occupied cell itself and the cells of its half mask, one binary search each.
     """
     count = len(positions)
     if count == 0:
@@ -57,7 +57,7 @@ def search_pairs(
 
 @inlined_geometry
 def _before(cells: Integers, entry: int, cell: Integers) -> bool:
-    """Return whether the sorted entry belongs to a cell that comes before `cell`."""
+    """Return whether the cell of a sorted entry comes before `cell`."""
     if cells[entry, 0] != cell[0]:
         return cells[entry, 0] < cell[0]
     if cells[entry, 1] != cell[1]:
@@ -80,7 +80,7 @@ def _find(cells: Integers, cell: Integers) -> int:
 
 @geometry_kernel
 def _run_end(cells: Integers, start: int) -> int:
-    """Return the entry after the last of the cell of entry `start`."""
+    """Return the index after the last entry in the cell of entry `start`."""
     end = start + 1
     while end < cells.shape[0] and in_cell(cells, end, cells[start]):
         end += 1

@@ -1,1 +1,1 @@
-"""Which facets of the walls may touch which spheres."""
+"""Detection of facets of the walls that spheres may touch."""

@@ -1,8 +1,9 @@
-"""A tree of balls around facets: which parts of a large mesh are near any sphere at all.
+"""A tree of balls around facets: it selects the parts of a large mesh that are near any sphere.
 
-Its leaves are blocks of neighbouring facets of one wall, and every node above holds some of the level below, up to one
-for each wall. A node lies in a ball around one of its vertices, which moves with its rigid wall and keeps its radius. A
-search walks down from the walls to the blocks that spheres are near, so that the rest of a mesh costs nothing.
+Its leaves are blocks of neighbouring facets of one wall, and every node above contains several nodes of the level
+below, up to one root for each wall. A node is enclosed by a ball around one of its vertices, which moves with its rigid
+wall and keeps its radius. A search descends from the walls to the blocks near spheres, so that distant parts of a mesh
+cost nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Booleans, Floats, Int32s, Integers
 
 FACETS = 64
-"""Facets of a leaf."""
+"""Facets in a leaf."""
 
 CHILDREN = 8
-"""Nodes of the level below that a node holds."""
+"""Nodes of the level below in a node."""
 
 _SLACK = 1e-9  # for the rounding of rotations
 _OCTAVES = 2.0
@@ -36,13 +37,13 @@ class _Level(NamedTuple):
     Attributes
     ----------
     start : (n + 1,) int64 array
-        Where the members of each begin: facets of a leaf, nodes of the level below.
+        First member of each node: facets of a leaf, nodes of the level below.
     anchor : (n,) int64 array
-        Vertex in the middle of its ball.
+        Vertex in the middle of the ball of each node.
     radius : (n,) float64 array
-        Radius of its ball [m].
+        Radius of the ball [m].
     wall : (n,) array
-        Its wall.
+        Wall of the node.
     """
 
     start: Integers
@@ -57,12 +58,12 @@ class FacetTree:
     Parameters
     ----------
     mesh : Mesh
-        All walls joined, in any position; its walls are rigid.
+        All walls joined, in any position; the walls are rigid.
 
     Attributes
     ----------
     tested : int
-        Balls that the last search has looked at.
+        Number of balls that the last search has tested.
     """
 
     def __init__(self, mesh: Mesh) -> None:
@@ -72,7 +73,7 @@ class FacetTree:
         start, wall = _groups(mesh.facet_wall[self._facets], FACETS)
         block = np.empty(len(self._facets), np.int64)
         block[self._facets] = np.repeat(np.arange(len(wall)), np.diff(start))
-        node = np.repeat(block, np.diff(mesh.facet_start))  # of each corner
+        node = np.repeat(block, np.diff(mesh.facet_start))  # node of each corner
         anchor = _in_the_middle(mesh.vertices, mesh.facet_vertices, node)
         self._levels = [_Level(start, anchor, _radii(mesh, anchor, node), wall)]
         while len(wall) > len(np.unique(wall)):
@@ -83,14 +84,14 @@ class FacetTree:
         self.tested = 0
 
     def near(self, places_of: Callable[[Integers], Floats], centres: Floats, reaches: Floats) -> Integers:
-        """Return all facets that may be within reach of a sphere, and more; ascending.
+        """Return all facets that may be within reach of a sphere, and possibly a few more; ascending.
 
         Parameters
         ----------
         places_of : function of an int64 array
-            Returns the present places of vertices (n, 3) [m].
+            Returns the present positions of vertices (n, 3) [m].
         centres, reaches : ndarray, shapes (N, 3) and (N,)
-            The spheres [m].
+            Centres and reaches of the spheres [m].
         """
         sizes = _spheres_by_size(centres, reaches)
         nodes = np.arange(len(self._levels[-1].wall))
@@ -108,7 +109,10 @@ class FacetTree:
 
 
 def _groups(walls: Int32s, size: int) -> tuple[Integers, Int32s]:
-    """Return where groups of at most so many things of one wall begin, and their walls; things come wall by wall."""
+    """Return the first indices of groups of at most `size` elements of one wall, and their walls.
+
+    The elements are sorted by wall.
+    """
     begins = np.flatnonzero(np.diff(walls, prepend=walls[:1] - 1))
     within = np.arange(len(walls)) - np.repeat(begins, np.diff(np.append(begins, len(walls))))
     first = np.flatnonzero(within % size == 0)
@@ -116,7 +120,7 @@ def _groups(walls: Int32s, size: int) -> tuple[Integers, Int32s]:
 
 
 def _in_the_middle(vertices: Floats, numbers: Integers, group: Integers) -> Integers:
-    """Return for each group of vertices the number of that which is nearest to their middle."""
+    """Return for each group of vertices the index of the vertex nearest to their middle."""
     size = np.bincount(group)
     sums = [np.bincount(group, weights=vertices[numbers, axis]) for axis in range(3)]
     off = np.linalg.norm(vertices[numbers] - (np.stack(sums, axis=1) / size[:, None])[group], axis=1)
@@ -125,7 +129,7 @@ def _in_the_middle(vertices: Floats, numbers: Integers, group: Integers) -> Inte
 
 
 def _radii(mesh: Mesh, anchor: Integers, node: Integers) -> Floats:
-    """Return how far the corners of each node's facets are from its anchor, at most [m]."""
+    """Return the largest distance of the corners of each node's facets from its anchor [m]."""
     vertices, radius = mesh.vertices, np.zeros(len(anchor))
     arms = np.linalg.norm(vertices[mesh.facet_vertices] - vertices[anchor[node]], axis=1)
     np.maximum.at(radius, node, arms)
@@ -133,12 +137,12 @@ def _radii(mesh: Mesh, anchor: Integers, node: Integers) -> Floats:
 
 
 class _Spheres:
-    """Spheres of similar size, as bins of which each of them fills one.
+    """Spheres of similar size, marked in a grid of bins.
 
     Parameters
     ----------
     centres, reaches : ndarray, shapes (N, 3) and (N,)
-        At least one sphere [m].
+        Centres and reaches of at least one sphere [m].
 
     Attributes
     ----------
@@ -146,13 +150,13 @@ class _Spheres:
         The largest reach [m].
     """
 
-    BINS = 64  # along the longest side of the box around them
+    BINS = 64  # bins along the longest side of the box around the spheres
 
     def __init__(self, centres: Floats, reaches: Floats) -> None:
         self.reach = float(reaches.max())
         self._low = centres.min(axis=0)
         extent = centres.max(axis=0) - self._low
-        # Spheres in one place need no finer bins.
+        # Spheres at the same position need no finer bins.
         self._bin = max(float(extent.max()) / self.BINS, 1e-6 * self.reach)
         self._shape = (extent / self._bin).astype(np.int64) + 1
         at = np.minimum(((centres - self._low) / self._bin).astype(np.int64), self._shape - 1)
@@ -162,8 +166,8 @@ class _Spheres:
             np.cumsum(self._filled, axis=axis, out=self._filled)
 
     def any_in(self, lower: Floats, upper: Floats) -> Booleans:
-        """Tell which boxes may hold any of the centres."""
-        # A bin more on each side for the rounding of both; a clip keeps far boxes from overflowing.
+        """Return for each box whether it may contain any of the centres."""
+        # One more bin on each side covers the rounding of both; a clip keeps distant boxes from overflowing.
         begin = np.clip((lower - self._low) / self._bin - 1.0, 0, self._shape).astype(np.int64)
         end = np.clip((upper - self._low) / self._bin + 2.0, 0, self._shape).astype(np.int64)
         count = np.zeros(len(lower), np.int64)
@@ -174,7 +178,7 @@ class _Spheres:
 
 
 def _spheres_by_size(centres: Floats, reaches: Floats) -> list[_Spheres]:
-    """Return spheres that are somewhere, those of every two octaves of reach together."""
+    """Return the spheres with finite positions, grouped by reach: two octaves in each group."""
     there = np.isfinite(centres).all(axis=1) & (reaches > 0.0)
     centres, reaches = centres[there], reaches[there]
     octave = np.log2(reaches.max(initial=0.0) / reaches) // _OCTAVES

@@ -1,8 +1,8 @@
 """Kernels of the search for facets near spheres: each facet visits the cells of spheres that it may touch.
 
-The work of a facet is counted in rows of cells, level by level, and cut into equal parts of rows, so that
-threads share a facet that is larger than all others together. A row is clipped by the slab around the plane
-of the facet before its spheres are looked at.
+The work of a facet is counted in rows of cells, level by level, and divided into equal numbers of rows, so that threads
+share a facet that is larger than all others together. A row is clipped by the slab around the plane of the facet before
+its spheres are tested.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 SCANNED = 64
-"""Spheres that make up a unit of work where a facet looks at all of a level, rather than at rows."""
+"""Spheres in a unit of work where a facet tests all spheres of a level, not rows."""
 
 
 class VisitedFacets(NamedTuple):
-    """Facets as kernels take them: positions [m], normals, loops and bounding boxes (F, 6) [m]."""
+    """Facets in the form for kernels: positions [m], normals, loops and bounding boxes (F, 6) [m]."""
 
     vertices: Floats
     normals: Floats
@@ -50,7 +50,7 @@ class Slots(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Arrays to which hits are written, sphere and facet of each; from `end` on hits are only counted."""
+    """Output arrays for the sphere and the facet of each hit; from index `end` on hits are only counted."""
 
     sphere: Int32s
     facet: Int32s
@@ -58,9 +58,9 @@ class Hits(NamedTuple):
 
 
 class VisitRows(NamedTuple):
-    """The cells of a level around a facet, and the number of units of work they make.
+    """The cells of a level around a facet, and the number of units of work.
 
-    ``rows_y == 0`` says that the facet looks at all spheres of the level.
+    ``rows_y == 0`` means that the facet tests all spheres of the level.
     """
 
     first_x: int
@@ -88,7 +88,7 @@ def _box_chunk(chunk: int, facets: VisitedFacets, extents: Floats) -> None:
                 high = max(high, value)
             facets.boxes[facet, axis] = low
             facets.boxes[facet, 3 + axis] = high
-            if low > -FAR and high < FAR:  # what is nowhere, NaN too, does not widen the region
+            if low > -FAR and high < FAR:  # positions at infinity, and NaN, do not widen the region
                 lowest[axis] = min(lowest[axis], low)
                 highest[axis] = max(highest[axis], high)
 
@@ -97,13 +97,13 @@ def _box_chunk(chunk: int, facets: VisitedFacets, extents: Floats) -> None:
 def box_facets(facets: VisitedFacets, extents: Floats) -> None:
     """Write the bounding boxes of all facets (lower corner, upper corner), and of the chunks, (CHUNKS, 6)."""
     for iteration in prange(CHUNKS):
-        # a function of its own: what a parallel loop itself writes to a member of a tuple is lost
+        # a separate function: numba loses what a parallel loop itself writes to a member of a tuple
         _box_chunk(np.int64(iteration), facets, extents)
 
 
 @kernel
 def bound_facets(extents: Floats, bounds: Floats) -> None:
-    """Write the bounding box (6,) of the chunks, finite, and inside out if nothing is anywhere."""
+    """Write the bounding box (6,) of the chunks, finite; inverted if no facet has a finite position."""
     for axis in range(3):
         low, high = FAR, -FAR
         for chunk in range(CHUNKS):
@@ -115,7 +115,7 @@ def bound_facets(extents: Floats, bounds: Floats) -> None:
 
 @inlined_geometry
 def _rows_around(facet: int, level: int, facets: VisitedFacets, cells: WallSideCells) -> VisitRows:
-    """Return the cells of a level whose spheres may meet the box of a facet."""
+    """Return the cells of a level with spheres that may intersect the box of a facet."""
     boxes = facets.boxes
     width = cells.width[level]
     for axis in range(3):
@@ -132,7 +132,7 @@ def _rows_around(facet: int, level: int, facets: VisitedFacets, cells: WallSideC
         slope = max(abs(facets.normals[facet, 0]), 1e-9)
         thickness = 2.0 * width * cells.inverse[level] + 2.0
         length = min(last_x - first_x + 1.0, thickness / slope + 2.0)
-        # there are more cells than spheres: where rows would touch most spheres several times, take all once
+        # with more cells than spheres, rows would test most spheres several times: test each sphere once instead
         if float(rows_y) * rows_z * (4.0 + 0.5 * length) > cells.population[level]:
             return VisitRows(0, 0, 0, 0, 0, (cells.population[level] + SCANNED - 1) // SCANNED)
     return VisitRows(first_x, last_x, first_y, rows_y, first_z, rows_y * rows_z)
@@ -166,10 +166,10 @@ def write_first_units(work: Integers) -> None:
 
 @inlined_geometry
 def in_reach(x: float, y: float, z: float, reach: float, facet: int, facets: VisitedFacets) -> bool:
-    """Tell whether a facet may come within `reach` of a point; True wherever it does.
+    """Return whether a facet may come within `reach` of a point; True for every facet that does.
 
-    False if its plane is farther away, or if the projection of the point on the plane lies beyond the line of an edge
-    by more than the radius of the section of the plane with the sphere of this reach.
+    The result is False if the plane of the facet is farther away, or if the projection of the point on the plane is
+    outside the line of an edge by more than the radius of the section of the plane with the sphere of this reach.
     """
     vertices, normals = facets.vertices, facets.normals
     begin, end = facets.start[facet], facets.start[facet + np.uint64(1)]
@@ -213,9 +213,9 @@ def _visit_rows(
     hits: Hits,
     at: int,
 ) -> int:
-    """Test a facet against units of work of a level; hits are written from `at` on.
+    """Test a facet against units of work of a level; hits are written from index `at` on.
 
-    Returns the place after the last hit.
+    Returns the index after the last hit.
     """
     boxes, order, spheres = facets.boxes, slots.order, slots.spheres
     x_low, y_low, z_low = boxes[facet, 0], boxes[facet, 1], boxes[facet, 2]
@@ -266,7 +266,7 @@ def _visit_rows(
             else:
                 bucket = row_bucket(row_y, row_z, level, cells) + column
                 left = min(left, mask + 1)
-        while left > 0:  # twice where the end of the buckets cuts a hashed row
+        while left > 0:  # two runs if the end of the buckets cuts a hashed row
             length = left
             if rows.rows_y > 0:
                 if mask >= 0:
@@ -278,7 +278,7 @@ def _visit_rows(
             bucket += length
             for slot in range(np.uint64(begin), np.uint64(after)):
                 x, y, z, reach = spheres[slot, 0], spheres[slot, 1], spheres[slot, 2], spheres[slot, 3]
-                # how far from the box and from the plane, in one comparison: which way it goes, no processor guesses
+                # distances from the box and from the plane in one comparison, because its branch is unpredictable
                 x_gap = max(abs(x - x_mid) - x_half, 0.0)
                 y_gap = max(abs(y - y_mid) - y_half, 0.0)
                 z_gap = max(abs(z - z_mid) - z_half, 0.0)
@@ -289,7 +289,7 @@ def _visit_rows(
                     continue
                 if (
                     mask >= 0
-                    and rows.rows_y > 0  # what the hash has brought here belongs to another row
+                    and rows.rows_y > 0  # in a hashed row, spheres of other rows are skipped
                     and (cell_along(y, 1, level, cells) != row_y or cell_along(z, 2, level, cells) != row_z)
                 ):
                     continue
@@ -302,7 +302,7 @@ def _visit_rows(
 
 @geometry_kernel
 def _facet_of(unit: int, work: Integers) -> int:
-    """Return the last facet whose first unit is not after `unit`."""
+    """Return the last facet with a first unit at or before `unit`."""
     low, high = 0, len(work) - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -317,7 +317,7 @@ def _facet_of(unit: int, work: Integers) -> int:
 def _visit_chunk(
     chunk: int, facets: VisitedFacets, cells: WallSideCells, slots: Slots, work: Integers, hits: Hits, at: int
 ) -> int:
-    """Do a chunk's share of the work; return the place after its last hit, as `_visit_rows` does."""
+    """Do a chunk's share of the work; return the index after its last hit, like `_visit_rows`."""
     total = work[len(work) - 1]
     unit, stop = first_of(chunk, total), first_of(chunk + 1, total)
     facet = np.uint64(_facet_of(unit, work))
@@ -353,10 +353,10 @@ def visit(
 ) -> None:
     """Write (sphere, facet) of all hits of chunk c into its segment, ``segments[c]`` to ``segments[c + 1] - 1``.
 
-    ``found[c]`` becomes their number, whether there was room or not. Facets ascend from chunk to chunk.
+    ``found[c]`` becomes their number, even if there was not enough room. Facets ascend from chunk to chunk.
     """
     for iteration in prange(CHUNKS):
-        chunk = np.int64(iteration) * 37 % CHUNKS  # neighbours in work go to different threads
+        chunk = np.int64(iteration) * 37 % CHUNKS  # adjacent chunks go to different threads
         at = segments[chunk]
         after = _visit_chunk(chunk, facets, cells, slots, work, Hits(first, second, segments[chunk + 1]), at)
         found[chunk] = after - at
@@ -375,7 +375,7 @@ def sort_hits_by_sphere(
     for row in range(np.uint64(len(start))):
         total += start[row]
         start[row] = total
-    for chunk in range(CHUNKS - 1, -1, -1):  # from the end, so that the ends become the starts
+    for chunk in range(CHUNKS - 1, -1, -1):  # backwards, so that the end indices become the start indices
         for back in range(found[chunk]):
             hit = np.uint64(segments[chunk] + found[chunk] - 1 - back)
             sphere = np.uint32(first[hit])

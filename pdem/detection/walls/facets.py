@@ -1,4 +1,4 @@
-"""Which facets of the walls may touch which spheres: candidate lists for many steps."""
+"""Candidate lists of facets that spheres may touch, valid for many steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 LARGE = 1 << 14
-"""Facets from which on a mesh is searched by a tree."""
+"""Number of facets above which the search of a mesh uses a tree."""
 
 _GROWTH = 1.25
 _ROOM = 32
@@ -30,27 +30,27 @@ def tree_of(mesh: Mesh) -> FacetTree | None:
 
 
 class FacetSearch:
-    """Finds the facets near spheres, with buffers that are kept from call to call.
+    """Search for facets near spheres, with buffers that are reused in all calls.
 
-    The spheres whose boxes meet that of all facets (H2 sect. 3.1) are sorted into cells by reach and place, and
-    each facet visits the cells around it: a sphere far from all facets costs its share of the sorting only.
-    Spheres and facets may be far larger or smaller than one another and among themselves. Memory is
-    O(spheres + facets + found); once the buffers have grown, a call allocates nothing of that order, except for large
-    meshes, of which only what is near spheres is looked at (`near`).
+    The spheres in the bounding box of all facets (H2 sect. 3.1) are sorted into cells by reach and position, and each
+    facet visits the cells around it: a sphere far from all facets costs its share of the sorting only. Sizes of spheres
+    and facets may differ by any factor, between and within both sets. Memory is O(spheres + facets + hits). Once the
+    buffers have grown, a call allocates nothing of that order, except for large meshes, for which only the facets near
+    spheres are tested (`near`).
 
     Parameters
     ----------
     mesh : Mesh
-        Only its loops are used; positions and normals are given with each call, since walls move.
+        Only its loops are used; each call passes positions and normals, because walls move.
     facet_tree : FacetTree, optional
-        That of the mesh, if it is large and there already.
+        Tree of the mesh, if the mesh is large and the tree exists already.
 
     Attributes
     ----------
     facet_tree : FacetTree or None
-        Of a large mesh.
+        Tree of a large mesh.
     looked_at : int
-        Facets that the last call has looked at.
+        Number of facets that the last call has tested.
     """
 
     def __init__(self, mesh: Mesh, facet_tree: FacetTree | None = None) -> None:
@@ -84,15 +84,15 @@ class FacetSearch:
         reaches : ndarray, shape (N,), float64
             Radius plus skin of each sphere [m].
         near : ndarray of int64, optional
-            Look at these facets only, ascending: all that may be within reach, as ``facet_tree.near`` returns them.
+            Test only these facets, ascending: all facets that may be within reach, from ``facet_tree.near``.
 
         Returns
         -------
         start : ndarray, shape (N + 1,), int64
             Facets of sphere i are ``facets[start[i]:start[i + 1]]``.
         facets : ndarray, int64
-            Facets, ascending for each sphere: all whose distance from the centre is at most the reach, and
-            some that are a little farther.
+            Facets, ascending for each sphere: all facets with a distance from the centre of at most the reach, and some
+            that are a little farther away.
 
         Notes
         -----
@@ -117,7 +117,7 @@ class FacetSearch:
         return start, self._found[:total]
 
     def _chosen(self, vertices: Floats, normals: Floats, near: Integers | None) -> visits.VisitedFacets:
-        """Return the facets to look at."""
+        """Return the facets to test."""
         if near is None:
             return visits.VisitedFacets(vertices, normals, self._facet_start, self._facet_vertices, self._boxes)
         start = np.zeros(len(near) + 1, np.int64)
@@ -140,7 +140,7 @@ class FacetSearch:
             room = np.diff(self._segments)
             if (self._hits <= room).all():
                 return int(self._hits.sum())
-            # segments never shrink: as walls turn, hits move from one to the next and back
+            # segments never shrink: as walls turn, hits move from one segment to the next and back
             room = np.where(self._hits > room, (_GROWTH * self._hits).astype(np.int64) + _ROOM, room)
             np.cumsum(room, out=self._segments[1:])
             self._hit_spheres = np.empty(self._segments[-1], np.int32)

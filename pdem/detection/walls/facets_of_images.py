@@ -1,7 +1,7 @@
-"""Facets near particles that may cross a periodic side before lists are made anew.
+"""Facets near particles that may cross a periodic side before the next list build.
 
-Walls are not repeated across periodic sides. A particle that crosses one is from then on beside other facets, those on
-the opposite side of the box, and lists have to hold these as well: a crossing does not make lists stale.
+Walls are not repeated across periodic sides. A particle that crosses a side is then near different facets, on the
+opposite side of the box. Lists must contain these facets as well: a crossing does not trigger a list build.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class SideImages(NamedTuple):
     Attributes
     ----------
     rows : (m,) int64 array
-        Of which particle each one is, rising.
+        Particle of each image, increasing.
     places : (m, 3) array
-        Where they are [m].
+        Positions of the images [m].
     """
 
     rows: Integers
@@ -33,19 +33,19 @@ class SideImages(NamedTuple):
 
 
 def images_across_sides(places: Floats, travel: Floats, box: BoxShape) -> SideImages:
-    """Return where particles may come out that cross periodic sides.
+    """Return the images of particles that may cross periodic sides, at the positions after the crossing.
 
     Parameters
     ----------
     places : (n, 3) array
-        Of the particles, in the box [m].
+        Positions of the particles in the box [m].
     travel : (n,) array
-        How far each may travel [m].
+        Largest displacement of each particle [m].
     box : BoxShape
         The box.
     """
     rows, found = np.arange(len(places)), places
-    # across the gradient axis first: what comes out there is beside where it was, and perhaps beyond another side
+    # the gradient axis first: its images have shifted positions, which may cross another side in turn
     for axis in sorted(range(3), key=lambda axis: axis != box.gradient):
         if box.period[axis] <= 0.0:
             continue
@@ -69,11 +69,11 @@ def join_lists(rows: Integers, start: Integers, facets: Integers, joined_start: 
     Parameters
     ----------
     rows : (m,) array
-        Particle of each image, rising.
+        Increasing particle indices of the images.
     start, facets : (n + m + 1,) and (k,) arrays
-        Facets of the particles and behind them of the images, rising for each.
+        Facets of the particles, followed by those of the images, increasing for each.
     joined_start, joined : (n + 1,) and (k,) arrays
-        Written: those of the particles, rising for each.
+        Written: the facets of each particle, increasing.
     """
     count, image, total = len(joined_start) - 1, 0, 0
     for p in range(count):
@@ -90,7 +90,7 @@ def join_lists(rows: Integers, start: Integers, facets: Integers, joined_start: 
 
 @kernel
 def _insert(facet: int, joined: Integers, first: int, end: int) -> int:
-    """Put a facet into the rising ones in ``joined[first:end]``; return 1, or 0 if it is there already."""
+    """Insert a facet into the increasing ``joined[first:end]``; return 1, or 0 if it is there already."""
     at = first + np.searchsorted(joined[first:end], facet)
     if at < end and joined[at] == facet:
         return 0

@@ -1,11 +1,10 @@
 """Kernels that sort the spheres near the walls into cells: levels of reach, grids, counting sort.
 
-A level holds spheres whose reaches lie between the same powers of two, so a few large spheres do not widen the
-cells of many small ones. Its cells are cubes twice as wide as its largest reach, or wider if that would
-make more of them than its spheres need (*dense*: buckets are cells). Where such wide cells turn out crowded,
-since the spheres lie in heaps far apart, the level keeps narrow cells and each row of them starts at a bucket
-chosen by a hash of the row (*hashed*). Either way a row of cells is a contiguous run of sorted spheres, and
-memory is O(N).
+A level contains the spheres with reaches between the same powers of two, so that a few large spheres do not widen the
+cells of many small ones. Its cells are cubes twice as wide as its largest reach, or wider if that would make more cells
+than its spheres need (*dense*: buckets are cells). Where such wide cells are crowded, because the spheres are in heaps
+far apart, the level keeps narrow cells, and each row of cells begins at a bucket given by a hash of the row (*hashed*).
+Either way a row of cells is a contiguous range of sorted spheres, and memory is O(N).
 """
 
 from __future__ import annotations
@@ -25,40 +24,40 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 LEVELS = 16
-"""Levels of reach; powers of two that are so many apart share one, which costs time only."""
+"""Levels of reach; exponents that differ by a multiple of this number share a level, which only costs time."""
 
 CHUNKS = 64
-"""Parts into which spheres and facets are cut for threads; results do not depend on who takes which."""
+"""Chunks into which spheres and facets are divided for threads; results do not depend on the threads."""
 
 CELLS_PER_SPHERE = 2
-"""Most cells per sphere of a dense level."""
+"""Largest number of cells per sphere of a dense level, in addition to `SPARE_CELLS`."""
 
 SPARE_CELLS = 64
-"""... and this many on top."""
+"""Number of cells that a dense level may have in addition to `CELLS_PER_SPHERE` per sphere."""
 
 CROWD = 16
-"""Cells wider than the spheres ask for may hold this many, seen by the mean sphere, before rows are hashed."""
+"""Largest mean number of spheres, averaged over spheres, in a widened cell; beyond it rows are hashed."""
 
 FINEST = 2.0**-20
-"""Narrowest cells, as part of the region: keeps the numbers of cells far from the limits of integers."""
+"""Smallest cell width over the width of the region: keeps the numbers of cells far from the limits of integers."""
 
 FAR = 1e300
 """Coordinates [m] and reaches [m] beyond this count as infinite."""
 
 
 class WallSideCells(NamedTuple):
-    """The grids of all levels, as kernels take them.
+    """The grids of all levels in the form for kernels.
 
     Attributes
     ----------
     lowest, highest : (3,) float64
         Bounding box of the centres of the selected spheres [m]; all grids begin at its lower corner.
     joined : (LEVELS,) int64
-        Level that each has become part of, or itself.
+        Level into which each level has been merged, or itself.
     population : (LEVELS,) int64
         Number of spheres.
     reach, width : (LEVELS,) float64
-        Largest reach present [m], and the same widened by what rounding may take.
+        Largest reach present [m], and the same enlarged by the largest rounding error.
     size, inverse : (LEVELS,) float64
         Width of the cells [m] and its inverse.
     counts : (LEVELS, 3) int64
@@ -93,13 +92,13 @@ def make_cells() -> WallSideCells:
 
 @geometry_kernel
 def first_of(chunk: int, count: int) -> int:
-    """Return the first of `count` things that belongs to a chunk (both signed: mixed signs make floats)."""
+    """Return the first of `count` elements of a chunk (both signed: numba turns mixed signs into floats)."""
     return chunk * count // CHUNKS
 
 
 @inlined_geometry
 def _level(reach: float) -> np.uint64:
-    """Return the level of a reach: the exponent of the number as the machine holds it."""
+    """Return the level of a reach: the binary exponent of the number."""
     return np.uint64((np.float64(reach).view(np.int64) >> 52) & (LEVELS - 1))
 
 
@@ -115,11 +114,11 @@ def select(
     populations: Integers,
     largest: Floats,
 ) -> None:
-    """List the spheres whose boxes meet the finite box `bounds` (6,), each chunk from its first place on.
+    """List the spheres with boxes that intersect the finite box `bounds` (6,), each chunk from its first index on.
 
-    Writes the level of each too, and of each chunk: the number (CHUNKS,), the bounding box of the centres
-    (CHUNKS, 6), numbers and largest reaches by level (CHUNKS, LEVELS). Spheres that are nowhere (NaN or
-    infinite) are left out.
+    Also writes the level of each sphere, and for each chunk the number of spheres (CHUNKS,), the bounding box of the
+    centres (CHUNKS, 6), and numbers and largest reaches by level (CHUNKS, LEVELS). Spheres with NaN or infinite
+    positions are skipped.
     """
     for iteration in prange(CHUNKS):
         chunk = np.int64(iteration)
@@ -155,10 +154,10 @@ def select(
 def lay_out(
     extents: Floats, populations: Integers, largest: Floats, bounds: Floats, join: bool, cells: WallSideCells
 ) -> int:
-    """Sum up the chunks of `select` and choose dense grids for all levels; return the number of buckets.
+    """Combine the chunks of `select` and choose dense grids for all levels; return the number of buckets.
 
-    `bounds` (6,) is the bounding box of the facets [m]. With `join`, a level becomes part of the next larger
-    one where that has cells wider than its reaches ask for anyhow, which saves a visit to each facet.
+    `bounds` (6,) is the bounding box of the facets [m]. With `join`, a level is merged into the next larger level if
+    that level has wider cells than its reaches need, which saves one visit per facet.
     """
     magnitude = 0.0
     for axis in range(3):
@@ -194,11 +193,11 @@ def _most_cells(population: int) -> int:
 
 @geometry_kernel
 def _join_levels(cells: WallSideCells) -> None:
-    """Make levels part of larger ones whose cells will be wide enough to hold both."""
+    """Merge levels into larger ones with cells that are wide enough for both."""
     larger = -1
     for _ in range(LEVELS):
         level = -1
-        for other in range(LEVELS):  # the largest of those that are left
+        for other in range(LEVELS):  # the largest of the remaining levels
             left = cells.population[other] > 0 and (larger < 0 or cells.reach[other] < cells.reach[larger])
             if left and (level < 0 or cells.reach[other] > cells.reach[level]):
                 level = other
@@ -216,7 +215,7 @@ def _join_levels(cells: WallSideCells) -> None:
 
 @geometry_kernel
 def _narrowest(level: int, cells: WallSideCells) -> float:
-    """Return the width of cells that suits the reaches of a level."""
+    """Return the cell width for the reaches of a level."""
     size = 2.0 * cells.reach[level]
     for axis in range(3):
         size = max(size, FINEST * (cells.highest[axis] - cells.lowest[axis]))
@@ -225,7 +224,7 @@ def _narrowest(level: int, cells: WallSideCells) -> float:
 
 @geometry_kernel
 def _divide(level: int, size: float, cells: WallSideCells) -> float:
-    """Divide the region into cells of a size; return how many there are."""
+    """Divide the region into cells of a size; return the number of cells."""
     cells.size[level] = size
     cells.inverse[level] = 1.0 / size
     product = 1.0
@@ -251,8 +250,8 @@ def _number_buckets(cells: WallSideCells) -> int:
 
 @inlined_geometry
 def cell_along(value: float, axis: int, level: int, cells: WallSideCells) -> int:
-    """Return the cell of a coordinate along one axis: the first or last for what lies outside or nowhere."""
-    # the same monotone chain of operations for spheres and for facets: nothing is lost at a border
+    """Return the cell of a coordinate along one axis: the first or last cell for coordinates outside or not finite."""
+    # the same monotone operations for spheres and for facets: no pair at a border is lost
     position = (value - cells.lowest[axis]) * cells.inverse[level]
     if not position > 0.0:
         return 0
@@ -318,9 +317,9 @@ def count_spheres(spheres: int, taken: Integers, bucket_of: Int32s, start: Int32
 
 @kernel
 def hash_the_crowded(counts: Int32s, cells: WallSideCells) -> int:
-    """Give dense levels whose wide cells are crowded narrow, hashed ones, by the `counts` of the buckets.
+    """Replace crowded wide cells of dense levels by narrow, hashed ones, by the `counts` of the buckets.
 
-    Returns the number of buckets if there are such levels, so that all has to be counted again, else 0.
+    Returns the number of buckets if there are such levels, and all counts must be repeated; else 0.
     """
     changed = False
     for level in range(LEVELS):
@@ -337,7 +336,7 @@ def hash_the_crowded(counts: Int32s, cells: WallSideCells) -> int:
 
 @geometry_kernel
 def _crowded(level: int, counts: Int32s, cells: WallSideCells) -> bool:
-    """Tell whether the mean sphere of a level shares its bucket with too many."""
+    """Return whether a level is crowded: its mean sphere shares a bucket with too many spheres."""
     seen = np.int64(0)
     for bucket in range(cells.base[level], cells.base[level + 1]):
         seen += np.int64(counts[bucket]) * np.int64(counts[bucket])
@@ -360,7 +359,7 @@ def sort_spheres(
     for end in range(np.uint64(len(start))):
         total += start[end]
         start[end] = total
-    for chunk in range(CHUNKS - 1, -1, -1):  # from the end, so that the ends become the starts
+    for chunk in range(CHUNKS - 1, -1, -1):  # backwards, so that the end indices become the start indices
         begin = first_of(chunk, len(reaches))
         for back in range(taken[chunk]):
             place = np.uint64(begin + taken[chunk] - 1 - back)

@@ -1,4 +1,4 @@
-"""The spheres near the walls, sorted into cells by size and place."""
+"""The spheres near the walls, sorted into cells by size and position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SphereCells:
-    """Sorts the spheres that may meet a box into cells, with buffers that are kept from call to call.
+    """Sorts the spheres that may intersect a box into cells, with buffers that are reused in all calls.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class SphereCells:
     order : ndarray, int32
         Sphere in each slot.
     spheres : ndarray, shape (>= slots, 4), float64
-        Its centre and reach [m].
+        Centre and reach of the sphere in each slot [m].
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class SphereCells:
         self.spheres = np.empty((count, 4))
 
     def sort(self, centres: Floats, reaches: Floats, bounds: Floats) -> bool:
-        """Sort the spheres whose boxes meet a box; return whether there are any.
+        """Sort the spheres with boxes that intersect a box; return whether there are any.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class SphereCells:
         if taken > len(self.order):
             self._make_slots(with_spare(taken))
         self._lay_out(centres, bounds, join=True)
-        if kernels.hash_the_crowded(self.start, self.cells) > 0:  # heaps: levels that differ must not share
+        if kernels.hash_the_crowded(self.start, self.cells) > 0:  # heaps: levels must not share cells
             self._lay_out(centres, bounds, join=False)
             buckets = kernels.hash_the_crowded(self.start, self.cells)
             if buckets > 0:

@@ -1,1 +1,1 @@
-"""Rigid clusters of spheres: how they move, and where their members are."""
+"""Rigid clusters of spheres: their motion, and the positions of their members."""

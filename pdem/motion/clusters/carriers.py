@@ -1,9 +1,8 @@
-"""Carriers: what moves particles in place of the forces on each of them, such as a rigid cluster or a prescribed path.
+"""Carriers: objects that move particles, such as a rigid cluster or a prescribed path, instead of their own forces.
 
-The forces on carried particles are summed like those on all others, in the same order; the step neither kicks nor
-drifts these particles. A step of a carrier is that of a particle
-(`pdem.motion.integration`): `Carriers.begin` with the forces of the last step, then contacts at the new positions, then
-`Carriers.finish` with the new forces.
+The forces on carried particles are summed like the forces on all particles, in the same order; the step neither kicks
+nor drifts these particles. A carrier takes the same step as a particle (`pdem.motion.integration`): `Carriers.begin`
+with the forces of the last step, then contacts at the new positions, then `Carriers.finish` with the new forces.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class Placing(NamedTuple):
-    """Where carried particles are written when their carriers have moved them.
+    """Output arrays and limits for the positions of carried particles.
 
     Attributes
     ----------
     motion : Motion
-        Of all particles.
+        Motion of all particles.
     density : (M,) array
         By material [kg/m^3].
     fixed : FixedColumns
-        What has stayed the same since lists were made.
+        Columns that stay constant between two list builds.
     packed : flat array
         Packed rows of all particles.
     """
@@ -49,22 +48,22 @@ class Placing(NamedTuple):
         Returns
         -------
         int
-            `pdem.motion.integration.FINE`, `STALE`, or `LOST` + the row of a particle that moves more than its radius
-            in the step, or is at no finite place.
+            `pdem.motion.integration.FINE`, `STALE`, or `LOST` + the row of a particle whose displacement in the step
+            exceeds its radius or whose position is not finite.
         """
         columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
         return int(place_carried(*plain(rows, dt, self.motion, self.density, self.fixed, columns, self.packed)))
 
 
 class Loads(NamedTuple):
-    """The forces on carried particles, whose contacts have been evaluated, but not summed.
+    """The forces on carried particles, for contacts that have been evaluated but not yet summed.
 
     Attributes
     ----------
     write : callable
         Writes their sums to the columns ``force`` and ``torque`` of the carried particles.
     arguments : tuple
-        What `pdem.contact.pairs.force_sums.total_force` takes, for kernels that sum by themselves.
+        Arguments of `pdem.contact.pairs.force_sums.total_force`, for kernels that sum by themselves.
     """
 
     write: Callable[[], None]
@@ -75,37 +74,39 @@ class Carriers(Protocol):
     """All carriers of a rank; the attribute `carriers` of `pdem.engine.system.System`."""
 
     def rows(self, particles: Particles) -> Int32s:
-        """Return the rows of the owned particles that are carried, each once; asked whenever lists are made.
+        """Return the rows of the owned particles that are carried, each once.
 
-        They stay the same until the next lists.
+        The step calls this at each list build; the rows stay the same until the next one.
         """
         ...
 
     def begin(self, particles: Particles, rows: Int32s, dt: float, placing: Placing) -> int:
         """Begin a step of length `dt` [s]: half a kick by the forces of the last step in the columns, and the drift.
 
-        Written to the packed rows: position, wrapped, velocity and angular velocity, those of the middle of the step;
-        and ``image`` of the columns. `Placing.place` does so from positions, which need not be wrapped, and velocities
-        in the columns. No particle may be displaced by more than its radius.
+        Writes to the packed rows the wrapped position and the velocity and angular velocity in the middle of the step,
+        and ``image`` to the columns. `Placing.place` does this from positions, which need not be wrapped, and
+        velocities in the columns. No particle may be displaced by more than its radius.
 
         Returns
         -------
         int
-            What `Placing.place` returns.
+            The code that `Placing.place` returns.
         """
         ...
 
     def advance(self, particles: Particles, rows: Int32s, half: float, placing: Placing, loads: Loads) -> int:
-        """Do what `finish` and then `begin` with a step of twice `half` [s] do; nobody looks in between.
+        """End a step like `finish` and begin the next, of length twice `half` [s], like `begin`.
 
-        The columns ``force`` and ``torque`` are those of the step once ``loads.write()`` has been called.
+        Nothing reads the state between the two steps.
+
+        The columns ``force`` and ``torque`` hold the sums of the step after a call of ``loads.write()``.
         """
         ...
 
     def finish(self, particles: Particles, rows: Int32s, half: float) -> None:
         """Kick by the forces in the columns ``force`` and ``torque`` for the other half of the step [s].
 
-        Written to `rows` of the columns: ``velocity`` and ``angular_velocity``. `half` is 0 where forces are only
+        Writes ``velocity`` and ``angular_velocity`` in `rows` of the columns. `half` is 0 where forces are only
         measured.
         """
         ...
@@ -115,7 +116,7 @@ class Carriers(Protocol):
 def place_particle(
     p: int, dt: float, motion: Motion, density: Floats, fixed: FixedColumns, columns: StepColumns, packed: Floats
 ) -> int:
-    """Wrap the position of a carried particle and pack it; return see `pdem.motion.integration.FINE`."""
+    """Wrap the position of a carried particle and pack it; return a code like `pdem.motion.integration.FINE`."""
     position, image, velocity, reference = columns.position, columns.image, columns.velocity, fixed.reference
     way = dt * velocity[p, 0], dt * velocity[p, 1], dt * velocity[p, 2]
     x, v, turns, squared = drifted(
@@ -143,16 +144,17 @@ def place_carried(
     Parameters
     ----------
     rows : int32 array
-        Of the carried particles.
+        Rows of the carried particles.
     dt : float
         Length of the step [s].
     motion, density, fixed, columns, packed
-        As `pdem.motion.integration.drift` takes them.
+        As in `pdem.motion.integration.drift`.
 
     Returns
     -------
     int
-        `FINE`, `STALE`, or `LOST` + the row of a particle that moves more than its radius, or is at no finite place.
+        `FINE`, `STALE`, or `LOST` + the row of a particle whose displacement exceeds its radius or whose position is
+        not finite.
     """
     how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)
     worst = 0

@@ -1,10 +1,10 @@
-"""The motion of rigid clusters for a block of them at a time, as columns: vector code.
+"""Motion of rigid clusters in blocks of columns, as vector code.
 
-A cluster needs much arithmetic, one operation after the other, for each of its turns. As columns of a block of
-clusters (`numerics.simd`) several are under way at once. Everything is compiled without contraction: numbers are the
-same for any block that a cluster stands in, on whichever rank.
+Each rotation of a cluster is a long chain of dependent operations. In a block of clusters whose numbers are stored as
+columns (`numerics.simd`), several chains run at the same time. All functions are compiled without contraction: the
+results for a cluster are the same in any block on any rank.
 
-`at` is where the columns of a worker begin (see `Block`), `c` the number of a cluster in its block.
+`at` is the first index of a worker's columns (see `Block`), `c` the index of a cluster in its block.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Int32s, Integers
 
 BLOCK = 8
-"""Clusters that are moved at a time: all of their members fit into the nearest cache."""
+"""Clusters in a block: all of their members fit into the nearest cache."""
 
 
 class Block(NamedTuple):
-    """Some clusters that are handled together; as many members of each are here.
+    """Clusters that are handled together; all have the same number of members here.
 
     Attributes
     ----------
     at : int
-        Where the columns of the worker begin.
+        First index of the worker's columns.
     first, size : int
-        The first of the clusters, in the order of their `Members`, and their number, at most `BLOCK`.
+        Index of the first cluster, in the order of their `Members`, and the number of clusters, at most `BLOCK`.
     lane, members : int
-        Where their members begin in the lists of `Members`, and how many each has.
+        First lane of their members in the lists of `Members`, and the number of members of each cluster.
     """
 
     at: int
@@ -53,19 +53,20 @@ class Block(NamedTuple):
 
 
 class Members(NamedTuple):
-    """Some clusters of a rank in blocks, and their members.
+    """Clusters of a rank in blocks, and their members.
 
-    Clusters of a block have as many members. These stand in *lanes*: the first ones of all clusters of a block, then
-    the second ones, and so on, `BLOCK` each; where there are fewer clusters, the last one is there again and again.
+    All clusters of a block have the same number of members. Their members are stored in *lanes*: the first members of
+    all clusters of a block, then the second members, and so on, `BLOCK` lanes each. In a block with fewer clusters the
+    last cluster fills the remaining lanes.
 
     Attributes
     ----------
     order : (n,) int32 array
         Rows of the clusters.
     first, lane : (blocks + 1,) int64 arrays
-        Block b has the clusters ``order[first[b]:first[b + 1]]``, and lanes from ``lane[b]`` to ``lane[b + 1]``.
+        Block b has the clusters ``order[first[b]:first[b + 1]]``, and the lanes from ``lane[b]`` to ``lane[b + 1]``.
     row, sphere : int32 arrays
-        By lane: the row of a particle, and which of the spheres of all shapes it is.
+        By lane: the row of a particle, and the index of its sphere among the spheres of all shapes.
     """
 
     order: Int32s
@@ -76,21 +77,22 @@ class Members(NamedTuple):
 
 
 class ClusterArrays(NamedTuple):
-    """The clusters of a rank for kernels.
+    """Arrays of the clusters of a rank, for kernels.
 
     Attributes
     ----------
     states : flat array
-        Of owned clusters and copies, `pdem.containers.clusters.STATE` numbers each.
+        States of owned clusters and copies, `pdem.containers.clusters.STATE` numbers each.
     image : (count, 3) int32 array
-        Lengths of the periodic box travelled by owned clusters.
+        Number of periods of the box that each owned cluster has crossed.
     density : (M,) array
         By material [kg/m^3].
     spheres : flat array
-        Of all shapes, 4 numbers each: place along principal axes about the centre of mass for the scale 1, radius [m].
+        Spheres of all shapes, 4 numbers each: position along the principal axes about the centre of mass for the scale
+        1, and radius [m].
     turned : array
-        By lane of owned members: periods that were taken off in the last step as one number, not finite if that is not
-        known; written.
+        By lane of owned members: the periods that were subtracted in the last step, encoded in one number; not finite
+        if unknown; written.
     tensor : flat array
         Inverse mass tensors of all particles by row, `pdem.motion.inverse_masses.TENSOR` numbers each; written.
     packed : flat array
@@ -110,23 +112,22 @@ class ClusterArrays(NamedTuple):
 
 
 MEMBER = BLOCK * (STATE + 43)
-"""Where columns of members begin, see `pdem.motion.clusters.member_blocks`."""
+"""First columns of the members, see `pdem.motion.clusters.member_blocks`."""
 
 COLUMNS = MEMBER + BLOCK * 24
-"""Numbers of all columns."""
+"""Numbers in all columns of a worker."""
 
 CX, VX, QW, LX, SHAPE, SCALE, MATERIAL = (np.uint64(BLOCK * k) for k in (0, 3, 6, 10, 13, 14, 15))
-"""The state, see `pdem.containers.clusters`."""
+"""Columns of the state, see `pdem.containers.clusters`."""
 
 INVERSE_MASS, INVERSE_INERTIA, DENSITY, FX, TX, PERIODS, SPIN, INERTIA = (
     np.uint64(BLOCK * (STATE + k)) for k in (0, 1, 4, 5, 8, 11, 14, 17)
 )
-"""Where further columns begin: one over the mass, and over the principal moments (3); density of the material; force
-and torque (3 each); periods that were taken off the centre (3); angular velocity in space (3); inverse inertia in space
-(6)."""
+"""Further columns: inverse mass; inverse principal moments (3); density of the material; force and torque (3 each);
+periods that were subtracted from the centre (3); angular velocity in space (3); inverse inertia in space (6)."""
 
 NOW, THEN = (BLOCK * (STATE + k) for k in (25, 34))
-"""Rotation matrices (9) of the orientation, and of that for which velocities are found."""
+"""Rotation matrices (9) of the orientation, and of the orientation at the time of the velocities."""
 
 STRIDE = np.uint64(BLOCK)
 
@@ -136,17 +137,17 @@ _quaternion = [int(QW) + BLOCK * k for k in range(4)]
 _read_quaternion, _write_quaternion = column_reader(_quaternion), column_writer(_quaternion)
 _now, _then = [NOW + BLOCK * k for k in range(9)], [THEN + BLOCK * k for k in range(9)]
 read_now, read_then = column_reader(_now), column_reader(_then)
-"""The matrices of one cluster: of the columns, and the place of the cluster."""
+"""Parts of the columns that belong to one cluster: its matrices and the position of its centre."""
 _write_now, _write_then = column_writer(_now), column_writer(_then)
 _inertia = [int(INERTIA) + BLOCK * k for k in range(6)]
 read_inertia = column_reader(_inertia)
-"""The inverse inertia in space of one cluster, likewise."""
+"""Part of the columns that belongs to one cluster: its inverse inertia in space."""
 _write_inertia = column_writer(_inertia)
 
 
 @inlined_geometry
 def _row_begin(place: int, last: int, order: Int32s) -> int:
-    """Return where a state begins; behind the last one, that of the last one."""
+    """Return the first index of a state; past the last cluster, that of the last cluster."""
     return STATE * (order[np.uint64(min(place, last))] & ROW)
 
 
@@ -154,11 +155,11 @@ def _row_begin(place: int, last: int, order: Int32s) -> int:
 def gather_clusters(block: Block, order: Int32s, shapes: ShapeArrays, clusters: ClusterArrays) -> None:
     """Write the states of the clusters of a block, their masses and moments into columns.
 
-    Behind the last one it stands there again, up to a multiple of `ROWS`.
+    The last cluster is repeated up to a multiple of `ROWS`.
     """
     (at, first, count, _, _), states, work, density = block, clusters.states, clusters.work, clusters.density
     last = first + count - 1
-    for c in range(count):  # of the next block, of which the hardware does not know where it is
+    for c in range(count):  # prefetch the next block: the hardware cannot predict its addresses
         ahead = np.uint64(_row_begin(first + BLOCK + c, len(order) - 1, order))
         fetch(states, ahead)
         fetch(states, ahead + np.uint64(LINE))
@@ -189,7 +190,7 @@ def scatter_clusters(block: Block, order: Int32s, clusters: ClusterArrays) -> No
     """Write columns back to the states of clusters."""
     (at, first, count, _, _), states, work = block, clusters.states, clusters.work
     last = first + count - 1
-    for c in range(0, count, ROWS):  # behind the last cluster of a block stands the same once more
+    for c in range(0, count, ROWS):  # past the end of a block there are only repetitions of its last cluster
         k = first + c
         _scatter(
             work, offset(at, c), states, _row_begin(k, last, order), _row_begin(k + 1, last, order),
@@ -199,7 +200,7 @@ def scatter_clusters(block: Block, order: Int32s, clusters: ClusterArrays) -> No
 
 @inlined_geometry
 def kick_block(at: int, count: int, half: float, motion: Motion, work: Floats) -> None:
-    """Let forces and torques in their columns, and gravity, act for a time `half` [s]."""
+    """Apply the forces and torques in their columns, and gravity, for a time `half` [s]."""
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         v0, v1, v2, l0, l1, l2 = half_kick(
@@ -212,7 +213,7 @@ def kick_block(at: int, count: int, half: float, motion: Motion, work: Floats) -
 
 @inlined_geometry
 def drift_block(at: int, count: int, dt: float, motion: Motion, work: Floats) -> None:
-    """Move the centres of clusters on, and turn them."""
+    """Move the centres of clusters, and rotate them, for a time `dt` [s]."""
     box = images_in(motion.box)
     for c in range(whole_lanes(count)):
         w = offset(at, c)
@@ -238,7 +239,7 @@ def orient_block(at: int, count: int, work: Floats) -> None:
 
 @inlined_geometry
 def spin_block(at: int, count: int, back: float, work: Floats) -> None:
-    """Write orientations and angular velocities of a time `back` [s] ago."""
+    """Write orientations and angular velocities at the time `back` [s] before the present."""
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         q, momentum = _read_quaternion(work, w), get3(work, w + LX, STRIDE)
@@ -252,7 +253,7 @@ def spin_block(at: int, count: int, back: float, work: Floats) -> None:
 
 @inlined_geometry
 def present_spin_block(at: int, count: int, work: Floats) -> None:
-    """Write the angular velocities of the present orientations, whose matrices are there."""
+    """Write the angular velocities for the present orientations; their matrices must have been written before."""
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         momentum, inverse = get3(work, w + LX, STRIDE), get3(work, w + INVERSE_INERTIA, STRIDE)

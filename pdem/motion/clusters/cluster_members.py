@@ -1,6 +1,6 @@
-"""The members of rigid clusters, one after the other: where they are and how fast, as output needs it.
+"""Positions and velocities of the members of rigid clusters, one member after the other, for output.
 
-Their clusters stand in columns (`pdem.motion.clusters.cluster_blocks`).
+The clusters themselves are stored in columns (`pdem.motion.clusters.cluster_blocks`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @inlined_geometry
 def _arm(block: Block, s: int, c: int, clusters: ClusterArrays, members: Members) -> Vector:
-    """Return the way from the centre of cluster c of a block to its member s, in space [m]."""
+    """Return the vector from the centre of cluster c of a block to its member s, in space [m]."""
     w, at = offset(block.at, c), SPHERE * (members.sphere[lane_of(block, s, c)] & ROW)
     scale, spheres = clusters.work[w + SCALE], clusters.spheres
     away = scale * spheres[at], scale * spheres[at + 1], scale * spheres[at + 2]
@@ -60,7 +60,7 @@ def count_periods(block: Block, order: Int32s, clusters: ClusterArrays) -> None:
 
 @inlined_geometry
 def write_tensors_of(block: Block, clusters: ClusterArrays, members: Members) -> None:
-    """Write the inverse mass tensors of members alone."""
+    """Write the inverse mass tensors of members, and nothing else."""
     work = clusters.work
     for c in range(block.size):
         w = offset(block.at, c)
@@ -74,7 +74,7 @@ def write_tensors_of(block: Block, clusters: ClusterArrays, members: Members) ->
 def show_members(
     block: Block, sides: Floats, box: Any, clusters: ClusterArrays, members: Members, columns: StepColumns
 ) -> None:
-    """Write velocities into the columns of members: where the box deforms, those of the images that are in it."""
+    """Write velocities into the columns of members; in a deforming box, the velocities of the wrapped images."""
     work = clusters.work
     for c in range(block.size):
         w = offset(block.at, c)
@@ -109,9 +109,9 @@ def write_places(block: Block, clusters: ClusterArrays, members: Members, column
 def add_work_on_centres(
     block: Block, dt: float, clusters: ClusterArrays, members: Members, columns: StepColumns, box: Any
 ) -> None:
-    """Add what the deformation of the box does in a step on the motion of clusters relative to it.
+    """Add the work that the deformation of the box does in a step on the motion of clusters relative to the box.
 
-    The account of a cluster is that of its first member.
+    The work on a cluster is added to the account of its first member.
     """
     if box is not None:
         work = clusters.work
@@ -126,9 +126,9 @@ def add_work_on_centres(
 def add_work_by_arms(
     block: Block, dt: float, clusters: ClusterArrays, members: Members, columns: StepColumns, box: Any
 ) -> None:
-    """Add what the deformation of the box does by the forces on members, whose branches lead to the centres.
+    """Add the work that the deformation of the box does along the arms from cluster centres to members.
 
-    The box moves the centre of a cluster, contacts count its work at their members.
+    The box moves the centre of a cluster, but contacts count its work at the members.
     """
     if box is not None:
         force, frame = columns.force, images_in(box).frame

@@ -1,9 +1,10 @@
-"""The members of a block of rigid clusters, as columns: one member of each of the clusters at a time.
+"""The members of a block of rigid clusters, as columns: one member of each cluster at a time.
 
-Clusters stand in columns (`pdem.motion.clusters.cluster_blocks`), and so do their first members, then their second
-ones, and so on: vector code in which what all members of a cluster share is read where it stands.
+Clusters are stored in columns (`pdem.motion.clusters.cluster_blocks`), and so are their first members, then their
+second members, and so on. Vector code reads the values that all members of a cluster share directly from the columns of
+the clusters.
 
-`s` is the number of a member among those of its cluster that are here.
+`s` is the index of a member among the members of its cluster on this rank.
 """
 
 from __future__ import annotations
@@ -50,12 +51,13 @@ if TYPE_CHECKING:
 AWAY, RADIUS, FORCE, TORQUE, REFERENCE, SKIN, THERE, RATE, TURNS, INVERSE, FAR = (
     np.uint64(MEMBER + BLOCK * k) for k in (0, 3, 4, 7, 4, 7, 8, 11, 14, 17, 23)
 )
-"""Where columns of members begin: place along principal axes for the scale 1 (3), and radius [m]; force and torque on
-each (3 each), and later, at the same place, where it was when lists were made (3) and its skin [m]; place and velocity
-(3 each); periods that were taken off the place (3); inverse mass tensor (6); 1 if it went too far, else 0."""
+"""First indices of the columns of members: position along principal axes for the scale 1 (3), and radius [m]; force
+and torque on each (3 each), later in the same columns the reference position of the lists (3) and the skin [m];
+position and velocity (3 each); periods that were subtracted from the position (3); inverse mass tensor (6); 1 if the
+member moved too far, else 0."""
 
 SPHERE = 4
-"""Numbers of a sphere among those of `pdem.motion.clusters.cluster_blocks.ClusterArrays`."""
+"""Indices of a sphere's numbers in the array `spheres` of `pdem.motion.clusters.cluster_blocks.ClusterArrays`."""
 
 _write_inverse = column_writer([int(INVERSE) + BLOCK * k for k in range(TENSOR)])
 _gather_four = rows_to_columns(SPHERE, BLOCK)
@@ -70,7 +72,7 @@ def lane_of(block: Block, s: int, c: int) -> np.uint64:
 
 @inlined_geometry
 def row_of(block: Block, s: int, c: int, members: Members) -> int:
-    """Return the row of that member among the particles."""
+    """Return the row of member s of cluster c among the particles."""
     return members.row[lane_of(block, s, c)] & ROW
 
 
@@ -81,7 +83,7 @@ def _sphere_begin(block: Block, s: int, c: int, members: Members) -> int:
 
 @inlined_geometry
 def _gather_spheres(block: Block, s: int, clusters: ClusterArrays, members: Members) -> None:
-    """Write what the shapes say of members into columns."""
+    """Write the shape's data of members into columns."""
     for c in range(0, block.size, ROWS):
         _gather_four(
             clusters.spheres, _sphere_begin(block, s, c, members), _sphere_begin(block, s, c + 1, members),
@@ -92,7 +94,7 @@ def _gather_spheres(block: Block, s: int, clusters: ClusterArrays, members: Memb
 
 @inlined_geometry
 def clear_loads(block: Block, work: Floats) -> None:
-    """Have no forces and torques on clusters in their columns."""
+    """Set forces and torques on clusters to zero in their columns."""
     for c in range(whole_lanes(block.size)):
         put3(work, offset(block.at, c) + FX, STRIDE, (0.0, 0.0, 0.0))
         put3(work, offset(block.at, c) + TX, STRIDE, (0.0, 0.0, 0.0))
@@ -107,9 +109,9 @@ def put_load(block: Block, c: int, force: Vector, torque: Vector, work: Floats) 
 
 @inlined_geometry
 def add_loads(block: Block, s: int, clusters: ClusterArrays, members: Members) -> None:
-    """Add forces on members, and their torques about the centres, to those of their clusters in columns.
+    """Add forces on members, and their torques about the centres, to the sums of their clusters in columns.
 
-    Done for one member after the other, from `clear_loads` on: the order of the sum.
+    `clear_loads` starts the sums; members follow one after the other, which fixes the order of the sum.
     """
     at, work = block.at, clusters.work
     _gather_spheres(block, s, clusters, members)
@@ -124,7 +126,7 @@ def add_loads(block: Block, s: int, clusters: ClusterArrays, members: Members) -
 
 @inlined_geometry
 def sum_loads(block: Block, clusters: ClusterArrays, members: Members, columns: StepColumns) -> None:
-    """Write the sums of the forces in the columns of members into those of clusters, as `add_loads` does."""
+    """Sum the forces in the columns of members into the columns of clusters, as `add_loads` does."""
     force, torque = columns.force, columns.torque
     clear_loads(block, clusters.work)
     for s in range(block.members):
@@ -137,13 +139,13 @@ def sum_loads(block: Block, clusters: ClusterArrays, members: Members, columns: 
 
 @inlined_geometry
 def _row_ahead(block: Block, s: int, c: int, members: Members) -> int:
-    """Return the row of the member that stands in the same place of a next block, or the last one."""
+    """Return the row of the member at the same position in a later block, or the last row."""
     return row_of(block, min(block.members + s, (len(members.row) - 1 - block.lane - c) // BLOCK), c, members)
 
 
 @inlined_geometry
 def _fetch_ahead(p: int, fixed: FixedColumns, clusters: ClusterArrays) -> None:
-    """Prefetch what the begin of a step reads and writes of a member."""
+    """Prefetch the data of a member that the start of a step reads and writes."""
     prefetch_row(p, clusters.packed)
     fetch(clusters.tensor, np.uint64(TENSOR * p))
     fetch(fixed.reference, np.uint64(3 * p))
@@ -152,9 +154,10 @@ def _fetch_ahead(p: int, fixed: FixedColumns, clusters: ClusterArrays) -> None:
 
 @inlined_geometry
 def _gather_fixed(block: Block, s: int, members: Members, fixed: FixedColumns, clusters: ClusterArrays) -> None:
-    """Write into columns what has stayed the same of members since lists were made.
+    """Write the data of members that stay constant between two list builds into columns.
 
-    Meanwhile those of the next block are prefetched: there is too much of each for what the hardware expects.
+    Meanwhile the data of the next block are prefetched: they are spread over too many arrays for the hardware to
+    predict.
     """
     reference, work = fixed.reference, clusters.work
     for c in range(whole_rows(block.size)):
@@ -166,9 +169,9 @@ def _gather_fixed(block: Block, s: int, members: Members, fixed: FixedColumns, c
 
 @inlined_geometry
 def _place(at: int, count: int, dt: float, motion: Motion, work: Floats) -> tuple[int, int]:
-    """Write where members are, how fast, and their inverse mass tensors, `dt` [s] after the last time.
+    """Write positions, velocities and inverse mass tensors of members, `dt` [s] after the last time.
 
-    Returns the largest code but `LOST`, and how many went too far.
+    Returns the largest code below `LOST`, and the number of members that moved too far.
     """
     stale = lost = 0
     box = images_in(motion.box)
@@ -201,9 +204,9 @@ def _place(at: int, count: int, dt: float, motion: Motion, work: Floats) -> tupl
 
 @inlined_geometry
 def _scatter(block: Block, s: int, members: Members, clusters: ClusterArrays) -> None:
-    """Write what moves of packed rows of members, and their inverse mass tensors.
+    """Write the moving part of the packed rows of members, and their inverse mass tensors.
 
-    Radius, mass and material stand in the rows since lists were made.
+    Radius, mass and material were written to the rows when lists were made.
     """
     at, work, packed, tensor = block.at, clusters.work, clusters.packed, clusters.tensor
     for c in range(0, block.size, ROWS):
@@ -221,7 +224,7 @@ def _scatter(block: Block, s: int, members: Members, clusters: ClusterArrays) ->
 
 @inlined_geometry
 def _turned_anew(block: Block, s: int, clusters: ClusterArrays) -> bool:
-    """Tell whether other periods were taken off any member than in the last step, or off its cluster."""
+    """Return whether the periods subtracted from any member, or from its cluster, differ from the last step."""
     work, turned, new = clusters.work, clusters.turned, 0
     for c in range(whole_lanes(block.size)):
         w, lane = offset(block.at, c), lane_of(block, s, c)
@@ -235,7 +238,7 @@ def _turned_anew(block: Block, s: int, clusters: ClusterArrays) -> bool:
 
 @inlined_geometry
 def _write_images(block: Block, s: int, members: Members, clusters: ClusterArrays, image: Int32s) -> None:
-    """Write the images of members: those of their clusters, and the periods that were taken off the members."""
+    """Write the images of members: the images of their clusters plus the periods subtracted from the members."""
     for c in range(block.size):
         w, p = offset(block.at, c), row_of(block, s, c, members)
         cluster = members.order[np.uint64(block.first + c)] & ROW
@@ -247,7 +250,7 @@ def _write_images(block: Block, s: int, members: Members, clusters: ClusterArray
 
 @inlined_geometry
 def _last_lost(block: Block, s: int, members: Members, work: Floats) -> int:
-    """Return `LOST` + the largest row of a member that went too far."""
+    """Return `LOST` + the largest row of a member that moved too far."""
     code = FINE
     for c in range(block.size):
         if work[offset(block.at, c) + FAR] > 0.0:

@@ -1,14 +1,14 @@
-"""The motion of rigid clusters of spheres, and where their members are.
+"""Kernels that move rigid clusters of spheres and write the positions of their members.
 
-Forces and torques of the members, in their order, are those of the cluster; they and gravity, which acts at the centre
-of mass, kick velocity and angular momentum. In the drift the centre moves on and the orientation turns as without
-torque (`pdem.motion.rigid_rotation`). Members follow from the state: their velocities in a step are those of the
-middle of it, for which the orientation is turned back by half a step, so that each rank finds the same from the state
-alone.
+Forces and torques of the members, summed in their order, act on the cluster. They and gravity, which acts at the centre
+of mass, change velocity and angular momentum. The drift moves the centre, and rotates the orientation as without torque
+(`pdem.motion.rigid_rotation`). Members follow from the state of the cluster. Their velocities in a step belong to the
+middle of the step: the orientation is rotated back by half a step, so that each rank computes the same velocities from
+the state alone.
 
 Clusters are handled in blocks, as columns (`pdem.motion.clusters.cluster_blocks`), and so are their members in a step
-(`pdem.motion.clusters.member_blocks`); what only output needs goes one by one (`pdem.motion.clusters.cluster_members`).
-Tuples that kernels take are plain ones of their fields.
+(`pdem.motion.clusters.member_blocks`). Values for output are computed member by member
+(`pdem.motion.clusters.cluster_members`). Kernels take plain tuples of the fields of the named tuples.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 @inlined_geometry
 def first_block(worker: int, workers: int, members: Members) -> int:
-    """Return the first block of a worker; each has about as many lanes."""
+    """Return the first block of a worker; all workers have about the same number of lanes."""
     lane, block = members.lane, np.uint64(0)
     share = worker * lane[len(lane) - 1] // workers
     while lane[block] < share:
@@ -74,7 +74,7 @@ def block_of(b: int, worker: int, members: Members) -> Block:
 
 @inlined_geometry
 def present_block(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
-    """Bring states and matrices of a block into columns."""
+    """Write states and matrices of a block into columns."""
     gather_clusters(block, members.order, shapes, clusters)
     orient_block(block.at, block.size, clusters.work)
 
@@ -84,7 +84,7 @@ def move_block(
     block: Block, dt: float, kicks: int, motion: Motion, clusters: ClusterArrays, members: Members,
     image: Int32s, fixed: FixedColumns,
 ) -> int:  # fmt: skip
-    """Let forces and torques in columns act for so many halves of a step of `dt` [s], and begin the next.
+    """Apply forces and torques in columns for `kicks` halves of a step of `dt` [s], and begin the next step.
 
     Returns the largest code of its members.
     """
@@ -120,10 +120,10 @@ def begin_clusters(
     worst: Integers, dt: float, kicks: int, ended: Motion, motion: Motion, shapes: ShapeArrays,
     clusters: ClusterArrays, members: Members, columns: StepColumns, fixed: FixedColumns,
 ) -> None:  # fmt: skip
-    """Begin a step of `dt` [s]: half a kick by the forces of the last one, the drift, and the packed rows of members.
+    """Begin a step of `dt` [s]: half a kick by the forces of the last step, the drift, and the packed rows of members.
 
-    With two `kicks` the last step is ended as well, in the box of what has `ended`: both halves of the kick are by the
-    same forces. Each worker writes the largest code of the members of its clusters (`pdem.motion.integration.FINE`) to
+    With two `kicks` the last step is ended as well, with the box of `ended`: both halves of the kick are by the same
+    forces. Each worker writes the largest code of the members of its clusters (`pdem.motion.integration.FINE`) to
     `worst`.
     """
     workers = len(worst)
@@ -159,7 +159,7 @@ def finish_clusters(
     workers: int, half: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
     columns: StepColumns,
 ) -> None:  # fmt: skip
-    """Let the forces on the members act for half a step [s], and write the velocities of the members then."""
+    """Apply the forces on the members for half a step [s], and write the resulting velocities of the members."""
     for worker in prange(workers):
         listed = Members(*members)
         for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
@@ -209,9 +209,9 @@ def _copied_block(
 def place_ghosts(
     workers: int, back: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members
 ) -> None:
-    """Write the packed rows of copies of members, and their tensors, from states.
+    """Write the packed rows of copies of members, and their tensors, from the states of their clusters.
 
-    Numbers are those that `begin_clusters` has found with ``dt = 2 back``.
+    The numbers are the same as by `begin_clusters` with ``dt = 2 back``.
     """
     for worker in prange(workers):
         listed = Members(*members)
@@ -244,17 +244,17 @@ def write_sphere_tensors(
     count: int, cluster: Integers, radius: Floats, material: Int32s, density: Floats,
     tensor: Floats,
 ) -> None:  # fmt: skip
-    """Write the inverse mass tensors of all particles that are no members."""
+    """Write the inverse mass tensors of all particles that are not members."""
     for p in prange(count):
         if cluster[p] == 0:
             write_sphere_tensor(p, 1.0 / sphere_mass(density[material[p]], radius[p]), tensor)
 
 
 def owned_members(clusters: Clusters, particles: Particles) -> Members:
-    """Return the members of all owned clusters: those that have as many, and then what is near in memory.
+    """Return the members of all owned clusters, ordered for blocks.
 
-    Clusters come by the number of their members, and then by the rows of their first ones; members in the order of the
-    shape.
+    Clusters are sorted by the number of their members, and then by the rows of their first members, so that neighbours
+    in memory stay together. The members of a cluster have the order of its shape.
     """
     rows = np.flatnonzero(particles.cluster)
     rows = rows[np.argsort(particles.id[rows])]
@@ -267,7 +267,7 @@ def owned_members(clusters: Clusters, particles: Particles) -> Members:
 
 
 def copied_members(clusters: Clusters, particles: Particles) -> Members:
-    """Return those members that are copies from other ranks, by cluster, those first of which few are here."""
+    """Return the ghost members, by cluster; clusters with few members on this rank come first."""
     ghosts = slice(particles.count, particles.count + particles.ghosts)
     cluster, ids = particles.column("cluster")[ghosts], particles.column("id")[ghosts]
     copies = np.flatnonzero(cluster)
@@ -281,16 +281,16 @@ def copied_members(clusters: Clusters, particles: Particles) -> Members:
 
 
 def in_blocks(order: Integers, sizes: Integers, begin: Integers, row: Integers, sphere: Integers) -> Members:
-    """Return clusters in blocks.
+    """Arrange clusters in blocks.
 
     Parameters
     ----------
     order : (n,) int array
-        Rows of the clusters.
+        Rows of the clusters, in the order of the blocks.
     sizes, begin : (n,) int arrays
-        How many members each has, rising, and where these begin in `row` and `sphere`.
+        Number of members of each cluster, rising, and the first index of its members in `row` and `sphere`.
     row, sphere : int arrays
-        Of the members, see `Members`.
+        Rows and spheres of the members, see `Members`.
     """
     with_as_many = np.arange(len(sizes)) - np.searchsorted(sizes, sizes)
     first = np.flatnonzero(with_as_many % BLOCK == 0)
@@ -306,7 +306,7 @@ def in_blocks(order: Integers, sizes: Integers, begin: Integers, row: Integers, 
 
 
 def spheres_of(shapes: ShapeArrays) -> Floats:
-    """Return the spheres of all shapes as kernels take them, see `cluster_blocks.ClusterArrays`."""
+    """Return the spheres of all shapes in the layout for kernels, see `cluster_blocks.ClusterArrays`."""
     return np.column_stack((shapes.offset, shapes.radius)).reshape(-1)
 
 

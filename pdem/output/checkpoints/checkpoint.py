@@ -1,7 +1,7 @@
-"""Checkpoints: the complete state in one HDF5 file. A file that is not whole is refused.
+"""Checkpoints: the complete state in one HDF5 file. Incomplete files are rejected.
 
 Ranks write the file together (`pdem.output.hdf5.parallel_hdf5`): rank 0 creates it, every rank writes its rows, and
-rank 0 adds checksums (`pdem.output.checkpoints.checksum`) and renames it. No rank holds more than its rows, and the
+rank 0 adds checksums (`pdem.output.checkpoints.checksum`) and renames it. Each rank stores only its own rows, and the
 file has the same bytes for any number of ranks. Checkpoints with the same ``content`` hold the same bits.
 """
 
@@ -49,14 +49,14 @@ _LARGEST_ITEM = 8
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A state read from a file whose checksums are right.
+    """A state from a file with valid checksums.
 
     Attributes
     ----------
     path : Path
         The file.
     groups : dict of dict of ndarray
-        Columns by group and name, with the dtypes and shapes they were written with.
+        Columns by group and name, with the dtypes and shapes of the written columns.
     attributes : dict
         Texts, integers and floats.
     content : str
@@ -73,15 +73,15 @@ class Checkpoint:
 
 
 class Digests(NamedTuple):
-    """Digests (hexadecimal) of what was written.
+    """Digests (hexadecimal) of a written state.
 
     Attributes
     ----------
     content : str
-        Of groups and attributes.
+        Digest of groups and attributes.
     state : str
-        Of all groups but some, without the attributes: unlike that of the content it does not tell on how many ranks,
-        where and with which output a run was made.
+        Digest of all groups but some, without the attributes: unlike the digest of the content it does not depend on
+        the number of ranks, the machine, or the output of a run.
     """
 
     content: str
@@ -89,7 +89,7 @@ class Digests(NamedTuple):
 
 
 def write_checkpoint(path: Path | str, groups: Groups, attributes: Mapping[str, Attribute]) -> str:
-    """Write a state beside `path` and rename it, so that `path` is always either the old or the new state.
+    """Write a state to a new file and rename it to `path`, which therefore always is the old or the new state.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def write_checkpoint(path: Path | str, groups: Groups, attributes: Mapping[str, 
     Raises
     ------
     CheckpointError
-        When the file cannot be written (disk full, no permission); what was at `path` is untouched.
+        When the file cannot be written (disk full, no permission); the file at `path` is unchanged.
     InputError
-        When a column or attribute is of a type that HDF5 would not give back unchanged.
+        When a column or attribute has a type that HDF5 would not return unchanged.
     """
     return write_tables(path, tables_of_groups(groups), attributes).content
 
@@ -122,7 +122,7 @@ def write_tables(
     ranks: WritingRanks = ALONE,
     no_state: Collection[str] = (),
 ) -> Digests:
-    """Write a state that is spread over ranks; otherwise like `write_checkpoint`. Collective.
+    """Write a state with rows on several ranks; otherwise like `write_checkpoint`. Collective.
 
     Parameters
     ----------
@@ -131,21 +131,21 @@ def write_tables(
     tables : mapping of RowTable
         Groups of columns.
     attributes : mapping
-        Texts, integers and floats; those of rank 0 count.
+        Texts, integers and floats; the values of rank 0 are written.
     ranks : WritingRanks
-        Who writes.
+        Ranks that write the file.
     no_state : collection of str
-        Groups that the digest of the state leaves out.
+        Groups that are not part of the digest of the state.
 
     Returns
     -------
     Digests
-        Of content and state.
+        Digests of content and state.
 
     Raises
     ------
     CheckpointError, InputError
-        On all ranks alike, as `write_checkpoint`.
+        The same error on all ranks, as by `write_checkpoint`.
     """
     path = Path(path)
     tables = _checked_tables(tables)
@@ -231,12 +231,13 @@ def read_checkpoint(path: Path | str, part: tuple[int, int] = (0, 1), divided: C
     path : path
         The file.
     part, divided
-        Of some groups only a part of the rows, see `pdem.output.checkpoints.checkpoint_reader.CheckpointReader.read`.
+        For some groups, read only a part of the rows, see
+        `pdem.output.checkpoints.checkpoint_reader.CheckpointReader.read`.
 
     Raises
     ------
     CheckpointError
-        When the file is missing, foreign, of an unknown format, torn or altered.
+        When the file is missing, not a checkpoint, of an unknown format, truncated or altered.
     """
     reader = CheckpointReader(path)
     return Checkpoint(reader.path, reader.read(part=part, divided=divided), reader.attributes, reader.content)

@@ -1,4 +1,4 @@
-"""The checkpoints of a run in its folder: rotation, and the newest that is readable."""
+"""The checkpoints of a run in its folder: rotation, and the newest readable one."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"(?:checkpoint|begin)-([0-9]+)\.h5")
 
 BEGIN_PREFIX = "begin-"
-"""What the name of the state begins with that a run in a new folder went on from. It stays."""
+"""Prefix of the checkpoint from which a run in a new folder has started. It is never removed."""
 
 STAGE_PREFIX = "stage-"
-"""What names of checkpoints begin with that stages have ended with. They stay."""
+"""Prefix of the checkpoints at the ends of stages. They are never removed."""
 
 CHECKPOINTS_TO_KEEP = 6
-"""Checkpoints of a run that stay, unless the case says another number."""
+"""Default number of checkpoints of a run that are not removed."""
 
 NEWEST_TO_KEEP = 2
-"""Newest checkpoints that stay in any case: if the disk damages the newest, the one before is there."""
+"""Smallest number of newest checkpoints: if the disk damages the newest, the one before it remains."""
 
 
 def steps_to_keep(steps: Sequence[int], keep: int, begin: int = 0) -> list[int]:
-    """Return which checkpoints stay: the newest two, and earlier ones that are spread over the run.
+    """Return the steps of the checkpoints that remain: the newest two, and earlier ones spread over the run.
 
-    As long as there are too many, the one goes without which the gap is smallest between those before and behind it; of
-    several the latest. The begin of the run counts as one that is always there.
+    While there are too many, the checkpoint with the smallest gap between its neighbours is removed; of several with
+    the same gap the latest. The start of the run counts as a checkpoint that is always present.
 
     Parameters
     ----------
     steps : sequence of int
         In ascending order.
     keep : int
-        How many stay, at least 1.
+        Number of checkpoints that remain, at least 1.
     begin : int
         Step at which the run begins.
     """
@@ -68,9 +68,9 @@ class CheckpointFolder:
     Parameters
     ----------
     folder : path
-        Where they are; made when the first one is written.
+        Folder of the checkpoints; created at the first write.
     keep : int
-        Number of checkpoints that stay, at least 1.
+        Number of checkpoints that remain, at least 1.
     """
 
     def __init__(self, folder: Path | str, keep: int = CHECKPOINTS_TO_KEEP) -> None:
@@ -80,15 +80,15 @@ class CheckpointFolder:
         self.keep = keep
 
     def paths(self) -> list[Path]:
-        """Return the checkpoints in the folder, oldest step first; copies under other names do not count.
+        """Return the checkpoints in the folder, oldest step first; copies under different names do not count.
 
-        That from which a run in a new folder began is the first.
+        The checkpoint from which a run in a new folder started is the first.
         """
         return sorted((path for path in self.folder.glob("*-*.h5") if step_of(path) >= 0), key=step_of)
 
     @property
     def begin(self) -> int:
-        """Step at which the run in the folder begins: 0 unless it went on from a state of another folder."""
+        """Step at which the run in the folder starts: 0 unless it started from a state of a different folder."""
         return max((step_of(path) for path in self.folder.glob(f"{BEGIN_PREFIX}*.h5")), default=0)
 
     def later_than(self, step: int) -> list[Path]:
@@ -96,21 +96,21 @@ class CheckpointFolder:
         return [path for path in self.paths() if step_of(path) > step]
 
     def of_stages(self, later_than: int | None = None) -> list[Path]:
-        """Return the checkpoints that stages have ended with, all or those of later steps; unreadable ones count."""
+        """Return the checkpoints at the ends of stages, all or those of later steps; unreadable ones count."""
         paths = sorted(self.folder.glob(f"{STAGE_PREFIX}*.h5"))
         return [path for path in paths if later_than is None or not 0 <= _stored_step(path) <= later_than]
 
     def of_stage(self, name: str) -> Path:
-        """Return where the checkpoint is that a stage ends with."""
+        """Return the path of the checkpoint at the end of a stage."""
         return self.folder / f"{STAGE_PREFIX}{name}.h5"
 
     def keep_as_stage(self, path: Path, name: str) -> None:
-        """Keep a checkpoint under the name of the stage that it ends, without a copy where the disk can do that.
+        """Give a checkpoint the name of the stage that it ends, by a hard link where the disk supports it.
 
         Raises
         ------
         CheckpointError
-            If that cannot be done.
+            If this fails.
         """
         kept = self.of_stage(name)
         with writing(kept, "make room, then restart"):
@@ -119,7 +119,7 @@ class CheckpointFolder:
     def write(
         self, step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]], attributes: Mapping[str, Attribute]
     ) -> Path:
-        """Write ``checkpoint-<step>.h5`` of a state that this process holds alone; see `write_tables`."""
+        """Write ``checkpoint-<step>.h5`` of a state that is complete on this process; see `write_tables`."""
         return self.write_tables(step, tables_of_groups(groups), attributes)[0]
 
     def write_tables(
@@ -132,19 +132,19 @@ class CheckpointFolder:
         begins: bool = False,
         no_state: Collection[str] = (),
     ) -> tuple[Path, Digests]:
-        """Write ``checkpoint-<step>.h5`` and then remove those no longer needed. Collective.
+        """Write ``checkpoint-<step>.h5`` and then remove checkpoints beyond the number to keep. Collective.
 
-        Returns its path and digests; `no_state` is that of `pdem.output.checkpoints.checkpoint.write_tables`.
+        Returns its path and digests; `no_state` has the meaning of `pdem.output.checkpoints.checkpoint.write_tables`.
 
-        With `begins` it is ``begin-<step>.h5``, with which the run in this folder begins, and which stays.
+        With `begins` its name is ``begin-<step>.h5``: the run in this folder starts from it, and it is never removed.
 
-        Checkpoints of later steps are removed as well: a run starts before them only if they are torn or if the user
-        asked for it.
+        Checkpoints of later steps are removed as well: a run starts before them only if they are damaged or if the user
+        requests it.
 
         Raises
         ------
         CheckpointError
-            On all ranks, when it cannot be written; all earlier ones are still there.
+            On all ranks, when it cannot be written; all earlier ones remain.
         """
         path = self.folder / f"{BEGIN_PREFIX if begins else 'checkpoint-'}{step:09d}.h5"
         digests = write_tables(path, tables, {**attributes, "step": step}, ranks, no_state)
@@ -165,14 +165,14 @@ class CheckpointFolder:
     def latest(
         self, read: Callable[[Path], Checkpoint] = read_checkpoint, paths: Sequence[Path] | None = None
     ) -> Checkpoint:
-        """Return the newest readable checkpoint, with a line in ``warnings`` for each newer one.
+        """Return the newest readable checkpoint, with a line in ``warnings`` for each newer one that is damaged.
 
         Parameters
         ----------
         read : callable
-            Reads one.
+            Reads a checkpoint.
         paths : sequence of Path, optional
-            Oldest step first, in place of those in the folder.
+            Checkpoints to try, oldest step first; by default the checkpoints in the folder.
 
         Raises
         ------
@@ -205,7 +205,7 @@ def latest_checkpoint(folder: Path | str) -> Checkpoint:
 
 
 def step_of(path: Path) -> int:
-    """Return the step of a checkpoint by its name, -1 if it is not a name that a run gives."""
+    """Return the step in the name of a checkpoint, -1 if a run does not write files with this name."""
     match = _NAME.fullmatch(path.name)
     return int(match[1]) if match else -1
 

@@ -1,6 +1,6 @@
-"""Reading of checkpoints: as a whole, or a part of the rows of every group, of which only these are read.
+"""Reading of checkpoints: completely, or only a part of the rows of every group.
 
-Blocks of rows have checksums of their own (`pdem.output.hdf5.parallel_hdf5`), so that a part is as safe as the whole.
+Each block of rows has its own checksum (`pdem.output.hdf5.parallel_hdf5`), so that a part is as safe as the whole.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class CheckpointReader:
-    """A checkpoint whose seal, index and frame are right; columns are checked when they are read.
+    """A checkpoint with a valid seal, index and frame; columns are checked when they are read.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class CheckpointReader:
     attributes : dict
         Texts, integers and floats.
     layout : dict of dict of Layout
-        Of the columns by group and name.
+        Layouts of the columns, by group and name.
     content : str
         Digest (hexadecimal) of groups and attributes.
 
     Raises
     ------
     CheckpointError
-        When the file is missing, foreign, of an unknown format, torn or altered.
+        When the file is missing, not a checkpoint, of an unknown format, truncated or altered.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -87,7 +87,7 @@ class CheckpointReader:
         return CheckpointError(f"{self.path}: checkpoint cannot be read ({reason(error)}); {REMEDY}")
 
     def _layout_of(self, group: h5py.Group) -> dict[str, Layout]:
-        """Return the layout of a group, after a check of the places of its columns against the index."""
+        """Return the layout of a group, after a check of the file regions of its columns against the index."""
         found = {}
         for name, dataset in group.items():
             found[name] = Layout(dataset.dtype, dataset.shape)
@@ -98,7 +98,7 @@ class CheckpointReader:
     def digest(self, without: Collection[str] = (), only: Mapping[str, Collection[str]] | None = None) -> str:
         """Return the digest (hexadecimal) of the columns of all groups but some, without the attributes.
 
-        With `only` it is that of some columns, by group.
+        With `only` it covers only some columns, by group.
         """
         names = {name: layout for name, layout in self.layout.items() if name not in without}
         chosen = {name: list(layout) for name, layout in names.items()} if only is None else only
@@ -112,21 +112,21 @@ class CheckpointReader:
     def read(
         self, groups: Collection[str] | None = None, part: tuple[int, int] = (0, 1), divided: Collection[str] = ()
     ) -> dict[str, Columns]:
-        """Return columns by group and name, with the dtypes and shapes they were written with.
+        """Return columns by group and name, with the dtypes and shapes of the written columns.
 
         Parameters
         ----------
         groups : collection of str, optional
-            Which groups; all unless given.
+            Groups to read; all by default.
         part : (int, int)
-            Number of a part from 0 on, and how many there are. Parts are whole blocks of rows; some may be empty.
+            Index of a part, from 0 on, and number of parts. Parts are whole blocks of rows; some may be empty.
         divided : collection of str
-            Groups of which only that part of the rows is returned.
+            Groups from which only that part of the rows is returned.
 
         Raises
         ------
         CheckpointError
-            When a column that is read was altered.
+            When a column was altered.
         """
         names = [name for name in self.layout if groups is None or name in groups]
         if self._old_groups is not None:
@@ -160,7 +160,7 @@ class _Columns:
         os.close(self._descriptor)
 
     def read(self, name: str, layout: Layout, part: tuple[int, int]) -> NDArray[Any]:
-        """Return a part of the blocks of a column, compared with their checksums."""
+        """Return a part of the blocks of a column, after a comparison with their checksums."""
         region = self._seal.regions[name]
         first, last = part_of(region.blocks, *part)
         shape = layout.shape
@@ -173,7 +173,7 @@ class _Columns:
         return column
 
     def _read_blocks(self, data: memoryview, region: Region, first: int, last: int) -> bytes:
-        """Fill memory with blocks; return their checksums."""
+        """Read blocks into memory; return their checksums."""
 
         def read_block(number: int) -> bytes:
             begin = (number - first) * region.block
@@ -185,7 +185,7 @@ class _Columns:
 
 
 def _columns_of_format_1(group: h5py.Group) -> Columns:
-    # Without the dtype, HDF5 scalars would come back as numpy scalars of native byte order.
+    # Without the dtype, HDF5 scalars would be returned as numpy scalars of native byte order.
     return {name: np.asarray(dataset[()], dtype=dataset.dtype) for name, dataset in group.items()}
 
 

@@ -8,10 +8,10 @@
     index <where the index begins> <its digest>
     content <digest of the state itself: names, dtypes, shapes, values, attributes>
 
-fills the first 512 bytes (HDF5 calls them the user block and skips them). The index follows the last byte
-of HDF5: a line of JSON with the region and the block size of each column and with the digest of all bytes outside
-columns, then the checksums of the blocks (`pdem.output.hdf5.parallel_hdf5.block_checksum`). A digest is BLAKE2b of 32
-bytes. ``content`` depends neither on the layout of the HDF5 file nor on the ranks that wrote it.
+fills the first 512 bytes (HDF5 calls them the user block and skips them). The index follows the last byte of HDF5: a
+line of JSON with the region and the block size of each column and with the digest of all bytes outside columns, then
+the checksums of the blocks (`pdem.output.hdf5.parallel_hdf5.block_checksum`). A digest is BLAKE2b of 32 bytes.
+``content`` depends neither on the layout of the HDF5 file nor on the ranks that wrote it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 2
-"""Version of the format that is written; format 1 is read as well."""
+"""Version of the format for writing; format 1 can be read as well."""
 
 SEAL_BYTES = 512
 REMEDY = "use the previous checkpoint of this run"
@@ -65,13 +65,13 @@ class Seal:
     Attributes
     ----------
     version : int
-        Of the format.
+        Version of the format.
     content : str
         Digest of the state.
     regions : dict of Region
-        By the names of columns, ``group/name``; none in format 1.
+        Regions by the names of columns, ``group/name``; empty in format 1.
     checks : dict of bytes
-        Checksums of their blocks, one after the other.
+        Checksums of the blocks of each column, concatenated.
     """
 
     version: int
@@ -81,7 +81,7 @@ class Seal:
 
 
 def write_seal(path: Path, end: int, regions: Mapping[str, Region], checks: Mapping[str, bytes], content: str) -> None:
-    """Write index and seal of a file whose HDF5 part ends at byte `end`."""
+    """Write index and seal of a file with an HDF5 part that ends at byte `end`."""
     with path.open("r+b") as file:
         head = {
             "frame": _frame_digest(file, end, regions.values()),
@@ -96,7 +96,7 @@ def write_seal(path: Path, end: int, regions: Mapping[str, Region], checks: Mapp
 
 
 def _frame_digest(file: BinaryIO, end: int, regions: Iterable[Region]) -> str:
-    """Return the digest of all bytes between the seal and `end` that are in no column."""
+    """Return the digest of all bytes between the seal and `end` that do not belong to a column."""
     found = hashlib.blake2b(digest_size=DIGEST_BYTES)
     begin = SEAL_BYTES
     for region in sorted(regions, key=lambda one: one.offset):
@@ -123,7 +123,7 @@ def check_seal(path: Path) -> Seal:
     Raises
     ------
     CheckpointError
-        When the file is missing, foreign, of another format, torn or altered.
+        When the file is missing, not a checkpoint, of a different format, truncated or altered.
     """
     if not path.is_file():
         raise CheckpointError(f"{path}: no such checkpoint; name a file checkpoint-*.h5 of an output folder")

@@ -26,7 +26,7 @@ DIGEST_BYTES = 32
 
 
 DIGESTS_FILE = "digests.csv"
-"""Name of the file in an output folder: a line with step and digest for each checkpoint that was ever written."""
+"""Name of the file in an output folder: a line with step and digest for each checkpoint ever written."""
 
 _HEAD = "step,state"
 
@@ -106,7 +106,7 @@ def _add_attributes(found: Hash, attributes: Mapping[str, Attribute]) -> None:
 
 
 def _add_texts(found: Hash, *texts: str) -> None:
-    """Add texts with their lengths, so that no two lists of texts look the same."""
+    """Add texts with their lengths, so that different lists of texts have different digests."""
     for text in texts:
         encoded = text.encode()
         found.update(struct.pack("<q", len(encoded)))
@@ -114,7 +114,7 @@ def _add_texts(found: Hash, *texts: str) -> None:
 
 
 def read_digests(folder: Path | str) -> dict[int, str]:
-    """Return the digests of a folder by step, none if it has no such file; lines that are torn are left out."""
+    """Return the digests of a folder by step, empty if it has no such file; incomplete lines are ignored."""
     try:
         lines = (Path(folder) / DIGESTS_FILE).read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -124,7 +124,7 @@ def read_digests(folder: Path | str) -> dict[int, str]:
 
 
 def record_digest(folder: Path | str, step: int, digest: str) -> None:
-    """Add the digest of a step to the file of a folder; what the file has of this and later steps goes.
+    """Add the digest of a step to the file of a folder; entries of this and later steps are removed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Histories of contacts as columns by name, as checkpoints hold them: one number or one vector of three each."""
+"""Histories of contacts as named columns for checkpoints: one number or one vector of three each."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def columns_of(names: Sequence[str], history: Floats) -> dict[str, Floats]:
 def history_of(names: Sequence[str], columns: Mapping[str, NDArray[Any]], where: str) -> Floats:
     """Return histories (len(names), n) from columns by name.
 
-    If the contact law has changed since the file was written, columns that the file lacks are 0, as in a new contact,
-    and columns that are not among `names` are left out.
+    If the contact law has changed since the file was written, missing columns are set to 0, as in a new contact, and
+    columns that are not among `names` are ignored.
 
     Raises
     ------
     CheckpointError
-        If contacts have no overlap: this is no checkpoint of contacts.
+        If contacts have no overlap: then the columns are not those of contacts.
     """
     columns = upgraded_contacts(columns)
     history = np.zeros((len(names), len(next(iter(columns.values())))))
@@ -65,7 +65,7 @@ def history_of(names: Sequence[str], columns: Mapping[str, NDArray[Any]], where:
 
 
 def upgraded_contacts(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the columns of a group of contacts by name; in old checkpoints they are one array ``history``."""
+    """Return the columns of a group of contacts by name; old checkpoints have a single array ``history``."""
     found = dict(columns)
     if "history" in found:
         old = found.pop("history")

@@ -52,9 +52,9 @@ def create_growing_dataset(
     chunk : int
         Rows of an HDF5 chunk.
     sparse : bool
-        Most numbers are zero: rows are compressed.
+        Compress rows, if most numbers are zero.
     early : bool
-        New rows are allocated at once and HDF5 does not fill them: ranks write them.
+        Allocate new rows immediately, and do not fill them: ranks write them.
     """
     if early:
         return _create_early_dataset(parent, name, shape, dtype, chunk)
@@ -77,23 +77,23 @@ def _create_early_dataset(
 
 
 class GrowingDataset:
-    """An open dataset that grows: its size and the offsets of its rows are looked up once.
+    """An open dataset that grows; its size and the offsets of its rows are determined once.
 
-    Rows that are appended wait in memory for `write_waiting`: HDF5 takes about as long for one row as for a thousand.
+    Appended rows are buffered until `write_waiting`: HDF5 takes about as long for one row as for a thousand.
 
     Parameters
     ----------
     dataset : h5py.Dataset
-        Must not be resized by others from now on.
+        The dataset; from now on only this object may resize it.
 
     Attributes
     ----------
     name : str
-        Its full name in the file.
+        Full name of the dataset in the file.
     rows : int
         Number of rows.
     early : bool
-        New rows are allocated at once, and HDF5 has no cached copy of them.
+        Whether new rows are allocated immediately, without a copy in HDF5's cache.
     """
 
     def __init__(self, dataset: h5py.Dataset) -> None:
@@ -124,7 +124,7 @@ class GrowingDataset:
         return begin
 
     def write_waiting(self) -> None:
-        """Write the rows that wait."""
+        """Write the buffered rows."""
         if not self._waiting:
             return
         rows = self._waiting[0] if len(self._waiting) == 1 else np.concatenate(self._waiting)
@@ -137,7 +137,7 @@ class GrowingDataset:
     def allocate(self, count: int) -> int:
         """Append rows that ranks will write; return the index of the first."""
         begin = self.rows
-        if not self.early:  # a file of an earlier pdem
+        if not self.early:  # file of an earlier version
             self.append(np.zeros((count, *self.shape), self.dtype))
             self.write_waiting()
         elif count:
@@ -163,9 +163,9 @@ class GrowingDataset:
 
 
 def _without_cache(dataset: h5py.Dataset) -> Any:
-    """Open a dataset anew, without a cache of chunks.
+    """Open a dataset again, without a cache of chunks.
 
-    Rows that ranks write past HDF5 do not reach such a cache, and a reader in this process would get old bytes.
+    Rows that ranks write without HDF5 do not reach such a cache, and a reader in this process would get old bytes.
     """
     file, name = dataset.file.id, dataset.name.encode()
     dataset.id.close()
@@ -180,7 +180,7 @@ class AllocatedRows:
     Attributes
     ----------
     extents : dict of list of Extent
-        By the full name of the dataset.
+        Extents by the full name of the dataset.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Files that several ranks write together: rank 0 creates the file and allocates columns, each rank writes its rows.
 
-Rows are written by positional writes past HDF5, block by block on the threads of the rank, each block with its
-checksum. All ranks learn of a failure of any rank before they continue, and raise the same error.
+Rows are written by positional writes without HDF5, block by block on the threads of the rank, each block with its
+checksum. All ranks receive a failure of any rank before they continue, and raise the same error.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from pdem.containers.global_order import OrderedRows
 
 BLOCK_ROWS = 1 << 15
-"""Rows of a column with one checksum; no block is divided between ranks."""
+"""Rows of a column with a common checksum; a block is never divided between ranks."""
 
 _SYNC_BYTES = 1 << 22
-"""So much is written before the disk is told to begin: a call for each small column would double the time that a
-checkpoint takes."""
+"""Bytes to write before the first sync to the disk: a sync call for each small column would double the time of a
+checkpoint."""
 
 CHECKSUM_BYTES = 12
 _WORD_BYTES = 8
@@ -46,7 +46,7 @@ class WritingRanks(Protocol):
 
     @property
     def rank(self) -> int:
-        """Number of this rank."""
+        """Index of this rank."""
         ...
 
     @property
@@ -64,7 +64,7 @@ class WritingRanks(Protocol):
         ...
 
     def first(self, value: Any) -> Any:
-        """Return the value of the first rank that has one, on every rank; None if all gave None."""
+        """Return the value of the first rank with a value other than None, on every rank; None if there is none."""
         ...
 
     def collect(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | None:
@@ -73,7 +73,7 @@ class WritingRanks(Protocol):
 
 
 class _SingleProcess:
-    """A process that writes a file without others."""
+    """A single process that writes a file."""
 
     rank = 0
     on_one_node = True
@@ -102,14 +102,14 @@ ALONE: WritingRanks = _SingleProcess()
 
 @dataclass(frozen=True)
 class RowTable:
-    """Columns that are spread over ranks.
+    """Columns with rows on several ranks.
 
     Attributes
     ----------
     columns : mapping of ndarray
-        This rank's rows; names, types and shapes of a row are the same on all ranks.
+        Rows of this rank; names, types and shapes of a row are the same on all ranks.
     rows : OrderedRows or None
-        Redistribution to the order of the file; None: rank 0 has all rows.
+        Redistribution to the order of the file; None if rank 0 has all rows.
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -129,7 +129,7 @@ class RowTable:
 
 
 def tables_of_groups(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, RowTable]:
-    """Return the tables of groups that this process holds alone."""
+    """Return the tables of groups that are complete on this process."""
     return {name: RowTable(columns) for name, columns in groups.items()}
 
 
@@ -144,15 +144,15 @@ def row_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
 
 
 def bytes_of(column: NDArray[Any]) -> memoryview:
-    """Return the bytes of a column, not copied if it is contiguous."""
+    """Return the bytes of a column, without a copy if it is contiguous."""
     return np.ascontiguousarray(column).reshape(-1).view(np.uint8).data
 
 
 def block_checksum(data: memoryview) -> bytes:
     """Return the checksum of a block: its CRC-32 and the sum of its words of 8 bytes.
 
-    The CRC depends on the positions of bits, the sum adds length against collisions. A cryptographic digest takes four
-    times as long as both, longer than a good disk takes to write the block.
+    The CRC depends on the positions of bits, and the sum makes the checksum longer against collisions. A cryptographic
+    digest takes four times as long as both, longer than a good disk takes to write the block.
     """
     words = np.frombuffer(data[: len(data) // _WORD_BYTES * _WORD_BYTES], "<u8")
     return struct.pack("<IQ", zlib.crc32(data), int(words.sum(dtype=np.uint64)))
@@ -185,7 +185,7 @@ def on_rank_0(ranks: WritingRanks, work: Callable[[], Any]) -> Any:
     Raises
     ------
     OSError
-        On all ranks, if it raised an OSError or RuntimeError.
+        On all ranks, if rank 0 raised an OSError or RuntimeError.
     """
     result, problem = None, None
     if ranks.rank == 0:
@@ -202,7 +202,7 @@ def on_rank_0(ranks: WritingRanks, work: Callable[[], Any]) -> Any:
 class RankWriter:
     """Writes of one rank to an existing file.
 
-    After a failed write the rest is not written; `finish` raises on all ranks.
+    After a failed write, later writes are skipped; `finish` raises on all ranks.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class RankWriter:
         try:
             if self._descriptor < 0:
                 self._descriptor = os.open(self._path, os.O_WRONLY)
-            if len(data) <= step:  # not worth a thread
+            if len(data) <= step:  # too short for a thread
                 return [work(data, 0)]
             firsts = range(0, len(data), step)
             return list(self._pool.map(lambda first: work(data[first : first + step], first), firsts))
@@ -272,12 +272,12 @@ class RankWriter:
             return []
 
     def finish(self, *, sync: bool) -> None:
-        """Wait until all ranks have written, with `sync` until all is on the disk. Collective.
+        """Wait until all ranks have written, with `sync` until all data are on the disk. Collective.
 
         Raises
         ------
         OSError
-            On all ranks, if any of them failed.
+            On all ranks, if any rank failed.
         """
         self._pool.shutdown()  # after a failure other blocks may still be written
         try:

@@ -1,8 +1,8 @@
-"""HDF5 files that a full disk cannot damage: what was there after the last flush stays until the next one succeeds.
+"""HDF5 files that a full disk cannot damage: the content of the last flush remains until the next flush succeeds.
 
-HDF5 cannot undo a write that fails. A file whose last bytes do not find room when it is closed stays half open in the
-library, its content is lost, and the program crashes when it ends. Here HDF5 never meets a full disk: it writes to a
-Python object (h5py's driver ``fileobj``) that keeps in memory what may not, or cannot, be on the disk yet.
+HDF5 cannot undo a failed write. If the disk is full when a file is closed, the file stays half open in the library, its
+content is lost, and the program crashes at its end. Here HDF5 never encounters a full disk: it writes to a Python
+object (h5py's driver ``fileobj``) that buffers in memory what must not, or cannot, be written to the disk yet.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 
 
 class _Pieces:
-    """Bytes at places of a file that are not on the disk: pieces that neither overlap nor touch."""
+    """Byte ranges of a file that are not on the disk: pieces that neither overlap nor touch."""
 
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._data: list[bytearray] = []
 
     def __iter__(self) -> Any:
-        """Return begin and bytes of each piece, in the order of their places."""
+        """Return offset and bytes of each piece, in the order of their offsets."""
         return zip(self._begins, self._data, strict=True)
 
     def _touched(self, begin: int, end: int) -> slice:
-        """Return which pieces overlap or touch some bytes."""
+        """Return the pieces that overlap or touch a byte range."""
         first = bisect_left(self._begins, begin)
         if first and self._begins[first - 1] + len(self._data[first - 1]) >= begin:
             first -= 1
         return slice(first, bisect_left(self._begins, end + 1, lo=first))
 
     def touches(self, begin: int, end: int) -> bool:
-        """Return whether some bytes overlap or touch a piece."""
+        """Return whether a byte range overlaps or touches a piece."""
         found = self._touched(begin, end)
         return found.start < found.stop
 
     def add(self, begin: int, data: bytes) -> None:
-        """Put bytes over those of the pieces that are there."""
+        """Add bytes; they replace overlapping parts of existing pieces."""
         found = self._touched(begin, begin + len(data))
         old = list(zip(self._begins[found], self._data[found], strict=True))
         first = min([begin, *(one for one, _ in old)])
@@ -57,7 +57,7 @@ class _Pieces:
         self._begins[found], self._data[found] = [first], [joined]
 
     def read_over(self, begin: int, content: bytearray) -> None:
-        """Replace what is in pieces in the content of a file from a place on."""
+        """Copy the pieces into the content of a file that starts at an offset."""
         end = begin + len(content)
         found = self._touched(begin, end)
         for one, some in zip(self._begins[found], self._data[found], strict=True):
@@ -66,35 +66,35 @@ class _Pieces:
                 content[first - begin : last - begin] = some[first - one : last - one]
 
     def cut(self, end: int) -> None:
-        """Drop what is behind a place."""
+        """Remove all bytes from an offset on."""
         count = bisect_left(self._begins, end)
         del self._begins[count:], self._data[count:]
         if count:
             self._data[-1] = self._data[-1][: end - self._begins[-1]]
 
     def clear(self) -> None:
-        """Drop all."""
+        """Remove all pieces."""
         self._begins, self._data = [], []
 
 
 class RecoverableFile:
-    """A file for HDF5 that never fails to it, and that keeps its content until a flush succeeds.
+    """A file for HDF5 in which no write fails, and which keeps its old content until a flush succeeds.
 
-    What is written behind the end that the file had at the last flush goes to the disk at once; what replaces older
-    bytes waits in memory for the next flush, and so does what finds no room. A flush that fails puts older bytes back.
-    In a process that was forked from the one that opened the file nothing is written.
+    Bytes beyond the end of the file at the last flush are written to the disk immediately. Bytes that replace older
+    ones are buffered in memory until the next flush, and so are bytes that do not fit on the disk. A failed flush
+    restores the older bytes. A process that was forked from the one that opened the file writes nothing.
 
     Parameters
     ----------
     path : Path
         The file.
     new : bool
-        Begin with an empty file; it is removed if its first flush does not succeed.
+        Start with an empty file; it is removed if its first flush fails.
 
     Attributes
     ----------
     problem : OSError or None
-        Why the last flush has failed.
+        Error of the last flush, if it failed.
 
     Raises
     ------
@@ -111,7 +111,7 @@ class RecoverableFile:
         self._pieces = _Pieces()
 
     def keep(self) -> None:
-        """Write nothing any more: the file stays as it was after the last flush."""
+        """Stop writing: the file keeps the content of the last flush."""
         self._stays = True
 
     @property
@@ -119,16 +119,16 @@ class RecoverableFile:
         return not self._stays and os.getpid() == self._process
 
     def seek(self, offset: int, origin: int = os.SEEK_SET) -> int:
-        """Go to a place in the file and return it (bytes)."""
+        """Move to a position in the file and return it (bytes)."""
         self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._end}[origin]
         return self._place
 
     def tell(self) -> int:
-        """Return the present place (bytes)."""
+        """Return the present position (bytes)."""
         return self._place
 
     def read(self, count: int) -> bytearray:
-        """Return so many bytes, behind the end of the file zeros."""
+        """Return the next `count` bytes, zeros beyond the end of the file."""
         content, found = bytearray(count), 0
         with memoryview(content) as view:
             while found < count and (more := os.preadv(self._descriptor, [view[found:]], self._place + found)):
@@ -138,7 +138,7 @@ class RecoverableFile:
         return content
 
     def write(self, data: bytes) -> int:
-        """Write bytes, to the disk or into memory; return how many."""
+        """Write bytes, to the disk or into memory; return their number."""
         begin = self._place
         self._place += len(data)
         self._fill_until(begin)
@@ -148,7 +148,7 @@ class RecoverableFile:
         return len(data)
 
     def _writes(self, begin: int, data: bytes) -> bool:
-        """Return whether bytes have been written to the disk, all of them."""
+        """Write bytes to the disk; return whether all of them have been written."""
         if not self._may_write:
             return False
         try:
@@ -158,7 +158,7 @@ class RecoverableFile:
         return True
 
     def truncate(self, end: int) -> int:
-        """Let the file end at a place, from the next flush on; return it (bytes)."""
+        """Set the end of the file, from the next flush on; return it (bytes)."""
         self._pieces.cut(end)
         self._fill_until(end)
         self._end, self._is_cut = end, True
@@ -167,12 +167,12 @@ class RecoverableFile:
         return end
 
     def _fill_until(self, place: int) -> None:
-        """Put zeros behind the end, up to a place, where older bytes are still on the disk."""
+        """Write zeros after the end, up to an offset, where the disk still has older bytes."""
         if self._end < min(place, self._kept):
             self._pieces.add(self._end, bytes(min(place, self._kept) - self._end))
 
     def flush(self) -> None:
-        """Write what waits; if that fails, put the old bytes back and set `problem`."""
+        """Write all buffered bytes; if that fails, restore the old bytes and set `problem`."""
         if not self._may_write:
             return
         old: list[tuple[int, bytes]] = []
@@ -196,12 +196,12 @@ class RecoverableFile:
                 write_at(self._descriptor, data, begin)
 
     def close(self) -> None:
-        """Close the file as it was after the last flush that has succeeded; remove one that never had any.
+        """Close the file with the content of the last successful flush; remove a file without any.
 
         Raises
         ------
         OSError
-            If the last flush has failed, or the file system tells of a failure now.
+            If the last flush has failed, or the file system reports a failure now.
         """
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor < 0:
@@ -217,7 +217,7 @@ class RecoverableFile:
             raise self.problem
 
     def __del__(self) -> None:
-        """Close the file of an `h5py.File` that was dropped without being closed."""
+        """Close the file of an `h5py.File` that was deleted without being closed."""
         with suppress(OSError, AttributeError):
             self.close()
 
@@ -226,21 +226,21 @@ _open_files: WeakSet[WritableHDF5] = WeakSet()
 
 
 class WritableHDF5(h5py.File):  # type: ignore[misc]
-    """An HDF5 file that is written: a flush or the end of a context writes all that has changed, or nothing.
+    """An HDF5 file for writing: a flush or the end of a context writes all changes, or nothing.
 
     Parameters
     ----------
     path : Path
         The file.
     mode : str
-        ``"w"`` for a new one, ``"r+"`` for one that is there.
+        ``"w"`` for a new file, ``"r+"`` for an existing one.
     **options
         As for `h5py.File`.
 
     Raises
     ------
     OSError
-        If it cannot be opened, or is no HDF5 file.
+        If it cannot be opened, or is not an HDF5 file.
     """
 
     def __init__(self, path: Path, mode: str, **options: Any) -> None:
@@ -253,24 +253,24 @@ class WritableHDF5(h5py.File):  # type: ignore[misc]
         _open_files.add(self)
 
     def flush(self) -> None:
-        """Write all that has changed.
+        """Write all changes.
 
         Raises
         ------
         OSError
-            If it cannot be written; the file is as after the last flush, and all that has changed is still known.
+            If writing fails; the file keeps the content of the last flush, and all changes stay buffered.
         """
         super().flush()
         if self._disk.problem is not None:
             raise self._disk.problem
 
     def close(self) -> None:
-        """Write all that has changed and close the file.
+        """Write all changes and close the file.
 
         Raises
         ------
         OSError
-            If it cannot be written; the file is closed as it was after the last flush.
+            If writing fails; the file is closed with the content of the last flush.
         """
         try:
             super().close()
@@ -281,14 +281,14 @@ class WritableHDF5(h5py.File):  # type: ignore[misc]
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the file; after an exception as it was after the last flush."""
+        """Close the file; after an exception with the content of the last flush."""
         if kind is None:
             self.close()
             return
         self.abandon()
 
     def abandon(self) -> None:
-        """Close the file as it was after the last flush."""
+        """Close the file with the content of the last flush."""
         self._disk.keep()
         with suppress(OSError, RuntimeError):
             self.close()
@@ -296,7 +296,7 @@ class WritableHDF5(h5py.File):  # type: ignore[misc]
 
 @atexit.register
 def _close_all() -> None:
-    """Close files that are still open: HDF5 would do that when there is no Python any more to write for it."""
+    """Close files that are still open: HDF5 would close them at exit, when Python can write no more."""
     for file in list(_open_files):
         with suppress(OSError, RuntimeError):
             file.close()

@@ -1,4 +1,4 @@
-"""Scales of colours: limits at round numbers, units with prefixes, and the bar that shows them in a picture."""
+"""Colour scales: limits at round numbers, units with prefixes, and the colour bar in a picture."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 """Prefixes of units by powers of ten."""
 
 _WITH_PREFIX = ("m", "N", "Pa", "W", "J", "s", "N m", "m/s")
-_LEAST, _MOST = 0.1, 1e4  # numbers that need no prefix
+_LEAST, _MOST = 0.1, 1e4  # range of numbers without a prefix
 _TICKS = 5
-_PATCH = 0.05  # largest height of the patch of a class
-_NEAR_AN_END = 0.07  # share of the scale within which a tick would touch the number at the end
+_PATCH = 0.05  # largest height of a class's patch
+_NEAR_AN_END = 0.07  # fraction of the scale, near its ends, in which a tick would touch the number at the end
 _LINE_COLOUR = "#2b3440"
 _LEFT, _WIDTH = 0.89, 0.016
 _PLACES = {1: ((0.25, 0.46),), 2: ((0.58, 0.3), (0.14, 0.3))}
-"""Left edge and width of bars as shares of the width of the picture; lower ends and heights of one, or of two."""
+"""Left edge and width of bars as fractions of the picture width; lower ends and heights of one bar, or of two."""
 _STRIPS = 256
 _OF_CLASSES = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7733", "#999999",
 )  # fmt: skip
-"""Colours of classes, told apart by most eyes; further classes begin again."""
+"""Colours of classes that most eyes can distinguish; further classes repeat them."""
 
 
 class Scale(NamedTuple):
-    """Colours of values.
+    """Map from values to colours.
 
     Attributes
     ----------
     label : str
-        What is shown, with its unit.
+        Quantity, with its unit.
     colour_map : str
         A colour map of matplotlib.
     low, high : float
-        Values at its ends.
+        Values at the ends of the scale.
     factor : float
-        From values to the numbers that are shown.
+        Factor from values to the displayed numbers.
     ticks : tuple of float
-        Numbers that are shown; the first and the last are those of the ends. Of classes those that are shown.
+        Displayed numbers; the first and the last are at the ends. For classes, the indices of the displayed ones.
     names : tuple of str
-        Of classes, whose numbers from 0 on are the values; none for other values.
+        Names of classes, where values are indices of classes from 0 on; empty for other values.
     """
 
     label: str
@@ -75,7 +75,7 @@ class Scale(NamedTuple):
 
 
 def class_scale(name: str, names: Sequence[str], present: Sequence[float]) -> Scale:
-    """Return the scale of a field whose values are numbers of classes with names; the `present` ones are shown."""
+    """Return the scale of a field with named classes, where values are class indices; shows the `present` ones."""
     return Scale(name.replace("_", " "), "", 0.0, max(len(names) - 1.0, 0.0), 1.0, tuple(present), tuple(names))
 
 
@@ -88,15 +88,15 @@ def scale_of(
     Parameters
     ----------
     name, unit : str
-        Of the field; the unit is ``"1"`` without dimension.
+        Name and unit of the field; the unit is ``"1"`` without dimension.
     colour_map : str
         A colour map of matplotlib.
     limits : tuple of float
         Smallest and largest value.
     exact : bool
-        The scale ends at the limits; otherwise at the round numbers beyond them.
+        Whether the scale ends at the limits; otherwise it ends at the round numbers beyond them.
     whole : bool
-        Values are whole numbers.
+        Whether values are integers.
     """
     low, high = limits
     factor, shown = prefixed(max(abs(low), abs(high)), unit)
@@ -108,7 +108,7 @@ def scale_of(
 
 
 def prefixed(size: float, unit: str) -> tuple[float, str]:
-    """Return the factor to a unit in which a number of this size is short, and that unit: 0.004 m are 4 mm."""
+    """Return the factor to a unit with which a number of this size is short, and this unit: 0.004 m become 4 mm."""
     if unit not in _WITH_PREFIX or not 0.0 < size < math.inf or _LEAST <= size < _MOST:
         return 1.0, unit
     largest = 0 if unit == "s" else max(PREFIXES)
@@ -117,7 +117,7 @@ def prefixed(size: float, unit: str) -> tuple[float, str]:
 
 
 def _ticks(low: float, high: float, *, exact: bool, whole: bool) -> list[float]:
-    """Return round numbers from one end to the other; those of the ends are as they are if `exact`."""
+    """Return round numbers from one end to the other; with `exact` the ends themselves are not rounded."""
     from matplotlib.ticker import MaxNLocator
 
     locator = MaxNLocator(nbins=_TICKS, steps=[1, 2, 2.5, 5, 10], integer=whole)
@@ -129,7 +129,7 @@ def _ticks(low: float, high: float, *, exact: bool, whole: bool) -> list[float]:
 
 
 def add_bars(plotter: Any, scales: list[Scale], points: float) -> None:
-    """Add the bars of one scale, or of two, at the right edge; `points` are pixels per pixel of a usual picture."""
+    """Add the bars of one scale, or of two, at the right edge; `points` are pixels per pixel of a standard picture."""
     for scale, (begin, height) in zip(scales, _PLACES.get(len(scales), ()), strict=False):
         (_add_classes if scale.names else _add_numbers)(plotter, scale, (begin, height), points)
         _add_words(plotter, scale.label, (_LEFT + 0.5 * _WIDTH, begin + height + 0.045), 20 * points, to="middle")
@@ -145,7 +145,7 @@ def _add_numbers(plotter: Any, scale: Scale, place: tuple[float, float], points:
 
 
 def _add_classes(plotter: Any, scale: Scale, place: tuple[float, float], points: float) -> None:
-    """Add a patch for each class, the first one on top, with its name on the left, where there is room."""
+    """Add a patch for each class, the first one on top, with its name on the left, as space permits."""
     count = len(scale.ticks)
     each = min(place[1] / count, _PATCH)
     begin = place[0] + place[1] - count * each
@@ -156,7 +156,7 @@ def _add_classes(plotter: Any, scale: Scale, place: tuple[float, float], points:
 
 
 def _add_strips(plotter: Any, colours: NDArray[np.uint8], place: tuple[float, float]) -> None:
-    """Add a bar of strips of some colours (n, 3), from its lower end (share of the height) on, and as high."""
+    """Add a bar of strips of some colours (n, 3); `place` has its lower end and height, as fractions of the height."""
     from pyvista import PolyData
     from vtkmodules.vtkRenderingCore import vtkActor2D, vtkCoordinate, vtkPolyDataMapper2D
 
@@ -180,7 +180,7 @@ def _add_strips(plotter: Any, colours: NDArray[np.uint8], place: tuple[float, fl
 def _add_words(
     plotter: Any, text: str, place: tuple[float, float], size: float, *, to: Literal["left", "middle", "right"] = "left"
 ) -> None:
-    """Add words at a place (shares of width and height) that is their middle, or the middle of one of their ends."""
+    """Add a text at a position (fractions of width and height) that is its middle, or the middle of one of its ends."""
     actor = plotter.add_text(text, position=place, viewport=True, font_size=round(size), color=_LINE_COLOUR)
     style = actor.GetTextProperty()
     style.SetFontSize(round(size))

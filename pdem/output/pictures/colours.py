@@ -1,4 +1,4 @@
-"""By what pictures of a scene are coloured: fields of particles and walls, and the limits of their scales."""
+"""Colours of pictures of a scene: the chosen fields of particles and walls, and the limits of their scales."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _FRAMES_FOR_LIMITS = 20
 _UPPER_PERCENTILE = 99.5
 _NOT_FROM_ZERO = ("radius",)
 _AT_REST = 0.01
-"""Speeds are noise that are less than this share of that of a fall by a diameter."""
+"""Speeds below this fraction of the speed after a fall by a diameter are noise."""
 _GRAVITY = 9.81
 
 
 class Choice(NamedTuple):
-    """What is coloured by which field, as a user asks for it.
+    """Choice of a field and its colours, from the user's options.
 
     Attributes
     ----------
     field : str
-        Of particles, contacts or walls; empty for one colour.
+        Field of particles, contacts or walls; empty for a single colour.
     colour_map : str
         A colour map of matplotlib.
     limits : tuple of float or None
-        Values at the ends of the scale, None for those of the data.
+        Values at the ends of the scale, None for the limits of the data.
     """
 
     field: str
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
 
 
 class Coloured(NamedTuple):
-    """A field, its scale, and the numbers of the walls that are coloured, of particles all of none."""
+    """A field, its scale, and the indices of the coloured walls, empty for particles."""
 
     field: str
     scale: Scale
@@ -52,7 +52,7 @@ class Coloured(NamedTuple):
 
 
 def assigned(frame: SceneFrame, particles: Choice, walls: Choice) -> tuple[Choice, Choice]:
-    """Return how particles and walls are coloured: a field that walls alone have is for these."""
+    """Return the choices for particles and walls; a field that only walls have is moved to the walls."""
     fields = {} if frame.walls is None else frame.walls.fields
     if not walls.field and particles.field in fields and not frame.has(particles.field):
         return particles._replace(field=""), particles
@@ -60,9 +60,9 @@ def assigned(frame: SceneFrame, particles: Choice, walls: Choice) -> tuple[Choic
 
 
 def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> Coloured | None:
-    """Return how particles are coloured, or contacts if these are drawn; None for one colour.
+    """Return the colours of particles, or of contacts if these are drawn; None for a single colour.
 
-    Scales end at a percentile, so that a few fast particles do not darken all. Materials have a colour each.
+    Scales end at a percentile, so that a few fast particles do not darken all. Each material has its own colour.
 
     Raises
     ------
@@ -86,14 +86,14 @@ def coloured_particles(scene: Scene, indices: Sequence[int], choice: Choice) -> 
 
 
 def coloured_walls(scene: Scene, indices: Sequence[int], choice: Choice, *, beside: bool) -> Coloured | None:
-    """Return how walls are coloured; those on which the field is nowhere other than 0 keep their own colours.
+    """Return the colours of walls; walls on which the field is 0 everywhere keep their own colours.
 
-    `beside` says whether particles have a scale as well.
+    `beside` is whether particles have a scale as well.
 
     Raises
     ------
     InputError
-        If there are no walls, or these have no such field.
+        If there are no walls, or they have no such field.
     """
     if not choice.field:
         return None
@@ -127,6 +127,6 @@ def _limits(columns: Sequence[Floats], percentile: float, from_zero: bool) -> tu
 
 
 def _noise_of(frame: SceneFrame) -> float:
-    """Return the speed up to which particles of a frame look at rest [m/s]."""
+    """Return the speed below which particles of a frame count as resting [m/s]."""
     radius = frame.columns["radius"]
     return _AT_REST * float(np.sqrt(4.0 * _GRAVITY * np.median(radius))) if len(radius) else 0.0

@@ -1,4 +1,4 @@
-"""Empty figures for plots, where the library for them is installed."""
+"""Empty figures for plots, if matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def can_draw() -> bool:
 
 
 def empty_figure(width: float, height: float, otherwise: str = "") -> Figure:
-    """Return a figure to draw in, on no screen.
+    """Return an empty figure without a screen.
 
     Parameters
     ----------
     width, height : float
-        In inches, as matplotlib takes them.
+        Size in inches, as in matplotlib.
     otherwise : str
-        End of the error message: the other choice of the user if matplotlib is not installed.
+        End of the error message: the user's alternative if matplotlib is not installed.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def empty_figure(width: float, height: float, otherwise: str = "") -> Figure:
 
 
 def save_figure(figure: Figure, path: Path, dots: int = 150) -> None:
-    """Write a figure, at so many dots per inch; the ending of the name says the format (.png, .pdf, .svg).
+    """Write a figure, at `dots` per inch; the extension of the name determines the format (.png, .pdf, .svg).
 
     Raises
     ------
@@ -59,7 +59,7 @@ def save_figure(figure: Figure, path: Path, dots: int = 150) -> None:
 
 
 def png_of(figure: Figure, dots: int, kind: str = "png") -> bytes:
-    """Return a figure at so many dots per inch as PNG, or as a picture of another kind."""
+    """Return a figure at `dots` per inch as PNG, or as an image of a different kind."""
     content = io.BytesIO()
     figure.savefig(content, format=kind, dpi=dots)
     return content.getvalue()

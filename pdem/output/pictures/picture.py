@@ -26,7 +26,7 @@ _LINE_COLOUR = "#2b3440"
 _BACKGROUND_BOTTOM, _BACKGROUND_TOP = "#ffffff", "#dfe6ee"
 _WALL_COLOURS = ("#8fa3b8", "#8795a5", "#7a9a8d", "#9a8ba8", "#a89f7f", "#7f93b4")
 _PLAIN = 184, 190, 197
-"""Colour of particles that are not coloured by a field."""
+"""Colour of particles without a field."""
 _WALL_OPACITY, _INNER_OPACITY = 0.15, 3.0
 _EDGE_OPACITY = 0.35
 _SHARP_EDGE = 30.0
@@ -74,7 +74,7 @@ class Camera:
 
     @property
     def up(self) -> Floats:
-        """Direction that is up in the picture: z, but y in a view along z."""
+        """Upward direction of the picture: z, but y in a view along z."""
         along_z = abs(self.direction[2]) > np.cos(np.radians(8))
         return np.array([0.0, 1.0, 0.0]) if along_z else np.array([0.0, 0.0, 1.0])
 
@@ -86,11 +86,11 @@ class Look:
     Attributes
     ----------
     size : tuple of int
-        In pixels.
+        Size in pixels.
     particles, walls : Coloured or None
-        How particles, or contacts, and walls are coloured; None: not by a field.
+        Colours of particles, or contacts, and of walls; None for a single colour.
     wall_opacity : float or None
-        Opacity of the walls; None for the usual ones.
+        Opacity of the walls; None for the default.
     shows_particles : bool
         Whether particles, or contacts, are drawn.
     sampling : int
@@ -106,7 +106,7 @@ class Look:
 
     @property
     def scales(self) -> list[Scale]:
-        """The scales of a picture, from the top."""
+        """The scales of a picture, from top to bottom."""
         shown = [self.particles] if self.shows_particles else []
         return [one.scale for one in (*shown, self.walls) if one is not None]
 
@@ -161,7 +161,7 @@ def draw(frame: SceneFrame, camera: Camera, look: Look) -> NDArray[np.uint8]:
 
 
 def _add_particles(plotter: Any, frame: SceneFrame, camera: Camera, look: Look) -> None:
-    """Add the spheres; their shader wants single precision, which is enough relative to the centre of the scene."""
+    """Add the spheres in single precision, as their shader needs; relative to the scene's centre it is enough."""
     from vtkmodules.vtkRenderingCore import vtkActor
     from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLSphereMapper
 
@@ -195,7 +195,7 @@ def _colours(frame: SceneFrame, look: Look) -> NDArray[np.uint8]:
 
 
 def _add_chains(plotter: Any, frame: SceneFrame, camera: Camera, look: Look) -> None:
-    """Add a tube along each contact, as thick as its normal force is large beside the largest ones."""
+    """Add a tube along each contact, with a radius that grows with its normal force over the largest ones."""
     assert frame.contacts is not None
     force = np.abs(frame.contacts["normal_force"])
     if not len(force) or not force.any():
@@ -238,7 +238,7 @@ def _add_walls(plotter: Any, walls: Walls, camera: Camera, look: Look) -> None:
 
 
 def _opacity(look: Look, coloured: bool, inner: bool) -> float:
-    """Return the opacity of a wall that is coloured by a field or not, and inside others or not."""
+    """Return the opacity of a wall, which depends on its colouring and on whether it is inside other walls."""
     if look.wall_opacity is None and coloured:
         return 1.0
     usual = _WALL_OPACITY if look.wall_opacity is None else look.wall_opacity
@@ -255,7 +255,7 @@ def _add_edges(plotter: Any, surface: Any, look: Look) -> None:
 def sharp_edges(surface: Any) -> Any:
     """Return the sharp edges and borders of a surface.
 
-    Facets of walls have no side of their own, and neighbours may go round the other way: they are turned first.
+    Facets of walls may have inconsistent orientations: they are made consistent first.
     """
     turned = surface.clean().compute_normals(
         point_normals=False, split_vertices=False, consistent_normals=True, non_manifold_traversal=False

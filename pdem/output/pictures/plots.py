@@ -19,12 +19,12 @@ HEIGHT, WIDTH = 2.6, 8.0
 
 
 def chosen_columns(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the columns that names or patterns with ``*`` choose, each once.
+    """Return the columns that match names or patterns with ``*``, each once.
 
     Raises
     ------
     InputError
-        If one chooses none.
+        If a name or pattern matches no column.
     """
     found: dict[str, None] = {}
     for one in wanted:
@@ -43,11 +43,11 @@ def plot_series(
     Parameters
     ----------
     path : Path
-        File to write; its suffix says the format (.png, .pdf, .svg).
+        File to write; its suffix determines the format (.png, .pdf, .svg).
     runs : mapping of mapping of (n,) arrays
-        Columns of each run by its name, ``time`` [s] and those wanted among them.
+        Columns of each run by its name, including ``time`` [s] and the columns to plot.
     columns : sequence of str
-        What to draw.
+        Names of the columns to plot.
     units : mapping of str to str
         Unit of each column.
 

@@ -36,7 +36,7 @@ VIEWS: dict[str, tuple[float, float, float]] = {
 
 DEFAULT_VIEW = "three-quarter"
 FILMS = (".gif", ".mp4")
-"""Endings of output files that hold all frames."""
+"""Extensions of output files that hold all frames."""
 
 _OF_A_SCALE = 48  # colours of a film in .gif
 _PROGRESS_LINES = 10  # for a film, without a terminal
@@ -52,20 +52,20 @@ class LookOptions(TypedDict, total=False):
     particles : bool
         Whether particles, or contacts, are drawn.
     colour_by : str, optional
-        ``speed`` or a field; of vectors the length. Of contacts one of their columns. A field that walls alone have,
-        such as ``wear``, ``pressure`` or ``sliding_power``, colours these, and particles have one colour.
+        ``speed`` or a field; the length of a vector field. With contacts one of their columns. A field that only walls
+        have, such as ``wear``, ``pressure`` or ``sliding_power``, colours the walls, and particles get a single colour.
     colour_map : str
         A colour map of matplotlib.
     limits : tuple of float, optional
         Values at the ends of the colour map; from the data if None.
     colour_walls_by : str, optional
-        A field of walls, or the length of one of vectors (``force``), beside `colour_by` for particles. Walls on which
-        it is 0 everywhere keep their own colours.
+        A field of walls, or the length of a vector field (``force``), in addition to `colour_by` for particles. Walls
+        with 0 everywhere keep their own colours.
     wall_colour_map, wall_limits
         The same for walls.
     wall_opacity : float, optional
-        0 hides walls, 1 makes them solid; walls inside others are three times as opaque. By default 0.15, for walls
-        that are coloured by a field 1.
+        0 hides walls, 1 makes them solid; walls inside other walls are three times as opaque. The default is 0.15, and
+        1 for walls with the colours of a field.
     """
 
     size: tuple[int, int]
@@ -107,19 +107,19 @@ def render(
     output : path
         File to write: ``.png`` for a picture, ``.gif`` or ``.mp4`` for a film of all snapshots.
     time : float, optional
-        Which snapshot, by simulated time (s); the nearest is taken, the last if None.
+        Simulated time (s) of the snapshot; the nearest one is drawn, the last one if None.
     every : bool
         Draw all snapshots; with a ``.png`` they are numbered ``NAME-0000.png``, ...
     contacts : bool
-        Draw force chains in place of particles: tubes along the contacts, as thick as their normal forces are large.
+        Draw force chains instead of particles: tubes along the contacts, with radii that grow with the normal force.
         They are coloured by `colour_by`, a column of contacts, by default ``normal_force``.
     view : str or tuple of float, optional
-        A name of VIEWS, or the direction from the scene towards the camera. If None, flat systems are seen
-        from the top and all others from the front, a little from the right and above.
+        A name of VIEWS, or the direction from the scene towards the camera. If None, flat systems are drawn from the
+        top and all other systems from the front, a little from the right and above.
     frames_per_second : float
-        Of a film.
+        Frames per second of a film.
     say : callable, optional
-        Called with lines on the snapshot that is taken and on the progress of a film.
+        Called with lines about the chosen snapshot and the progress of a film.
     **look
         Size, colours and walls, see `LookOptions`.
 
@@ -135,7 +135,7 @@ def render(
     CheckpointError
         When `source` cannot be read.
     InputError
-        When `source` has no snapshot or an argument is not possible.
+        When `source` has no snapshot or an argument is invalid.
     """
     output = Path(output)
     ending = output.suffix.lower()
@@ -167,7 +167,7 @@ def render(
 
 
 def _complete_look(given: LookOptions, contacts: bool) -> LookOptions:
-    """Return the options with defaults filled in, for particles or contacts.
+    """Return the options completed by defaults, for particles or contacts.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def _complete_look(given: LookOptions, contacts: bool) -> LookOptions:
 
 
 def _choices(options: LookOptions) -> tuple[Choice, Choice]:
-    """Return by what particles and walls are to be coloured."""
+    """Return the choices of colours for particles and walls."""
     return (
         Choice(options["colour_by"] or "", options["colour_map"], options["limits"]),
         Choice(options["colour_walls_by"] or "", options["wall_colour_map"], options["wall_limits"]),
@@ -192,7 +192,7 @@ def _choices(options: LookOptions) -> tuple[Choice, Choice]:
 
 
 def _snapshot_index(scene: Scene, time: float | None, say: Callable[[str], object]) -> int:
-    """Return the index of the snapshot nearest to a time; report it if its time is another."""
+    """Return the index of the snapshot nearest to a time; report its time if it differs."""
     index = nearest_frame(scene, time)
     if time is not None and not np.isclose(scene.times[index], time, rtol=1e-3):
         which = "the last" if index == len(scene.times) - 1 else "the nearest"
@@ -201,7 +201,7 @@ def _snapshot_index(scene: Scene, time: float | None, say: Callable[[str], objec
 
 
 def _with_progress(indices: Sequence[int], say: Callable[[str], object]) -> Iterator[int]:
-    """Yield the snapshots to draw: with a progress line on a terminal, a line at every tenth elsewhere."""
+    """Yield the snapshots to draw: with a progress line on a terminal, otherwise with a line at every tenth."""
     several = len(indices) > 1
     bar = tqdm(indices, desc="frames", unit="frame", disable=None if several else True, leave=False, file=ERRORS)
     for number, index in enumerate(bar):
@@ -227,7 +227,7 @@ def _check_colours(choice: Choice) -> None:
 def _camera(
     scene: Scene, indices: Sequence[int], view: str | tuple[float, float, float] | None, *, particles: bool
 ) -> Camera:
-    """Return a camera for which the first and the last frame fit into the picture."""
+    """Return a camera with a view in which the first and the last frame fit into the picture."""
     frames = [scene.frame(index) for index in (indices[0], indices[-1])]
     if view is None:
         view = "top" if all(map(_is_flat, frames)) else DEFAULT_VIEW
@@ -260,7 +260,7 @@ def _write_pictures(output: Path, pictures: Iterator[NDArray[np.uint8]], numbere
 def _write_gif(
     output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float, scales: Sequence[Scale]
 ) -> list[Path]:
-    """Write a film of pictures of 256 colours each, those of the scales among them: the bars are not in steps."""
+    """Write a film of pictures of 256 colours each, including the colours of the scales, so that bars are smooth."""
     from PIL import Image
 
     bars = [scale.colours(np.linspace(scale.low, scale.high, _OF_A_SCALE)) for scale in scales]
@@ -273,7 +273,7 @@ def _write_gif(
 
 
 def _of_few_colours(picture: Any, fixed: NDArray[np.uint8]) -> Any:
-    """Return a picture with a palette of these colours (n, 3), and of those that it has most of."""
+    """Return a picture with a palette of the colours `fixed` (n, 3) and of the most frequent colours in the picture."""
     from PIL import Image
 
     own = picture.quantize(256 - len(fixed), dither=Image.Dither.NONE).getpalette()[: 3 * (256 - len(fixed))]
@@ -293,12 +293,12 @@ def _write_film(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_
 
 
 def _require_whole_film(path: Path) -> None:
-    """Require that a film can be read: the encoder does not tell imageio that it has failed.
+    """Require that a film can be read: the encoder does not report its failures to imageio.
 
     Raises
     ------
     OSError
-        If it cannot.
+        If it cannot be read.
     """
     from imageio_ffmpeg import count_frames_and_secs
 

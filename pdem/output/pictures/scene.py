@@ -40,13 +40,13 @@ class Walls:
     Attributes
     ----------
     vertices : (v, 3) array
-        Places of nodes [m].
+        Positions of nodes [m].
     facet_start, facet_vertices : int64 arrays
-        Facets as loops of nodes, one after the other, and where each begins.
+        First index of each facet, and the facets as loops of nodes, one after the other.
     facet_wall : (f,) int32 array
         Wall of each facet.
     fields : dict of (f, ...) arrays
-        Loads, wear and whatever else the facets have, by name.
+        Loads, wear and further fields of facets, by name.
     units : dict of str to str
         Their SI units.
     """
@@ -59,7 +59,7 @@ class Walls:
     units: dict[str, str] = field(default_factory=dict)
 
     def only(self, facets: Booleans) -> Walls:
-        """Return the surface of some of the facets; vertices stay."""
+        """Return the surface of some of the facets, with all vertices."""
         sides = np.diff(self.facet_start)
         loops = self.facet_vertices[np.repeat(facets, sides)]
         start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[facets])))
@@ -91,15 +91,15 @@ class SceneFrame:
     title : str
         Title of the case; may be empty.
     columns : dict of ndarray
-        Particle fields by name, ``position (n, 3)`` and ``radius (n,)`` among them.
+        Particle fields by name, including ``position (n, 3)`` and ``radius (n,)``.
     walls : Walls or None
         The walls, if the run wrote any.
     contacts : dict of ndarray or None
-        Contacts, as `pdem.output.snapshots.contact_snapshots.read_contacts` returns them, if these are to be drawn.
+        Contacts from `pdem.output.snapshots.contact_snapshots.read_contacts`, if they are to be drawn.
     units : dict of str to str
         SI units of the fields of particles, or of contacts if these are drawn.
     names : dict of str to tuple of str
-        Names of the classes of those fields that are numbers of some: of materials.
+        Class names for fields with class indices: names of materials.
     """
 
     time: float
@@ -111,11 +111,11 @@ class SceneFrame:
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        """Tell whether particles, or contacts if these are drawn, have a field of this name."""
+        """Return whether particles, or contacts if these are drawn, have a field of this name."""
         return _field_of(name) in (self.columns if self.contacts is None else self.contacts)
 
     def is_whole(self, name: str) -> bool:
-        """Tell whether a field consists of whole numbers."""
+        """Return whether a field consists of integers."""
         columns = self.columns if self.contacts is None else self.contacts
         return np.issubdtype(columns[_field_of(name)].dtype, np.integer)
 
@@ -147,9 +147,9 @@ class SceneFrame:
         return _lengths(column)
 
     def outline(self, *, particles: bool = True) -> Floats:
-        """Return points (k, 3) whose hull holds the frame (m): vertices of walls, corners of a box, or both.
+        """Return points (k, 3) with a hull that contains the frame (m): vertices of walls, corners of a box, or both.
 
-        Without `particles` the frame is that of the walls, if there are any.
+        Without `particles` the frame contains only the walls, if there are any.
         """
         if not particles and self.walls is not None and len(self.walls.vertices):
             return self.walls.vertices
@@ -165,23 +165,23 @@ class SceneFrame:
 
 
 def _hint(name: str) -> str:
-    """Return how walls get a field that not all have."""
+    """Return the option that adds an optional field to walls."""
     return "; give the walls the key wear" if name == "wear" else ""
 
 
 def _field_of(name: str) -> str:
-    """Return the field whose numbers, or lengths, a name stands for."""
+    """Return the field to which a name of numbers or lengths refers."""
     return "velocity" if name == _SPEED else name
 
 
 def _lengths(column: NDArray[Any]) -> Floats:
-    """Return a column (n,) as numbers, the lengths of one of vectors (n, k)."""
+    """Return a column (n,) of numbers: the column itself, or the lengths of vectors (n, k)."""
     column = np.asarray(column, np.float64)
     return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
 
 
 def _of_bodies(column: NDArray[Any], cluster: Integers) -> NDArray[Any]:
-    """Return a column (n,) or (n, k) with the mean over its members for a whole cluster; of whole numbers the least."""
+    """Return a column (n,) or (n, k) with one value per cluster: the mean of its members, or the least of integers."""
     members = np.flatnonzero(cluster > 0)
     _, body = np.unique(cluster[members], return_inverse=True)
     if not len(members):
@@ -199,7 +199,7 @@ def _of_bodies(column: NDArray[Any], cluster: Integers) -> NDArray[Any]:
 
 
 def _bounding_box(points: Floats) -> Floats:
-    """Return lower and upper corner of the finite ones of `points`, a box of 2 m when there are none."""
+    """Return lower and upper corner of the finite rows of `points`, or a box of 2 m if there are none."""
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
         return np.array([[-1.0] * 3, [1.0] * 3])
@@ -211,7 +211,7 @@ def _corners(box: Floats) -> Floats:
 
 
 class Scene(Protocol):
-    """Frames of a run, read one at a time."""
+    """Frames of a run, which are read one at a time."""
 
     times: Sequence[float]
 
@@ -221,7 +221,7 @@ class Scene(Protocol):
 
 
 class SnapshotScene:
-    """The snapshots of a particle file, of the wall file beside it, and maybe of a file of contacts."""
+    """The snapshots of a particle file, of the wall file in its folder, and optionally of a file of contacts."""
 
     def __init__(self, particles: Path, walls: Path, contacts: Path | None = None) -> None:
         self._particles = particles
@@ -261,7 +261,7 @@ class CheckpointScene:
 
 
 def _names_of_classes(attributes: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the names of the materials, which fields hold as numbers, from the case that a file has."""
+    """Return the names of the materials, to which index fields refer, from the case in a file."""
     try:
         materials = tuple(tomllib.loads(str(attributes.get("case", "")))["materials"])
     except (tomllib.TOMLDecodeError, KeyError):
@@ -270,7 +270,7 @@ def _names_of_classes(attributes: Mapping[str, Any]) -> dict[str, tuple[str, ...
 
 
 def _contacts_at(path: Path, time: float) -> dict[str, NDArray[Any]]:
-    """Return the contacts that were written nearest to `time` (s)."""
+    """Return the contacts at the written time nearest to `time` (s)."""
     return read_contacts(path, int(np.argmin(np.abs(vtkhdf.read_times(path) - time))))
 
 
@@ -302,14 +302,14 @@ def open_scene(source: Path | str, *, contacts: bool = False) -> Scene:
     source : path
         An output folder, a particle snapshot file or a checkpoint.
     contacts : bool
-        Contacts are to be drawn in place of particles.
+        Whether contacts are to be drawn instead of particles.
 
     Raises
     ------
     CheckpointError
         When a file cannot be read.
     InputError
-        When there is no snapshot in it.
+        When it contains no snapshot.
     """
     source = Path(source)
     if contacts:

@@ -1,8 +1,8 @@
-"""Contacts as a VTKHDF time series of lines with cell data, which ParaView and VTK open as they are: force chains.
+"""Contacts as a VTKHDF time series of lines with cell data, which ParaView and VTK can open: force chains.
 
-A line leads from the centre of the first body of a contact to that of the second, or to the place on the wall. Lines
-that cross a periodic side go on beyond it. They are in the order of ids, each rank writes some of them, and the file
-holds the same bits for any number of ranks.
+A line leads from the centre of the first body of a contact to the centre of the second, or to the point on the wall.
+Lines across a periodic side extend beyond it. They are in the order of ids, each rank writes a part of them, and the
+file has the same bits for any number of ranks.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ AGE_OF_CONTACT = Field("age", np.float64, (), "s", "time since the step in which
 
 
 def contact_fields(*, energies: bool, ages: bool) -> tuple[Field, ...]:
-    """Return the columns of contacts of a case whose contacts keep accounts of energies, and ages, or do not."""
+    """Return the columns of contacts, with or without accounts of energies and ages."""
     return (*_OF_BODIES, *((STORED, LOST) if energies else ()), *((AGE_OF_CONTACT,) if ages else ()))
 
 
@@ -69,13 +69,13 @@ class ContactSnapshots(GrowingSnapshots):
     Parameters
     ----------
     path : path
-        File to write, by habit ``contacts.vtkhdf``.
+        File to write, usually ``contacts.vtkhdf``.
     fields : sequence of Field
         Stored fields, see `contact_fields`.
     attributes : mapping, optional
-        Texts and numbers on the file: the case, versions.
+        Texts and numbers for the file: the case, versions.
     resume_step : int, optional
-        Continue an existing file after a restart from this step, dropping later ones. None begins anew.
+        Continue an existing file after a restart from this step, without later ones. None starts a new file.
     ranks : WritingRanks
         All ranks that write: rank 0 extends the file, each rank writes its contacts.
     """
@@ -94,7 +94,7 @@ class ContactSnapshots(GrowingSnapshots):
         super().__init__(path, layout, attributes or {}, resume_step if ranks.rank == 0 else None, ranks)
 
     def write(self, time: float, step: int, columns: Columns, rows: OrderedRows | None = None) -> None:
-        """Append the contacts at `time` (s); those of this or a later step are replaced. Collective.
+        """Append the contacts at `time` (s); contacts of this or a later step are replaced. Collective.
 
         Parameters
         ----------
@@ -103,9 +103,9 @@ class ContactSnapshots(GrowingSnapshots):
         step : int
             Number of the time step.
         columns : mapping of ndarray
-            ``ends (n, 2, 3)`` and every field, by name; any n, 0 included; other columns are ignored.
+            ``ends (n, 2, 3)`` and every field, by name; any n, 0 included; further columns are ignored.
         rows : OrderedRows, optional
-            Redistribution of the contacts of all ranks; None: this process has all, in order.
+            Redistribution of the contacts of all ranks; None if this process has all, in order.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class ContactSnapshots(GrowingSnapshots):
         return data
 
     def _write_lines(self, writer: RankWriter, extents: dict[str, list[Extent]], rows: OrderedRows, count: int) -> None:
-        """Write which points the lines join that this rank writes, if this step has another number of them."""
+        """Write the point indices of the lines that this rank writes, if the number of lines has changed."""
         offsets, connectivity = (
             extents.get(full_name(f"{vtkhdf.LINES}/{name}"), []) for name in ("Offsets", "Connectivity")
         )
@@ -174,18 +174,18 @@ def read_contacts(path: Path, index: int = -1) -> dict[str, NDArray[Any]]:
     path : path
         A file of `ContactSnapshots`.
     index : int
-        Which step, counted like a list.
+        Index of the step, counted like a list.
 
     Returns
     -------
     dict of ndarray
-        Fields of `contact_fields`; ``centre`` (n, 3) is that of the first particle and ``branch`` (n, 3) leads from
-        there to the second centre or the place on the wall [m].
+        Fields of `contact_fields`; ``centre`` (n, 3) is the centre of the first particle and ``branch`` (n, 3) leads
+        from there to the second centre or the point on the wall [m].
 
     Raises
     ------
     CheckpointError, InputError
-        As `pdem.output.snapshots.vtkhdf.read_step`.
+        Like `pdem.output.snapshots.vtkhdf.read_step`.
     """
     step = vtkhdf.read_step(path, index)
     ends = step.points.reshape(-1, 2, 3)

@@ -26,7 +26,7 @@ _AXES = "xyz"
 
 
 def _flat(columns: Columns) -> dict[str, NDArray[Any]]:
-    """Return columns of numbers, those of vectors with their axis behind the name."""
+    """Return columns of numbers; columns of components have the axis after the vector's name."""
     flat: dict[str, NDArray[Any]] = {}
     for name, column in columns.items():
         if column.ndim == 1:
@@ -38,7 +38,7 @@ def _flat(columns: Columns) -> dict[str, NDArray[Any]]:
 
 
 def _rows(columns: Columns) -> list[str]:
-    """Return the numbers of each particle, as many digits as they need, separated by commas."""
+    """Return the numbers of each particle, with all significant digits, separated by commas."""
     lists = [column.tolist() for column in _flat(columns).values()]
     return [",".join(map(repr, row)) for row in zip(*lists, strict=True)]
 
@@ -52,7 +52,7 @@ class SnapshotBox(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The box as extended XYZ has it, empty where no axis is periodic: programs go by the particles then."""
+        """The box in extended XYZ; empty without periodic axes: programs then use the extent of the particles."""
         if not any(self.periodic):
             return ""
         sides, corner = (" ".join(map(repr, one.ravel().tolist())) for one in (self.vectors, self.corner))
@@ -63,7 +63,7 @@ class SnapshotBox(NamedTuple):
 def write_csv(
     path: Path, time: float, columns: Columns, box: SnapshotBox, fields: Mapping[str, Field] = FIELDS
 ) -> None:
-    """Write a snapshot as a table: one line per particle, names with units in the first, those of `fields`."""
+    """Write a snapshot as a table: names with units in the first line, then one line per particle with `fields`."""
     head = [
         f"{name} [{unit}]"
         for field, column in columns.items()
@@ -76,7 +76,7 @@ def write_csv(
 def write_extended_xyz(
     path: Path, time: float, columns: Columns, box: SnapshotBox, fields: Mapping[str, Field] = FIELDS
 ) -> None:
-    """Write a snapshot as extended XYZ, which OVITO opens: spheres of the right size, all fields, the periodic box."""
+    """Write a snapshot as extended XYZ, which OVITO opens: spheres with their radii, all fields, the periodic box."""
     kinds = {"f": "R", "i": "I"}
     properties = ":".join(
         f"{_XYZ_NAMES.get(name, name)}:{kinds[column.dtype.kind]}:{1 if column.ndim == 1 else column.shape[1]}"
@@ -91,7 +91,7 @@ def write_vtu(
     path: Path, time: float, columns: Columns, box: SnapshotBox, fields: Mapping[str, Field] = FIELDS
 ) -> None:
     """Write a snapshot as VTU, points with all fields, for ParaView and others."""
-    import meshio  # late, because it takes long to import
+    import meshio  # imported here, because the import is slow
 
     count = len(columns["position"])
     cells = [("vertex", np.arange(count).reshape(-1, 1))]

@@ -1,6 +1,6 @@
 """Formats of snapshots, by name: their writers and the names of their files.
 
-A new format is a file with two writers and an entry here. Pictures and comparisons read VTKHDF.
+A new format needs a file with two writers and an entry here. Pictures and comparisons read VTKHDF.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class SnapshotFile(Protocol):
     Attributes
     ----------
     path : Path
-        Where it is.
+        Path of the file.
     commit_every : float
-        Snapshots within so many seconds after one that viewers see may wait for the next.
+        Snapshots within this time [s] after a committed one may be committed with the next.
     """
 
     path: Path
@@ -40,15 +40,15 @@ class SnapshotFile(Protocol):
 
     @property
     def conflict(self) -> bool:
-        """Whether there is a whole file that holds other columns, and cannot be continued; changes nothing."""
+        """Whether there is a complete file with different columns, which cannot be continued; changes nothing."""
         ...
 
     def open(self) -> None:
-        """Cut an existing file back to the step to continue from, if there is one."""
+        """Truncate an existing file to the step from which the run continues, if there is one."""
         ...
 
     def flush(self) -> None:
-        """Make all snapshots visible. Collective."""
+        """Commit all snapshots, so that readers see them. Collective."""
         ...
 
     def close(self) -> None:
@@ -60,17 +60,17 @@ class RowWriter(SnapshotFile, Protocol):
     """A file of particles or contacts, see `pdem.output.snapshots.snapshot_files.ParticleSnapshots`."""
 
     def write(self, time: float, step: int, columns: Columns, rows: OrderedRows | None = None) -> None:
-        """Append the rows at `time` (s); those of this or a later step are replaced. Collective."""
+        """Append the rows at `time` (s); rows of this or a later step are replaced. Collective."""
         ...
 
 
 class ParticleWriter(RowWriter, Protocol):
-    """A file of particles that may have small tables besides."""
+    """A file of particles that may have additional small tables."""
 
     def write(
         self, time: float, step: int, columns: Columns, rows: OrderedRows | None = None, tables: Columns | None = None
     ) -> None:
-        """Append the rows at `time` (s), and tables by name; those of this or a later step are replaced. Collective."""
+        """Append the rows at `time` (s), and tables by name; data of this or a later step are replaced. Collective."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""Files of snapshots that grow step by step, of whatever kind: see `pdem.output.snapshots.snapshot_files`.
+"""Snapshot files that grow step by step, for all kinds of snapshots: see `pdem.output.snapshots.snapshot_files`.
 
-Committing a step costs as much as a thousand small rows. A file with `commit_every` therefore holds back steps that
-follow so soon upon each other, until `GrowingSnapshots.flush`.
+Committing a step costs as much as a thousand small rows. A file with `commit_every` therefore delays the commit of
+steps that follow each other within this time, until `GrowingSnapshots.flush`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class GrowingSnapshots:
     Attributes
     ----------
     commit_every : float
-        Steps within so many seconds after the last commit wait for the next one. 0 unless set: each is committed.
+        Steps within this time [s] after the last commit wait for the next one. The default 0 commits each step.
     """
 
     def __init__(
@@ -61,24 +61,24 @@ class GrowingSnapshots:
 
     @property
     def conflict(self) -> bool:
-        """Whether there is a whole file that holds other fields or walls, and cannot be continued; changes nothing."""
+        """Whether there is a complete file with different fields or walls, which cannot be continued."""
         try:
             with open_hdf5(self.path, "r") as file:
                 return not self._can_be_continued(file[vtkhdf.ROOT])
-        except HDF5_ERRORS:  # none, or a torn one that will be set aside
+        except HDF5_ERRORS:  # no file, or a damaged one that will be renamed
             return False
 
     def _can_be_continued(self, root: h5py.Group) -> bool:
         return vtkhdf.fits(root, self._layout) and self._same_cells(root)
 
     def open(self) -> None:
-        """Cut an existing file back to the step to continue from, if there is one; the first write calls it."""
+        """Truncate an existing file to the step from which the run continues; called by the first write."""
         step, self._resume_step = self._resume_step, None
         if step is not None and self.path.exists():
             self._exists = self._resume(step)
 
     def _resume(self, step: int) -> bool:
-        """Cut the file back to `step`; return whether it can be continued."""
+        """Truncate the file to `step`; return whether it can be continued."""
         try:
             with open_hdf5(self.path, "r+") as file:
                 root = file[vtkhdf.ROOT]
@@ -95,7 +95,7 @@ class GrowingSnapshots:
         return True
 
     def close(self) -> None:
-        """Commit what waits and close the file; it can still be written to afterwards."""
+        """Commit waiting steps and close the file; it can still be written to afterwards."""
         with writing(self.path, REMEDY):
             try:
                 self._commit_waiting()
@@ -109,7 +109,7 @@ class GrowingSnapshots:
             writer.close()
 
     def flush(self) -> None:
-        """Commit the steps that wait. Collective.
+        """Commit the waiting steps. Collective.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class GrowingSnapshots:
 
     @contextmanager
     def reset_on_error(self) -> Iterator[None]:
-        """After a failed write, commit the steps before it and close the file; the next writer cuts off the rest."""
+        """After a failed write, commit the steps before it and close the file; the next writer removes later rows."""
         try:
             yield
         except BaseException:
@@ -141,7 +141,7 @@ class GrowingSnapshots:
             raise
 
     def writer_for(self, step: int, rows: int) -> Writer:
-        """Return a writer, for a new file with chunks of so many rows; steps from `step` on are cut off."""
+        """Return a writer, for a new file with chunks of `rows` rows; steps from `step` on are removed."""
         self.open()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self._exists:
@@ -155,7 +155,7 @@ class GrowingSnapshots:
         return self._writer
 
     def commit(self, step: int) -> None:
-        """Commit the step, at once or with those that follow soon."""
+        """Commit the step, immediately or together with later steps."""
         if self._writer is None:
             self._writer = Writer(self.path)
         self._whole_steps, self._is_committed, self._last_step = self._writer.steps, False, step

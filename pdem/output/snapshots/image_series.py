@@ -1,7 +1,8 @@
-"""Fields on a grid of cells as a VTKHDF time series of image data, which ParaView and VTK open as they are.
+"""Fields on a grid of cells as a VTKHDF time series of image data, which ParaView and VTK can open.
 
 Every field is one dataset (time, z, y, x, component) that grows along its first axis; the group ``Steps`` has the
-times. A step is valid once ``NSteps`` includes it. The file is closed between writes, so that others may read it.
+times. A step is valid once ``NSteps`` includes it. The file is closed between writes, so that other programs can read
+it.
 
 Format: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/
 """
@@ -46,7 +47,7 @@ def field_file(name: str) -> str:
 
 
 class Lattice(NamedTuple):
-    """Cells of an image: numbers of them, lower corner, lengths of a cell (3,) [m]."""
+    """Cells of an image: their numbers, the lower corner, and the lengths of a cell (3,) [m]."""
 
     cells: tuple[int, int, int]
     lower: tuple[float, float, float]
@@ -59,15 +60,15 @@ class ImageSeries:
     Parameters
     ----------
     path : path
-        File to write, ends in ``.vtkhdf``.
+        File to write, with the extension ``.vtkhdf``.
     lattice : Lattice
         The cells.
     fields : sequence of Field
         Fields of cells.
     attributes : mapping, optional
-        Texts and numbers on the file.
+        Texts and numbers for the file.
     resume_step : int, optional
-        Continue an existing file after a restart from this step, dropping later ones. None begins anew.
+        Continue an existing file after a restart from this step, without later ones. None starts a new file.
     """
 
     def __init__(
@@ -86,18 +87,18 @@ class ImageSeries:
 
     @property
     def conflict(self) -> bool:
-        """Whether there is a whole file that holds other fields or cells, and cannot be continued; changes nothing."""
+        """Whether there is a complete file with different fields or cells, which cannot be continued."""
         try:
             with open_hdf5(self.path, "r") as file:
                 return not self._fits(file[ROOT])
-        except HDF5_ERRORS:  # none, or a torn one that will be set aside
+        except HDF5_ERRORS:  # no file, or a damaged one that will be renamed
             return False
 
     def flush(self) -> None:
-        """Each step is on the disk as soon as it is written."""
+        """Do nothing: each step is on the disk as soon as it is written."""
 
     def open(self) -> None:
-        """Cut an existing file back to the step to continue from, if there is one; the first write calls it."""
+        """Truncate an existing file to the step from which the run continues; called by the first write."""
         step, self._resume_step = self._resume_step, None
         if step is None or not self.path.exists():
             return
@@ -120,7 +121,7 @@ class ImageSeries:
         self, time: float, step: int, columns: Mapping[str, Floats], samples: int = 1,
         lattice: Lattice | None = None,
     ) -> None:  # fmt: skip
-        """Append the fields at `time` (s); those of this or a later step are replaced.
+        """Append the fields at `time` (s); fields of this or a later step are replaced.
 
         Parameters
         ----------
@@ -131,10 +132,10 @@ class ImageSeries:
         columns : mapping of (nx, ny, nz, ...) arrays
             Every field by name.
         samples : int
-            Of how many states they are the mean.
+            Number of states in the mean.
         lattice : Lattice, optional
-            Where the cells are at this time, if that changes; the format has one place for all times, and programs show
-            them there.
+            Position of the cells at this time, if it changes. The format has a single position for all times, at which
+            programs draw the cells.
 
         Raises
         ------
@@ -163,7 +164,7 @@ class ImageSeries:
         for field in self.fields:
             _append_row(root["CellData"][field.name], _in_file(columns[field.name]))
             _append_row(steps["CellDataOffsets"][field.name], row)
-        for name in numbers.keys() & steps.keys():  # files of earlier versions have less
+        for name in numbers.keys() & steps.keys():  # files of earlier versions have fewer
             _append_row(steps[name], numbers[name])
         root.file.flush()
         steps.attrs["NSteps"] = np.int64(row + 1)
@@ -196,7 +197,7 @@ class ImageSeries:
         self._exists = True
 
     def _fits(self, root: h5py.Group) -> bool:
-        """Return whether a file holds these fields of these cells."""
+        """Return whether a file has these fields of these cells."""
         same = {field.name for field in self.fields} == set(root["CellData"])
         place = np.concatenate((self.lattice.lower, self.lattice.size))
         stored = np.concatenate((root.attrs["Origin"], root.attrs["Spacing"]))
@@ -210,7 +211,7 @@ def _append_row(dataset: h5py.Dataset, row: Any) -> None:
 
 
 def _cut(root: h5py.Group, step: int) -> None:
-    """Cut off the steps numbered `step` or later, and rows of a step that was not committed."""
+    """Remove the steps numbered `step` or later, and rows of a step that was not committed."""
     steps = root["Steps"]
     kept = int(np.searchsorted(steps["StepNumbers"][: int(steps.attrs["NSteps"])], step))
     steps.attrs["NSteps"] = np.int64(kept)
@@ -225,12 +226,12 @@ def _in_file(column: Floats) -> Floats:
 
 
 class Image(NamedTuple):
-    """One step of a file read back.
+    """One step, read from a file.
 
     Attributes
     ----------
     time, step, samples
-        Simulated time [s], number of the time step, and of how many states fields are the mean.
+        Simulated time [s], number of the time step, and number of states in the mean.
     lattice : Lattice
         The cells.
     columns : dict of arrays
@@ -253,7 +254,7 @@ def read_image_times(path: Path) -> Floats:
     Raises
     ------
     CheckpointError
-        If it is none.
+        If the file is not an `ImageSeries`.
     """
     try:
         with open_hdf5(path, "r") as file:
@@ -270,7 +271,7 @@ def read_image(path: Path, index: int = -1) -> Image:
     Raises
     ------
     CheckpointError
-        If it is none, or damaged.
+        If the file is not an `ImageSeries`, or is damaged.
     InputError
         If it has no such step.
     """

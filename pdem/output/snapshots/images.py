@@ -1,4 +1,4 @@
-"""Fields on a grid of cells as VTK image data (VTI), which ParaView opens."""
+"""Fields on a grid of cells as VTK image data (VTI), for ParaView."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_image(path: str | Path, lower: Floats, size: Floats, columns: Mapping[
     Parameters
     ----------
     path : path
-        Ends in ``.vti``.
+        File to write, with the extension ``.vti``.
     lower, size : (3,) arrays
         Lower corner of the first cell, and lengths of a cell [m].
     columns : mapping of (nx, ny, nz, ...) arrays
@@ -34,7 +34,7 @@ def write_image(path: str | Path, lower: Floats, size: Floats, columns: Mapping[
     Raises
     ------
     InputError
-        If the name has another ending, or the file cannot be written.
+        If the name has a different extension, or the file cannot be written.
     """
     path = Path(path)
     if path.suffix.lower() != ".vti":
@@ -58,7 +58,7 @@ def _numbers(values: Floats) -> str:
 
 
 def _array(name: str, column: NDArray[Any]) -> str:
-    """Return one field as VTK has it: x fastest, numbers of a cell together, with their length in front."""
+    """Return one field in the layout of VTK: x fastest, the numbers of a cell together, after the length in bytes."""
     cells = np.ascontiguousarray(column.swapaxes(0, 2), "<f8")
     parts = int(np.prod(column.shape[3:]))
     data = np.uint64(cells.nbytes).tobytes() + cells.tobytes()

@@ -1,10 +1,11 @@
-"""Snapshots of particles and walls as VTKHDF time series that ParaView and VTK open as they are.
+"""Snapshots of particles and walls as VTKHDF time series, which ParaView and VTK can open.
 
 Rank 0 allocates rows for the particles of all ranks, each rank writes its own, and rank 0 commits the step when all
-have written; a run commits steps that follow within a second together. The file stays open from snapshot to snapshot,
-and HDF5 flushes its metadata at a commit only: between writes the file is whole, for viewers and after a kill. With
-ranks on several nodes it is closed between these stages, because network file systems do not keep caches of nodes
-consistent. In this process it can be read as ``h5py.File(path, locking=False)`` while it is open: no file is locked.
+have written. A run commits steps that follow each other within a second together. The file stays open between
+snapshots, and HDF5 flushes its metadata only at a commit: between writes the file is complete, for viewers and after a
+kill. With ranks on several nodes it is closed between these stages, because network file systems do not keep caches of
+nodes consistent. While the file is open, this process can read it as ``h5py.File(path, locking=False)``: no file is
+locked.
 """
 
 from __future__ import annotations
@@ -57,17 +58,17 @@ class ParticleSnapshots(GrowingSnapshots):
     Parameters
     ----------
     path : path
-        File to write, by habit ``particles.vtkhdf``.
+        File to write, usually ``particles.vtkhdf``.
     fields : sequence of Field
         Stored fields; ``position`` becomes the points.
     attributes : mapping, optional
-        Texts and numbers on the file: the case, versions.
+        Texts and numbers for the file: the case, versions.
     resume_step : int, optional
-        Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
+        Continue an existing file after a restart from this step, without later snapshots. None starts a new file.
     ranks : WritingRanks
         All ranks that write: rank 0 extends the file, each rank writes its particles.
     tables : sequence of Field, optional
-        Small tables that each snapshot has besides.
+        Additional small tables of each snapshot.
     """
 
     def __init__(
@@ -102,9 +103,9 @@ class ParticleSnapshots(GrowingSnapshots):
         step : int
             Number of the time step.
         columns : mapping of ndarray
-            ``position (n, 3)`` and every field, by name; any n, 0 included; other columns are ignored.
+            ``position (n, 3)`` and every field, by name; any n, 0 included; further columns are ignored.
         rows : OrderedRows, optional
-            Redistribution of the particles of all ranks; None: this process has all, in order.
+            Redistribution of the particles of all ranks; None if this process has all, in order.
         tables : mapping of ndarray, optional
             Rows of the tables, by name, on rank 0.
 
@@ -155,27 +156,27 @@ class ParticleSnapshots(GrowingSnapshots):
 class WallSnapshots(GrowingSnapshots):
     """The walls as one moving surface of polygons, with the loads on nodes, facets and walls.
 
-    The facets are stored once; each step stores the moved vertices, columns per vertex and facet and, as field
-    data, small tables: ``force (w, 3)`` and ``torque (w, 3)`` with one row per wall, and others.
+    The facets are stored once. Each step stores the moved vertices, columns per vertex and facet and, as field data,
+    small tables: ``force (w, 3)`` and ``torque (w, 3)`` with one row per wall, and the tables of `table_fields`.
 
     Parameters
     ----------
     path : path
-        File to write, by habit ``walls.vtkhdf``.
+        File to write, usually ``walls.vtkhdf``.
     facet_start : ndarray (f + 1,)
-        Where each facet begins in `facet_vertices`.
+        First index of each facet in `facet_vertices`.
     facet_vertices : ndarray (k,)
         Vertex numbers of the facets, loop after loop.
     facet_wall : ndarray (f,)
-        Index of the wall each facet belongs to (cell data ``wall``).
+        Index of the wall of each facet (cell data ``wall``).
     attributes : mapping, optional
-        Texts and numbers on the file.
+        Texts and numbers for the file.
     vertex_fields, facet_fields, table_fields : sequence of Field, optional
         Further columns per vertex and per facet, and tables, at every step.
     constant : mapping of Field to ndarray, optional
         Further columns per facet that never change.
     resume_step : int, optional
-        Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
+        Continue an existing file after a restart from this step, without later snapshots. None starts a new file.
     """
 
     def __init__(

@@ -1,14 +1,14 @@
 """The VTKHDF file format (version 2) for one surface or point cloud that changes with time.
 
-A file is a set of datasets that only grow along their first axis; the group ``Steps`` holds the offsets of each step in
-them. A *part* is one entry of point and cell counts with its cells; steps with the
-same cells share one. A step is valid once ``NSteps`` includes it; the next writer
-(`pdem.output.snapshots.vtkhdf_writer`) cuts off the rest. Datasets that always hold the same rows are one, under
-several names (hard links): offsets of all columns of points, and the cells of all kinds that the file has none of.
+A file is a set of datasets that only grow along their first axis; the group ``Steps`` has the offsets of each step in
+these. A *part* is one entry of point and cell counts with its cells; steps with the same cells share a part. A step is
+valid once ``NSteps`` includes it; the next writer (`pdem.output.snapshots.vtkhdf_writer`) removes later rows. Datasets
+with always the same rows are stored once, under several names (hard links): offsets of all columns of points, and the
+cells of all kinds that the file does not use.
 
-VTK's reader adds to ``CellOffsets`` the number of parts whose cells begin before it, which is one too few after an
-empty part; earlier versions of it add the number of all parts before. An empty part here takes the space of one cell
-in ``Offsets``, which is right for both.
+VTK's reader adds to ``CellOffsets`` the number of parts with cells that begin earlier, which is one too few after an
+empty part; earlier versions of VTK add the number of all previous parts. Here an empty part takes the space of one cell
+in ``Offsets``, which is correct for both.
 
 Format: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/
 """
@@ -64,7 +64,7 @@ class VtkCells:
 
 @dataclass(frozen=True)
 class VtkLayout:
-    """Fields of a file besides points and cells.
+    """Fields of a file in addition to points and cells.
 
     Attributes
     ----------
@@ -77,11 +77,11 @@ class VtkLayout:
     facet_fields : sequence of Field
         One row per cell and step.
     sparse : bool
-        Most numbers of points and cells are zero: they are compressed.
+        Whether to compress points and cells, because most of their numbers are zero.
     shared : bool
-        Ranks write the rows of points and cells themselves.
+        Whether ranks write the rows of points and cells themselves.
     kind : str
-        Of the cells, one of TOPOLOGIES.
+        Kind of the cells, one of TOPOLOGIES.
     """
 
     point_fields: Sequence[Field] = ()
@@ -95,7 +95,7 @@ class VtkLayout:
 
 @dataclass(frozen=True)
 class VtkStep:
-    """One step read back.
+    """One step, read from a file.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class VtkStep:
     point_data, cell_data, step_data : dict of ndarray
         Columns by field name.
     cells : dict of VtkCells
-        By kind; kinds without cells are left out.
+        Cells by kind; kinds without cells are omitted.
     attributes : dict
         Attributes of the file.
     units : dict of str to str
@@ -141,7 +141,7 @@ def create(path: Path, layout: VtkLayout, attributes: Mapping[str, Attribute], r
 
 
 def _create_cells(root: h5py.Group, layout: VtkLayout, chunk: int) -> None:
-    """Create the groups of all kinds of cells; those that the file has none of are one."""
+    """Create the groups of all kinds of cells; unused kinds share one set of datasets."""
     empty = next(kind for kind in TOPOLOGIES if kind != layout.kind)
     for kind in (layout.kind, empty):
         for name in ("NumberOfCells", "NumberOfConnectivityIds"):
@@ -196,13 +196,13 @@ def _describe(column: h5py.Dataset, row: Field) -> h5py.Dataset:
 
 
 def part_begins(group: h5py.Group) -> list[tuple[int, int]]:
-    """Return where each part and the next one begin: in cells (an empty part has one), in connectivity entries."""
+    """Return the first cell of each part and of the next one (an empty part has one), and its index in connectivity."""
     cells = np.maximum(group["NumberOfCells"][:], 1).cumsum().tolist()
     return list(zip([0, *cells], [0, *group["NumberOfConnectivityIds"][:].cumsum().tolist()], strict=True))
 
 
 def truncate_before(root: h5py.Group, step: int) -> None:
-    """Cut off the steps numbered `step` or later, and rows of a step that was not committed."""
+    """Remove the steps numbered `step` or later, and rows of a step that was not committed."""
     steps = root["Steps"]
     whole = int(steps.attrs["NSteps"])
     kept = int(np.searchsorted(steps["StepNumbers"][:whole], step))
@@ -240,7 +240,7 @@ def _cell_counts(root: h5py.Group) -> Integers:
 
 
 def fits(root: h5py.Group, layout: VtkLayout) -> bool:
-    """Return whether a file holds the fields of `layout` and no others."""
+    """Return whether a file has exactly the fields of `layout`."""
     expected = (
         ("PointData", layout.point_fields),
         ("CellData", (*layout.cell_fields, *layout.facet_fields)),
@@ -255,7 +255,7 @@ def read_times(path: Path) -> Floats:
     Raises
     ------
     CheckpointError
-        When it is no VTKHDF file of pdem.
+        When it is not a VTKHDF file of pdem.
     """
     with _reading(path) as file:
         try:
@@ -272,7 +272,7 @@ def read_step(path: Path, index: int = -1) -> VtkStep:
     Raises
     ------
     CheckpointError
-        When it is no VTKHDF file of pdem, or is damaged.
+        When it is not a VTKHDF file of pdem, or is damaged.
     InputError
         When it has no such step.
     """

@@ -1,7 +1,7 @@
 """A writer of steps to a VTKHDF file that stays open; the format is described in `pdem.output.snapshots.vtkhdf`.
 
-Datasets are looked up once, when the file is opened. Appended rows reach the file by `Writer.commit_steps`, all at
-once, of one step or of several; until then the file is as before.
+Datasets are located once, when the file is opened. `Writer.commit_steps` writes all appended rows of one step or
+several steps to the file; until then the file does not change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pdem.output.hdf5.growing_datasets import AllocatedRows
 
-_CACHED_BYTES = 1 << 20  # per dataset; larger chunks are written at once
+_CACHED_BYTES = 1 << 20  # per dataset; larger chunks are written immediately
 
 
 class Writer:
@@ -45,12 +45,12 @@ class Writer:
     path : path
         A file of `pdem.output.snapshots.vtkhdf.create`.
     before : int, optional
-        Steps of this number or a later one are cut off, and rows of steps that were not committed.
+        Steps with this number or a later one are removed, and rows of steps that were not committed.
 
     Raises
     ------
     OSError and others of HDF5_ERRORS
-        When it is no such file.
+        When it is not such a file.
     """
 
     def __init__(self, path: Path, before: int | None = None) -> None:
@@ -77,7 +77,7 @@ class Writer:
         self._step_count = h5py.h5a.open(root["Steps"].id, b"NSteps")
 
     def _add_datasets(self, group: h5py.Group, path: str, found: dict[int, GrowingDataset]) -> None:
-        """Open all datasets below a group; those that are the same have one address in the file."""
+        """Open all datasets below a group; hard links to the same dataset have the same address in the file."""
         for name, node in group.items():
             if isinstance(node, h5py.Group):
                 self._add_datasets(node, f"{path}{name}/", found)
@@ -100,10 +100,10 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Close the file; the next writer cuts off steps that were not committed."""
+        """Close the file; the next writer removes steps that were not committed."""
         try:
             self._write_waiting()
-        finally:  # with datasets that are in use the file would stay open
+        finally:  # with datasets in use the file would stay open
             self._datasets, self._by_group, self._step_count = {}, {}, None
             self._file.close()
 
@@ -113,7 +113,7 @@ class Writer:
 
     @property
     def allocates_early(self) -> bool:
-        """Whether HDF5 allocates rows at once and caches none: ranks may write them while this file is open."""
+        """Whether HDF5 allocates rows immediately and caches none: ranks may write them while this file is open."""
         return self._datasets["Points"].early
 
     def find_part(self, point_count: int) -> int | None:
@@ -121,21 +121,24 @@ class Writer:
         return self._part_of.get(point_count)
 
     def add_part(self, point_count: int, cells: VtkCells) -> int:
-        """Append a part, the cells that several steps share; return its number."""
+        """Append a part, the cells that several steps share; return its index."""
         offsets = cells.offsets if cells.count else np.zeros(2, np.int64)
         rows = {"Offsets": offsets, "Connectivity": cells.connectivity}
         return self._add_part(point_count, cells.kind, cells.count, lambda name, column: column.append(rows[name]))
 
     def add_vertices(self, count: int, allocated: AllocatedRows) -> int:
-        """Append a part with one vertex cell per point and allocate the rows of its cells; return its number."""
+        """Append a part with one vertex cell per point and allocate the rows of its cells; return its index."""
         return self._add_allocated(VERTICES, count, 1, allocated)
 
     def add_lines(self, count: int, allocated: AllocatedRows) -> int:
-        """Append a part with so many lines of two points each and allocate the rows of its cells; return its number."""
+        """Append a part with `count` lines of two points each and allocate the rows of its cells; return its index."""
         return self._add_allocated(LINES, count, 2, allocated)
 
     def _add_allocated(self, kind: str, count: int, points: int, allocated: AllocatedRows) -> int:
-        """Append a part of cells with as many points each; ``Offsets`` has one entry more, and two without cells."""
+        """Append a part of cells with `points` points each.
+
+        ``Offsets`` has one entry more than there are cells, and two entries without cells.
+        """
 
         def allocate(name: str, column: GrowingDataset) -> None:
             allocated.add(column, points * count if name == "Connectivity" else max(count + 1, 2))
@@ -143,7 +146,7 @@ class Writer:
         return self._add_part(points * count, kind, count, allocate)
 
     def _add_part(self, points: int, kind: str, cells: int, add: Callable[[str, GrowingDataset], object]) -> int:
-        added: dict[GrowingDataset, int] = {}  # kinds without cells may have their datasets in common
+        added: dict[GrowingDataset, int] = {}  # kinds without cells may share their datasets
         for other in TOPOLOGIES:
             own, numbers = other == kind, self._datasets[f"{other}/NumberOfCells"]
             if numbers not in added:
@@ -156,7 +159,7 @@ class Writer:
         return part
 
     def _add_cells(self, kind: str, cells: int, add: Callable[[str, GrowingDataset], object] | None) -> int:
-        """Append the cells of one kind of a part, none without `add`; return how many points they name."""
+        """Append the cells of one kind of a part, none without `add`; return the number of their points."""
         names = ("NumberOfCells", "NumberOfConnectivityIds", "Offsets", "Connectivity")
         numbers, entries, offsets, connectivity = (self._datasets[f"{kind}/{name}"] for name in names)
         before = connectivity.rows
@@ -184,10 +187,10 @@ class Writer:
         step_data: Mapping[str, NDArray[Any]],
         add_cells: Callable[[GrowingDataset], int] | None = None,
     ) -> None:
-        """Append one step that has the cells of `part`; it is valid after `commit_steps`.
+        """Append one step with the cells of `part`; it is valid after `commit_steps`.
 
         `add_points` appends or allocates rows of ``Points`` or of a column of ``PointData`` and returns the index of
-        the first; `add_cells` does so for the columns of cells that have rows for every step.
+        the first row; `add_cells` does the same for the columns of cells that have rows for every step.
         """
         begins = [self._part_begins[kind][part] for kind in TOPOLOGIES]
         row: dict[str, Any] = {
@@ -206,7 +209,7 @@ class Writer:
             row[f"FieldDataOffsets/{name}"] = column.append(rows)
             row[f"FieldDataSizes/{name}"] = [math.prod(column.shape), len(rows)]
         columns = {self._datasets[f"Steps/{name}"]: value for name, value in row.items()}
-        for column, value in columns.items():  # some have several names
+        for column, value in columns.items():  # a dataset can have several names
             column.append(np.array([value]))
 
     @property

@@ -1,1 +1,1 @@
-"""Shapes made of spheres: files of them, spheres that fill a mesh, mass properties, orientations."""
+"""Shapes made of spheres: files of shapes, spheres that fill a mesh, mass properties, orientations."""

@@ -1,4 +1,4 @@
-"""From clusters at some places to their states and their members."""
+"""From clusters with positions to their states and their members."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def cluster_columns(shapes: Sequence[ClusterShape], placed: Mapping[str, NDArray[Any]], density: Floats) -> Table:
-    """Return the columns of clusters (`pdem.containers.clusters.COLUMNS`) at some places.
+    """Return the columns of clusters (`pdem.containers.clusters.COLUMNS`) with positions.
 
     Parameters
     ----------
     shapes : sequence of ClusterShape
-        Of the case, in its order.
+        Shapes of the case, in its order.
     placed : mapping of ndarray
-        Of each cluster ``id`` of its first member, ``shape``, ``radius``, how far it reaches [m], ``position`` of its
-        centre of mass, ``velocity``, ``angular_velocity``, ``material``, and ``orientation`` from how the shape is
-        drawn.
+        Columns of clusters: ``id`` of the first member; ``shape``; ``radius``, the largest distance of the surface from
+        the centre [m]; ``position`` of the centre of mass; ``velocity``; ``angular_velocity``; ``material``; and
+        ``orientation``, the rotation from the coordinates of the shape.
     density : (M,) array
-        By material [kg/m^3].
+        Density by material [kg/m^3].
     """
     shape, material = placed["shape"], placed["material"]
     reach, frame = np.array([one.reach for one in shapes]), np.array([one.frame for one in shapes])
@@ -51,9 +51,9 @@ def cluster_columns(shapes: Sequence[ClusterShape], placed: Mapping[str, NDArray
 
 
 def member_columns(shapes: Sequence[ClusterShape], clusters: Mapping[str, NDArray[Any]]) -> Table:
-    """Return the columns of the members of clusters, one cluster after the other; they are still without places.
+    """Return the columns of the members of clusters, one cluster after the other; positions are not set yet.
 
-    What a cluster has in ``liquid`` is divided among its members by their surfaces.
+    The ``liquid`` of a cluster is divided among its members in proportion to their surfaces.
     """
     sizes = np.array([len(one.radius) for one in shapes], np.int64)
     first = np.cumsum(sizes) - sizes

@@ -1,4 +1,4 @@
-"""What is to be known of a shape made of spheres: its mass properties by several rules, its pieces."""
+"""Properties of a shape made of spheres: its mass properties by several rules, and its pieces."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 MANY = 100
-"""Spheres of a shape above which contacts cost more than the shape is worth."""
+"""Number of spheres above which a warning says that contacts cost more than the detail of the shape is worth."""
 
 CONTRADICTION = 0.01
 """Relative difference of volume or a principal moment above which a file contradicts its spheres."""
 
 
 def sum_of_spheres(centre: Floats, radius: Floats) -> Solid:
-    """Return volume, centre and inertia of spheres (n, 3), (n,) [m]; overlaps count as often as they are covered."""
+    """Return volume, centre and inertia of spheres (n, 3), (n,) [m]; overlapping regions count several times."""
     volume = 4.0 / 3.0 * math.pi * radius**3
     total = float(volume.sum())
     middle = volume @ centre / total
@@ -36,7 +36,7 @@ def sum_of_spheres(centre: Floats, radius: Floats) -> Solid:
 
 
 def solid_of_list(spheres: SphereList) -> Solid | None:
-    """Return what a file says of its shape, None if it says nothing."""
+    """Return the mass properties in the file of a shape, None if it has none."""
     if spheres.volume is None or spheres.inertia_per_mass is None:
         return None
     return Solid(spheres.volume, np.zeros(3), spheres.volume * np.diag(spheres.inertia_per_mass))
@@ -53,14 +53,14 @@ def scaled(spheres: SphereList, factor: float) -> SphereList:
 
 
 def pieces_of(centre: Floats, radius: Floats) -> int:
-    """Return into how many pieces that do not touch a shape falls."""
+    """Return the number of separate pieces of a shape, which do not touch each other."""
     apart = np.linalg.norm(centre[:, None] - centre, axis=2)
     first, second = np.nonzero(apart <= (1.0 + 1e-12) * (radius[:, None] + radius))
     return int(components(first, second, len(radius)).max(initial=-1)) + 1
 
 
 def hidden_in(centre: Floats, radius: Floats) -> Integers:
-    """Return which spheres are wholly inside another one: of some that are the same all but the first."""
+    """Return the spheres that are inside another sphere; of identical spheres, all but the first."""
     apart = np.linalg.norm(centre[:, None] - centre, axis=2)
     inside = apart + radius[:, None] <= radius * (1.0 + 1e-12)
     both = inside & inside.T
@@ -68,7 +68,7 @@ def hidden_in(centre: Floats, radius: Floats) -> Integers:
 
 
 def shape_warnings(centre: Floats, radius: Floats, rules: Mapping[str, Solid]) -> Iterator[str]:
-    """Yield what is doubtful about a shape, with mass properties by rule."""
+    """Yield warnings about a shape, with mass properties by rule."""
     pieces, hidden = pieces_of(centre, radius), hidden_in(centre, radius)
     if pieces > 1:
         yield f"the shape is in {pieces} pieces that do not touch: add spheres between them, or make them larger"
@@ -86,7 +86,7 @@ def shape_warnings(centre: Floats, radius: Floats, rules: Mapping[str, Solid]) -
 
 
 def differences(one: Solid, other: Solid) -> Iterator[tuple[str, float]]:
-    """Yield by how much volume, centre and moments over mass of a solid differ from those of another, relatively."""
+    """Yield the relative differences of volume, centre and moments over mass between two solids."""
     yield "the volume", one.volume / other.volume - 1.0
     away = float(np.linalg.norm(one.centre - other.centre))
     yield "the centre of mass, over the size,", away / other.volume ** (1.0 / 3.0)

@@ -1,9 +1,9 @@
-"""Overlapping spheres that fill a closed mesh: a rigid cluster of that shape.
+"""Overlapping spheres that fill a closed mesh, as a rigid cluster of the same shape.
 
-Points of a grid inside the mesh are candidates, each with the largest sphere about it that stays inside. One after the
-other that sphere is taken which covers most of what no other covers yet. Spheres that stay inside leave edges and
-corners empty; all radii are enlarged by one and the same length, so that the union has the volume of the mesh. Spheres
-are added until the inertia agrees as well.
+Points of a grid inside the mesh are candidates, each with the largest sphere about it that stays inside. The algorithm
+repeatedly selects the sphere that covers the largest volume outside all selected spheres. Spheres that stay inside
+leave edges and corners empty. Therefore all radii are enlarged by the same length, so that the union has the volume of
+the mesh. Spheres are added until the inertia agrees as well.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pdem.foundation.array_types import Floats, Integers
 
 _POINTS = 20_000
-"""Of the grid inside the mesh, about."""
+"""Approximate number of grid points inside the mesh."""
 
 _SAMPLES = 0.5
-"""Distance of points on the surface from which the distance of a point is measured, in steps of the grid."""
+"""Spacing of the surface points from which distances to the surface are measured, in steps of the grid."""
 
 
 class FittedSpheres(NamedTuple):
@@ -41,14 +41,14 @@ class FittedSpheres(NamedTuple):
     Attributes
     ----------
     centre : (n, 3) array
-        [m].
+        Centres [m].
     radius : (n,) array
-        [m].
+        Radii [m].
     inertia_error : float
-        Largest difference of a component of both tensors of inertia, each about its own centre of mass, over the
-        largest component.
+        Largest difference of a component between the tensors of inertia of mesh and spheres, each about its own centre
+        of mass, over the largest component.
     gap : float
-        Largest distance of the surface of the mesh from that of the union [m].
+        Largest distance of the surface of the mesh from the surface of the union [m].
     """
 
     centre: Floats
@@ -58,16 +58,16 @@ class FittedSpheres(NamedTuple):
 
 
 def fit_spheres(mesh: Mesh, most: int, error: float) -> FittedSpheres:
-    """Return spheres whose union has the volume of a closed mesh, and nearly its inertia.
+    """Return spheres with a union that has the volume of a closed mesh, and nearly its inertia.
 
     Parameters
     ----------
     mesh : Mesh
-        Closed, of one piece.
+        Closed mesh of one piece.
     most : int
-        Most spheres.
+        Largest number of spheres.
     error : float
-        Of the inertia, at which no more spheres are added; 0 for as many as allowed.
+        Error of the inertia at which no more spheres are added; 0 to use the largest number of spheres.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def fit_spheres(mesh: Mesh, most: int, error: float) -> FittedSpheres:
 
 
 class _Inside(NamedTuple):
-    """What a mesh encloses: the solid, points on its surface, and points of a grid inside.
+    """The inside of a mesh: mass properties, points on its surface, and grid points inside.
 
     Attributes
     ----------
@@ -99,13 +99,13 @@ class _Inside(NamedTuple):
     samples : (m, 3) array
         Points on the surface [m].
     step : float
-        Of the grid [m].
+        Step of the grid [m].
     cells : (n, 3) int64 array
-        Places in the grid.
+        Integer grid coordinates of the points inside.
     centre : (n, 3) array
-        The same in m.
+        Positions of these points [m].
     room : (n,) array
-        Distances from the surface [m].
+        Their distances from the surface [m].
     """
 
     solid: Solid
@@ -121,7 +121,7 @@ def _inside(mesh: Mesh) -> _Inside:
     step = (solid.volume / _POINTS) ** (1.0 / 3.0)
     lower, upper = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     counts = np.maximum(np.round((upper - lower) / step).astype(np.int64), 1)
-    shift = 0.5 * ((upper - lower) - (counts - 1) * step)  # the same space left at both sides: symmetry is kept
+    shift = 0.5 * ((upper - lower) - (counts - 1) * step)  # equal margins at both sides, to keep symmetry
     axes = (np.arange(count) for count in counts)
     cells = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     points = lower + shift + step * cells
@@ -134,7 +134,7 @@ def _inside(mesh: Mesh) -> _Inside:
 
 
 def _samples(mesh: Mesh, spacing: float) -> Floats:
-    """Return points on a surface that are about so far apart."""
+    """Return points on a surface with about this spacing."""
     triangles, _ = triangle_fans(mesh.facet_start, mesh.facet_vertices)
     corners = mesh.vertices[triangles]
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
@@ -148,15 +148,15 @@ def _samples(mesh: Mesh, spacing: float) -> Floats:
 
 
 def _by_gain(inside: _Inside) -> Iterator[int]:
-    """Yield candidates in the order of what they add to those before.
+    """Yield candidates in the order of the volume that they add to the candidates before.
 
-    What a candidate adds becomes less as others come, never more: it is counted anew only when it is first in the
-    queue.
+    The gain of a candidate never increases as others are selected: it is recomputed only when the candidate is first in
+    the queue.
     """
     cells, reach = inside.cells, inside.room / inside.step
     free = np.zeros(cells.max(axis=0) + 1, np.int64)
     free[tuple(cells.T)] = 1
-    # a sphere has no more points of a grid than one that is larger by half the diagonal of a cell has volume
+    # upper bound of the grid points in a sphere: the volume of a sphere enlarged by half the diagonal of a cell
     queue = [(-4.19 * (r + 0.87) ** 3, row) for row, r in enumerate(reach.tolist())]
     heapq.heapify(queue)
     while queue:
@@ -171,7 +171,7 @@ def _by_gain(inside: _Inside) -> Iterator[int]:
 
 @kernel
 def _count(free: Integers, cell: Integers, reach: float, clear: bool) -> int:
-    """Return how many marked cells are within reach of one, in steps of the grid; with `clear` unmark them."""
+    """Return the number of marked cells within reach of a cell, in steps of the grid; with `clear` unmark them."""
     found = 0
     width = int(reach)
     for i in range(max(cell[0] - width, 0), min(cell[0] + width + 1, free.shape[0])):
@@ -186,7 +186,7 @@ def _count(free: Integers, cell: Integers, reach: float, clear: bool) -> int:
 
 
 def _enlarged(inside: _Inside, centre: Floats, radius: Floats, before: float) -> tuple[float, FittedSpheres]:
-    """Return by how much spheres are enlarged to the volume of the solid [m], and the spheres; `before` is a guess."""
+    """Return the enlargement of the radii to the volume of the solid [m], and the spheres; `before` is a guess."""
     solid = inside.solid
     size = solid.volume ** (1.0 / 3.0)
 

@@ -1,4 +1,7 @@
-"""Unit quaternions as arrays (n, 4), w first, by products and sums of single numbers: bits do not depend on numbers."""
+"""Unit quaternions as arrays (n, 4), w first.
+
+Functions use products and sums of single numbers, so that the bits of a row do not depend on the number of rows.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ if TYPE_CHECKING:
 
 
 def product(first: Floats, second: Floats) -> Floats:
-    """Return products (n, 4) of quaternions, w first: the turn of the second, then that of the first."""
+    """Return products (n, 4) of quaternions, w first: the rotation of `second`, then the rotation of `first`."""
     (a, b, c, d), (e, f, g, h) = np.moveaxis(np.asarray(first), -1, 0), np.moveaxis(np.asarray(second), -1, 0)
     parts = a * e - b * f - c * g - d * h, a * f + b * e + c * h - d * g, a * g - b * h + c * e + d * f
     return np.stack((*parts, a * h + b * g - c * f + d * e), axis=-1)
 
 
 def conjugate(quaternion: Floats) -> Floats:
-    """Return the turns back (n, 4)."""
+    """Return the inverse rotations (n, 4)."""
     return np.asarray(quaternion) * np.array((1.0, -1.0, -1.0, -1.0))
 
 
 def rotated(quaternion: Floats, vector: Floats) -> Floats:
-    """Return vectors (n, 3) turned by unit quaternions (n, 4).
+    """Return vectors (n, 3) rotated by unit quaternions (n, 4).
 
-    By products and sums of single numbers alone, so that bits do not depend on how many there are.
+    The bits of a vector do not depend on the number of vectors.
     """
     w, x, y, z = np.moveaxis(np.asarray(quaternion), -1, 0)
     a, b, c = np.moveaxis(np.asarray(vector), -1, 0)

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class ShapeFile(NamedTuple):
-    """What a file says of a shape.
+    """The contents of the file of a shape.
 
     Attributes
     ----------
     spheres : SphereList
-        In m.
+        Spheres in m.
     solids : dict of str to Solid
-        Mass properties besides those of the spheres: of the ``mesh``, or those that the ``file`` states.
+        Further mass properties: of the ``mesh``, or those that the ``file`` states.
     fit : FittedSpheres or None
-        How well spheres fill a mesh.
+        Result of the fit of spheres to a mesh.
     """
 
     spheres: SphereList
@@ -40,13 +40,13 @@ def read_shape(path: Path, scale: float, most: int | None, error: float) -> Shap
     Parameters
     ----------
     path : Path
-        List of spheres, or a mesh.
+        File with a list of spheres, or a mesh.
     scale : float
         Length of one unit of the file [m].
     most : int or None
-        Fill the file, which is a mesh, with at most so many spheres; None for a list of spheres.
+        Largest number of spheres to fill the file, which is a mesh; None for a list of spheres.
     error : float
-        Of the inertia, at which no more spheres are added.
+        Error of the inertia at which no more spheres are added.
 
     Raises
     ------
@@ -66,6 +66,6 @@ def read_shape(path: Path, scale: float, most: int | None, error: float) -> Shap
 
 
 def mass_rules(found: ShapeFile) -> dict[str, Solid]:
-    """Return the mass properties of a shape by every rule there is for it: of the union, of the sum, and others."""
+    """Return the mass properties of a shape by rule: of the union, of the sum, and of the file or mesh."""
     centre, radius = found.spheres.centre, found.spheres.radius
     return {"union": union_of_spheres(centre, radius), "sum": sum_of_spheres(centre, radius), **found.solids}

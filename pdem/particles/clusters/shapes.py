@@ -1,4 +1,4 @@
-"""Shapes made of spheres as simulations take them, and orientations of clusters."""
+"""Shapes made of spheres in the form for simulations, and orientations of clusters."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 _ORIENTATION_STREAM = 1 << 60
 _POINTS = 200
 _STREAMS = 1024
-"""Of an orientation: two for each of `_POINTS` in each of two discs, and some to spare."""
+"""Random numbers for an orientation: two for each of `_POINTS` in each of two discs, and some spare ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterShape:
-    """A shape: its spheres as they were drawn, and what counts as its mass.
+    """A shape: its spheres in their original coordinates, and its mass properties.
 
     Attributes
     ----------
     centre, radius : (n, 3) and (n,) arrays
-        Of the spheres [m].
+        Centres and radii of the spheres [m].
     solid : Solid
         Volume, centre of mass and inertia for the density 1.
     moments : (3,) array
@@ -49,10 +49,10 @@ class ClusterShape:
 
     @classmethod
     def of(cls, centre: Floats, radius: Floats, solid: Solid) -> ClusterShape:
-        """Return the shape of these spheres with the mass of a solid.
+        """Return the shape of these spheres with the mass properties of a solid.
 
-        Where all centres are in one plane of constant z that is a plane of symmetry: rounding must not turn the shape
-        out of it, or a case of dimension 2 would not stay flat.
+        If all centres are in one plane of constant z, this plane is a plane of symmetry: rounding must not tilt the
+        shape, or a case of dimension 2 would not stay flat.
         """
         if np.ptp(centre[:, 2]) == 0.0 and abs(solid.centre[2] - centre[0, 2]) < 1e-9 * float(radius.max()):
             solid = _flat(solid, float(centre[0, 2]))
@@ -63,13 +63,13 @@ class ClusterShape:
 
     @property
     def offset(self) -> Floats:
-        """Where the spheres are from the centre of mass along the principal axes (n, 3) [m]."""
+        """Positions of the spheres relative to the centre of mass, along the principal axes (n, 3) [m]."""
         return (self.centre - self.solid.centre) @ self.axes
 
     @property
     def frame(self) -> Floats:
-        """Quaternion (4,), w first, that takes principal axes to directions of the drawing."""
-        # late, because it takes longer to import than most else of a run
+        """Quaternion (4,), w first, that rotates principal axes to the axes of the original coordinates."""
+        # imported here, because the import takes longer than most other imports of a run
         from scipy.spatial.transform import Rotation
 
         return Rotation.from_matrix(self.axes).as_quat(canonical=True, scalar_first=True)
@@ -86,17 +86,17 @@ class ClusterShape:
 
     @property
     def disc_radius(self) -> float:
-        """Radius of the disc of the same area as the cut across z through the centre of mass [m]."""
+        """Radius of the disc with the same area as the section across z through the centre of mass [m]."""
         return math.sqrt(slice_area(self.centre, self.radius, float(self.solid.centre[2])) / math.pi)
 
     @property
     def mass_share(self) -> float:
-        """Volume over that of all its spheres, at most 1: by how much a sphere may show less than its own mass."""
+        """Volume over the volume of all its spheres, at most 1: lower bound of effective over own mass of a sphere."""
         return min(1.0, self.solid.volume / float((4.0 / 3.0 * np.pi * self.radius**3).sum()))
 
 
 def _flat(solid: Solid, height: float) -> Solid:
-    """Return a solid that a plane of constant z [m] halves, without what rounding has left of the other halves."""
+    """Return a solid with the plane of constant z [m] as plane of symmetry, without rounding errors against it."""
     centre, inertia = solid.centre.copy(), solid.inertia.copy()
     centre[2] = height
     inertia[2, :2] = inertia[:2, 2] = 0.0
@@ -104,7 +104,7 @@ def _flat(solid: Solid, height: float) -> Solid:
 
 
 def shape_arrays(shapes: Sequence[ClusterShape]) -> ShapeArrays:
-    """Return shapes as kernels take them."""
+    """Return shapes in the form for kernels."""
     sizes = [len(one.radius) for one in shapes]
     return ShapeArrays(
         np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64),
@@ -117,9 +117,9 @@ def shape_arrays(shapes: Sequence[ClusterShape]) -> ShapeArrays:
 
 
 def random_orientations(seed: int, ids: Integers, dimension: int, attempts: Integers | int = 0) -> Floats:
-    """Return unit quaternions (n, 4), uniform over all turns, in 2D over turns about z; keyed by ids and attempts.
+    """Return unit quaternions (n, 4), uniform over all rotations, in 2D about z; keyed by ids and attempts.
 
-    Points in two discs, found by rejection (G. Marsaglia, Ann. Math. Stat. 43 (1972) 645): products and roots alone, so
+    From points in two discs by rejection (G. Marsaglia, Ann. Math. Stat. 43 (1972) 645): products and roots alone, so
     that bits are the same on all processors.
     """
     stream = _ORIENTATION_STREAM + _STREAMS * np.broadcast_to(attempts, len(ids))

@@ -1,1 +1,1 @@
-"""Dense packings: soft spheres that push one another apart, to a volume fraction or a pressure."""
+"""Dense packings: soft spheres that push each other apart, up to a volume fraction or a pressure."""

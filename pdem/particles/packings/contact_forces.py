@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ContactForces:
-    """Forces of contacts as a packing under pressure takes them: k R^q d^p, of effective radius R and overlap d.
+    """Contact forces of a packing under pressure: k R^q d^p, with the effective radius R and the overlap d.
 
     Attributes
     ----------
     pressure : float
-        Wanted [Pa], in 2D [N/m].
+        Target of the pressure [Pa], in 2D [N/m].
     power, size_power : float
-        p, 1 or 1.5, and q, 0 or 0.5.
+        The exponents p, 1 or 1.5, and q, 0 or 0.5.
     stiffness : float
-        k of two particles.
+        The coefficient k of two particles.
     walls : tuple of float
-        k of a particle and each wall.
+        The coefficient k of a particle and each wall.
     """
 
     pressure: float

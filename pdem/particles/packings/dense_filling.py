@@ -1,10 +1,10 @@
 """Dense packings for ``fill`` groups: up to random close packing or a pressure, in any region, between walls.
 
-Particles begin at random places, overlapping, and are pushed apart until none overlaps
-(`pdem.particles.packings.soft_spheres`): below the fraction at which they jam that is possible, above forces balance
-before (O'Hern, Silbert, Liu, Nagel, Phys. Rev. E 68 (2003) 011306: 0.639 for many equal spheres). A fill without a
-number of particles is filled until it jams: it begins with more than fit, and loses some until overlaps vanish. From
-there `pdem.particles.packings.pressing` goes to a pressure.
+Particles start at random positions, overlapping, and are pushed apart until none overlaps
+(`pdem.particles.packings.soft_spheres`). This is possible below the jamming fraction; above it, forces balance with
+overlaps (O'Hern, Silbert, Liu, Nagel, Phys. Rev. E 68 (2003) 011306: 0.639 for many equal spheres). A fill without a
+number of particles is filled until it jams: it starts with too many particles, and some are removed until overlaps
+vanish. From this state `pdem.particles.packings.pressing` proceeds to a pressure.
 
 The first rank makes all packed groups together, so that they are the same on any number of ranks.
 """
@@ -38,34 +38,35 @@ if TYPE_CHECKING:
     from pdem.particles.packings.packing_task import Packing, PackingPlaces
 
 GROWTH = (0.6, 0.7, 0.8, 0.9)
-"""Shares of their size at which particles are relaxed for a while first, so that none is pushed through a wall."""
+"""Fractions of the full size at which particles are relaxed first, so that none is pushed through a wall."""
 
 GROWTH_STEPS = 150
 
 FIRST_FRACTION = {2: 0.87, 3: 0.67}
-"""Of a fill that is filled until it jams, at the begin."""
+"""Initial volume fraction of a fill without a number of particles."""
 
 ADDED = 1.05
-"""By which factor such a fill grows while it does not jam."""
+"""Factor by which the number of particles of such a fill grows while it does not jam."""
 
 LOST = 1.2
-"""How many particles such a fill loses, over the excess by which it is denser than jammed: some leave a hole."""
+"""Particles to remove from such a fill, over its excess above the jamming density: some removals leave a hole."""
 
 MOST_ROUNDS = 60
-"""How often such a fill may lose particles."""
+"""Largest number of rounds that add particles to such a fill, and of rounds that remove particles."""
 
 RETURNS = 8
-"""How often particles that were pushed out of a container are put back."""
+"""Largest number of times that particles outside their container are put back."""
 
 
 TOUCHING = 1e-3
-"""Gap over the radius up to which particles that bear nothing count as touching."""
+"""Gap over the radius up to which particles without load count as touching."""
 
 
 def pack(task: Task, counts: Sequence[int | None], bar: Any) -> tuple[list[Floats], Packing, float]:
-    """Return how far the particles of each group reach, the packing, and the factor by which a pressed one has grown.
+    """Return the radii of the particles of each group, the packing, and the growth factor of a pressed packing.
 
-    A single group without a count jams, and is pressed if it has a pressure.
+    The radius of a cluster is the largest distance of its surface from its centre. A single group without a count is
+    packed until it jams, and is pressed if it has a pressure.
     """
     chosen = [_first_count(task, k) if one is None else one for k, one in enumerate(counts)]
     reach = [task.reaches(group, count) for group, count in enumerate(chosen)]
@@ -86,14 +87,14 @@ def pack(task: Task, counts: Sequence[int | None], bar: Any) -> tuple[list[Float
 
 
 def _relaxed(task: Task, reach: list[Floats], places: PackingPlaces, bar: Any) -> Packing:
-    """Push particles apart that begin anywhere; they grow first, if there are walls that they must not pass."""
+    """Push particles apart from any start positions; with walls they grow in steps, so that none passes a wall."""
     for share in GROWTH if len(task.corners) else ():
         places = task.relax(places, reach, bar, scale=share, most=GROWTH_STEPS).places
     return task.relax(places, reach, bar)
 
 
 def _kept_inside(task: Task, reach: list[Floats], found: Packing, bar: Any) -> Packing:
-    """Put particles that were pushed out of a container back into it, at other random places."""
+    """Put particles that were pushed out of a container back into it, at new random positions."""
     ends = np.cumsum([0, *map(len, reach)])
     for turned in range(1, RETURNS + 1):
         outside = task.outside(reach, found.places)
@@ -119,7 +120,7 @@ def _require_inside(task: Task, reach: list[Floats], found: Packing) -> None:
 
 
 def _until_jammed(task: Task, reach: Floats, found: Packing, bar: Any) -> tuple[Floats, Packing]:
-    """Add particles until they jam, then take some away until they just do not."""
+    """Add particles until they jam, then remove particles until they just do not jam."""
     for _ in range(MOST_ROUNDS):
         if found.reason != soft_spheres.DONE:
             break
@@ -137,7 +138,7 @@ def _until_jammed(task: Task, reach: Floats, found: Packing, bar: Any) -> tuple[
 
 
 def _first_count(task: Task, group: int) -> int:
-    """Return more particles than fit into the region of a fill."""
+    """Return a number of particles that exceeds the capacity of the region of a fill."""
     each = float(task.volumes(group, task.reaches(group, 4096)).mean())
     return int(FIRST_FRACTION[task.domain.dimension] * task.room() / each) + 1
 
@@ -150,25 +151,27 @@ def pack_together(
     progress: bool = False,
     over: Exchange | None = None,
 ) -> None:
-    """Place the particles of all packed fills whose numbers are known, mixed where regions are the same. Collective.
+    """Place the particles of all packed fills with a given number of particles. Collective.
+
+    Groups with the same region are mixed.
 
     Parameters
     ----------
     groups : sequence of FillGroup
-        Of each group to be placed this rank's part, whose positions are written.
+        This rank's part of each group to be placed; positions are written.
     placed : sequence of PlacedGroup
-        Parts of groups that are placed already, and stay where they are.
+        Parts of groups that are placed already, and keep their positions.
     surroundings : Surroundings
         The domain and the walls.
     progress : bool
-        Say on the standard error of rank 0 what has come out, and show the progress if it takes some seconds.
+        Report the result on the standard error of rank 0, and show the progress if it takes some seconds.
     over : Exchange, optional
-        The ranks; this process alone unless given.
+        The ranks; by default this process alone.
 
     Raises
     ------
     CaseError
-        On all ranks, if the particles jam before they have room.
+        On all ranks, if the particles jam with overlaps.
     """
     over = Alone() if over is None else over
     counts = over.add(np.array([len(one.radius) for one in groups], np.int64)).tolist()
@@ -196,12 +199,12 @@ def pack_until_jammed(
 ) -> PlacedGroup:
     """Return this rank's part of a group with as many particles as its region holds, jammed or pressed. Collective.
 
-    Parameters are those of `pack_together`; `first_id` is that of the whole group.
+    Parameters are the same as of `pack_together`; `first_id` is the first id of the whole group.
 
     Raises
     ------
     CaseError
-        On all ranks, if nothing fits, or the pressure cannot be had.
+        On all ranks, if nothing fits, or the pressure cannot be reached.
     """
     over = Alone() if over is None else over
     (reach,), places = _packed([(request, first_id, None)], placed, surroundings, progress, over)
@@ -220,7 +223,7 @@ def _packed(
     progress: bool,
     over: Exchange,
 ) -> tuple[list[Floats], PackingPlaces]:
-    """Return how far particles of whole groups reach, and their places: of requests, first ids, and known numbers."""
+    """Pack whole groups of requests, first ids and counts; return the radii of particles, and their positions."""
     obstacles = over.collect(
         {
             "position": np.concatenate([np.zeros((0, 3)), *(one.position for one in placed)]),
@@ -251,7 +254,7 @@ def _packed(
 
 
 def _require_room(task: Task, reach: Sequence[Floats], found: Packing) -> None:
-    """Refuse a packing with overlaps that nobody has asked for."""
+    """Raise an error for a packing with overlaps if no pressure was requested."""
     if found.reason == soft_spheres.DONE or task.requests[0].forces is not None:
         return
     number, fraction = sum(map(len, reach)), task.fraction(reach)
@@ -264,7 +267,7 @@ def _require_room(task: Task, reach: Sequence[Floats], found: Packing) -> None:
 
 
 def packing_report(task: Task, reach: Sequence[Floats], found: Packing, factor: float) -> str:
-    """Return number, volume fraction and contacts of a packing, and of a pressed one overlaps and how it has grown."""
+    """Return number, volume fraction and contacts of a packing; for a pressed packing also overlaps and growth."""
     number, fraction = sum(map(len, reach)), task.fraction(reach)
     text = f"packed {number:,} particles to a volume fraction of {fraction:.4f}"
     if not number:
@@ -279,7 +282,7 @@ def packing_report(task: Task, reach: Sequence[Floats], found: Packing, factor: 
 
 
 def _contacts(task: Task, reach: Sequence[Floats], found: Packing, gap: float) -> tuple[float, int, float]:
-    """Return the mean number of contacts, how many particles have too few to be held, and the largest overlap."""
+    """Return the mean number of contacts, the number of rattlers, and the largest overlap."""
     spheres = task.all_spheres(reach, found.places)
     owner = np.repeat(np.arange(len(spheres.begin) - 1), np.diff(spheres.begin))
     pairs, overlap = overlapping_pairs(spheres.centre, spheres.radius * (1.0 + gap), task.domain)

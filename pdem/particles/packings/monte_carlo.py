@@ -1,9 +1,9 @@
-"""Monte Carlo moves of placed spheres, which open gaps for others.
+"""Monte Carlo moves of placed spheres, which open gaps for further spheres.
 
 Each random move is accepted if the sphere then overlaps nothing: the Monte Carlo method for hard spheres (Metropolis
 and others, J. Chem. Phys. 21 (1953) 1087), in which gaps open and close as in a fluid. Random sequential addition ends
-at a volume fraction of 0.384 of equal spheres in space (Torquato, Uche, Stillinger, Phys. Rev. E 74 (2006)
-061308), 0.547 of equal discs in the plane, and in practice, with a few thousand attempts each, slightly below.
+at a volume fraction of 0.384 for equal spheres in space (Torquato, Uche, Stillinger, Phys. Rev. E 74 (2006) 061308),
+and of 0.547 for equal discs in the plane. In practice, with a few thousand attempts each, it ends slightly below.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ _MOVE_STREAM = 1 << 40
 def monte_carlo_sweep(filling: Any, number: int) -> None:
     """Move each placed particle of a fill to a random position nearby, if it overlaps nothing there. Collective.
 
-    They move one after the other, in the order of their numbers; none moves to where another was before the sweep.
+    Particles move one after the other, in the order of their numbers; none moves to a position that was occupied before
+    the sweep.
 
     Parameters
     ----------
     filling : `pdem.particles.random_filling._Filling`
-        The fill, whose positions and places are changed.
+        The fill; positions of its particles are changed.
     number : int
         Number of the sweep, which keys random numbers together with ids.
     """

@@ -1,8 +1,8 @@
 """Dense random packings of spheres in a periodic box, by relaxation of overlaps.
 
-Random sequential addition ends far below the density of a loose bed. Here positions found for smaller spheres are the
-start for the full size: in each sweep all overlaps are removed along their normals at once, the lighter sphere moves
-farther. During relaxation radii are slightly enlarged, so that gaps remain in the end.
+Random sequential addition ends far below the density of a loose bed. Here the positions of smaller spheres are the
+start for the full size. Each sweep removes all overlaps along their normals simultaneously; the lighter sphere moves
+farther. Radii are slightly enlarged during the relaxation, so that gaps remain in the end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GAP = 1e-3
 """Smallest final gap over the sum of both radii."""
 MAX_SWEEPS = 5000
 _STRENGTH = 1.4
-"""Displacement over overlap, above 1: converges in half the sweeps."""
+"""Displacement over overlap, above 1: it halves the number of sweeps."""
 
 
 def relax_overlaps(positions: Floats, radii: Floats, lower: Floats, upper: Floats) -> Floats:
@@ -39,7 +39,7 @@ def relax_overlaps(positions: Floats, radii: Floats, lower: Floats, upper: Float
     Returns
     -------
     ndarray, shape (n, 3)
-        Positions in the box where any two spheres are farther apart than `GAP` times the sum of their radii.
+        Positions in the box; any two spheres are farther apart than `GAP` times the sum of their radii.
 
     Raises
     ------

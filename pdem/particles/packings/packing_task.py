@@ -1,4 +1,4 @@
-"""What a packing starts from and relaxes: particles of groups, regions, walls and other particles, on one rank."""
+"""Input and relaxation of a packing on one rank: groups of particles, regions, walls and obstacles."""
 
 from __future__ import annotations
 
@@ -38,64 +38,64 @@ if TYPE_CHECKING:
     from pdem.particles.filling import FillRequest, Surroundings
 
 MARGIN = 3e-6
-"""By which share radii are larger while spheres are pushed apart, so that they do not overlap in the end."""
+"""Relative enlargement of radii during the relaxation, so that spheres do not overlap in the end."""
 
 SMALL = 1e-6
-"""Overlap over the diameter that counts as none."""
+"""Overlap over the diameter that is negligible."""
 
 BALANCED = 2e-4
-"""Mean square of the sum of the forces on a particle, over that of a contact, at which forces are balanced."""
+"""Limit for balanced forces: mean square of the total force on a particle, over the mean square force of a contact."""
 
 MOST_STEPS = 40_000
-"""Steps in one relaxation; a packing at the border of jamming takes some thousands."""
+"""Largest number of steps in one relaxation; a packing close to jamming takes some thousands."""
 
 SKIN = 0.12
-"""How far a sphere may move before lists are made anew, over its radius."""
+"""Displacement of a sphere over its radius beyond which lists are made again."""
 
 LARGEST_STEP = 0.1
-"""Largest way in a step, over the radius."""
+"""Largest displacement in a step, over the radius."""
 
 _PLACE_STREAM, _ATTEMPTS, _FREE = 48, 400, 0.5
 
 
 @dataclass
 class PackingPlaces:
-    """Where particles are.
+    """Positions and orientations of particles.
 
     Attributes
     ----------
     position : (n, 3) array
-        In m.
+        Positions in m.
     turn : (n, 4) array
-        Unit quaternions from how the shapes are drawn, w first.
+        Unit quaternions, w first, that rotate from the coordinates of the shapes.
     """
 
     position: Floats
     turn: Floats
 
     def of(self, rows: Any) -> PackingPlaces:
-        """Return those of some particles."""
+        """Return positions and orientations of some particles."""
         return PackingPlaces(self.position[rows], self.turn[rows])
 
     def joined(self, others: PackingPlaces) -> PackingPlaces:
-        """Return them with others behind."""
+        """Return the concatenation with `others`."""
         return PackingPlaces(np.concatenate((self.position, others.position)), np.concatenate((self.turn, others.turn)))
 
 
 @dataclass
 class Packing:
-    """What has come out.
+    """Result of a relaxation.
 
     Attributes
     ----------
     places : PackingPlaces
-        Of all particles.
+        Positions and orientations of all particles.
     overlap : float
-        Mean overlap over the diameter of the contacts that are left; 0 if none is.
+        Mean overlap over the diameter, of the remaining contacts; 0 without contacts.
     virial : float
         Sum of forces times branches [m^2], with the stiffness of `Law` as unit.
     reason : int
-        Why steps ended.
+        Code for the end of the steps.
     """
 
     places: PackingPlaces
@@ -111,13 +111,13 @@ class Law:
     Attributes
     ----------
     depth : float
-        Overlap at which a contact has the stiffness 1 in the mean [m].
+        Overlap at which the mean stiffness of a contact is 1 [m].
     bent : bool
-        Whether forces grow with the power 1.5 of the overlap; else they are straight.
+        Whether forces grow with the power 1.5 of the overlap; otherwise they are linear.
     size : float
-        Effective radius at which the stiffness is 1 [m], where it grows with the root; 0 where it is the same for all.
+        Effective radius at which the stiffness is 1 [m], if it grows with the root of the radius; 0 if it does not.
     hardness : (t,) array
-        Of the triangles of walls over that of particles.
+        Stiffness of the triangles of walls over that of particles.
     small, balanced : float
         See `pdem.particles.packings.soft_spheres.relax`.
     """
@@ -136,18 +136,18 @@ class Task:
     Parameters
     ----------
     requests : sequence of FillRequest
-        Of each group.
+        Request of each group.
     first_ids : sequence of int
-        Of each group.
+        First id of each group.
     obstacles : mapping of arrays
-        ``position`` and ``radius`` of particles that rest.
+        ``position`` and ``radius`` of particles at rest.
     surroundings : Surroundings
         The domain and the walls.
 
     Attributes
     ----------
     steps : int
-        Taken so far.
+        Number of steps so far.
     """
 
     def __init__(
@@ -173,11 +173,11 @@ class Task:
         self.clustered = bool(kinds)
 
     def reaches(self, group: int, count: int) -> Floats:
-        """Return how far the first particles of a group reach (n,) [m]: the radii of spheres."""
+        """Return the radii of the first particles of a group (n,) [m]; for clusters the distance of their surface."""
         return reaches(self.requests[group], self.first_ids[group], count)
 
     def volumes(self, group: int, reach: Floats) -> Floats:
-        """Return the volumes of particles of a group by how far they reach (n,) [m^3], in 2D areas [m^2]."""
+        """Return the volumes of particles of a group from their radii `reach` (n,) [m^3], in 2D areas [m^2]."""
         request = self.requests[group]
         return particle_volumes(request, reach / request.reach, self.domain.dimension)
 
@@ -187,15 +187,15 @@ class Task:
         return float(sum(rooms.values()))
 
     def fraction(self, reach: Sequence[Floats]) -> float:
-        """Return the volume fraction of all groups in their regions, in 2D that of the area."""
+        """Return the volume fraction of all groups in their regions, in 2D the area fraction."""
         solid = [self.volumes(group, one).sum() for group, one in enumerate(reach)]
         return float(sum(solid) / self.room())
 
     def seeds(self, group: int, begin: int, reach: Floats, turned: int = 0) -> PackingPlaces:
-        """Return random places of particles of a group, from the one numbered `begin` on.
+        """Return random positions of particles of a group, from the particle with number `begin` on.
 
-        They are in their region, and off walls by half of their size. `turned` is another number for each attempt to
-        find places for the same particles.
+        Positions are in the region of the group, with a distance of half the particle size from walls. `turned` is a
+        different number for each attempt to find positions for the same particles.
         """
         request, count = self.requests[group], len(reach)
         lower, upper = regions.bounds(request.region)
@@ -231,7 +231,7 @@ class Task:
         return self._shapes.spheres(columns)
 
     def outside(self, reach: Sequence[Floats], places: PackingPlaces) -> Integers:
-        """Return which particles are not in the container that they should be in."""
+        """Return the particles that are outside of their container."""
         ends, found = np.cumsum([0, *map(len, reach)]), [np.zeros(0, np.int64)]
         for group, request in enumerate(self.requests):
             rows = slice(ends[group], ends[group + 1])
@@ -241,7 +241,7 @@ class Task:
         return np.concatenate(found)
 
     def drawn_spheres(self, reach: Sequence[Floats]) -> SphereGroups:
-        """Return the spheres of all particles as they are drawn, about 0."""
+        """Return the spheres of all particles in the coordinates of their shapes, about 0."""
         count = sum(map(len, reach))
         return self.all_spheres(reach, PackingPlaces(np.zeros((count, 3)), np.tile((1.0, 0.0, 0.0, 0.0), (count, 1))))
 
@@ -255,9 +255,9 @@ class Task:
         most: int = MOST_STEPS,
         law: Law | None = None,
     ) -> Packing:
-        """Push particles apart, from places of all groups in a row; see `soft_spheres.relax`.
+        """Push particles apart, from positions of all groups one after the other; see `soft_spheres.relax`.
 
-        `scale` is the size of particles over their own.
+        `scale` is the size of particles over their full size.
         """
         enlarged = scale if law is not None else scale * (1.0 + MARGIN)
         sizes = [enlarged * one for one in reach]
@@ -281,7 +281,7 @@ class Task:
     def _at_rest(
         self, places: PackingPlaces, sizes: Sequence[Floats], obstacle: float, law: Law | None
     ) -> tuple[Crowd, soft_spheres.SoftBodies, soft_spheres.SoftMotion]:
-        """Return spheres and bodies as kernels take them, at rest."""
+        """Return spheres and bodies in the form for kernels, at rest."""
         spheres = self.drawn_spheres(sizes)
         number, reach = np.diff(spheres.begin), np.concatenate(sizes)
         group = np.repeat(np.arange(len(sizes)), [len(one) for one in sizes])
@@ -316,7 +316,7 @@ class Task:
     def _lists(
         self, crowd: Crowd, bodies: soft_spheres.SoftBodies, motion: soft_spheres.SoftMotion
     ) -> SoftContactLists:
-        """Return who may touch whom while none moves farther than its skin; spheres are wrapped into the domain."""
+        """Return lists of possible contacts, valid until a sphere has used up its skin; spheres are wrapped."""
         count, size, position = len(crowd.region), self.domain.dimension, motion.position
         wrapped = regions.wrap_positions(position[:count], self.domain)
         if len(bodies.reach):
@@ -339,7 +339,7 @@ class Task:
         return SoftContactLists(first, second, walls, triangle, position[:count].copy(), skin)
 
     def _near_walls(self, position: Floats, reach: Floats) -> tuple[Integers, Integers]:
-        """Return which spheres may touch which triangles, sorted."""
+        """Return pairs of spheres and triangles that may touch each other, sorted."""
         if not len(self.corners) or not len(reach):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         touched = []
@@ -352,7 +352,7 @@ class Task:
 
 
 def _bodies(spheres: SphereGroups, reach: Floats, unit: float, *, clustered: bool) -> soft_spheres.SoftBodies:
-    """Return what moves, of spheres as they are drawn about 0."""
+    """Return the moving bodies, from spheres in the coordinates of their shapes, about 0."""
     if not clustered:
         return soft_spheres.SoftBodies(
             np.zeros(1, np.int64), np.zeros((0, 3)), np.zeros(0), (reach / unit) ** 2, LARGEST_STEP * reach
@@ -367,7 +367,7 @@ def _bodies(spheres: SphereGroups, reach: Floats, unit: float, *, clustered: boo
 def _rows_of_regions(
     requests: Sequence[FillRequest], domain: regions.RegionDomain
 ) -> tuple[Integers, Floats, Integers]:
-    """Return kinds and numbers of regions and of those that are kept free, see `Crowd`."""
+    """Return kinds and parameters of regions and of excluded regions, see `Crowd`."""
     free = [(group, one) for group, request in enumerate(requests) for one in request.fill.exclude]
     kinds = []
     rows = np.zeros((len(requests) + len(free), REGION_NUMBERS))

@@ -1,8 +1,8 @@
-"""Packings under a pressure: without friction, with the forces of a contact law, until these are in balance.
+"""Packings under a pressure: frictionless, with the forces of a contact law in equilibrium.
 
-Radii of all particles grow or shrink by one factor until the contact stress has the pressure that is wanted, and the
-number of particles changes until that factor is nearly 1: it makes up for less than the volume of a particle. The
-stress is the sum of forces times branches over the volume of the region (Love 1927), its mean over the axes the
+The radii of all particles grow or shrink by a common factor until the contact stress has the target pressure. The
+number of particles changes until this factor is nearly 1, so that it corrects for less than the volume of one particle.
+The stress is the sum of forces times branches over the volume of the region (Love 1927); its mean over the axes is the
 pressure.
 """
 
@@ -22,36 +22,37 @@ if TYPE_CHECKING:
     from pdem.particles.packings.packing_task import Packing, Task
 
 TOLERANCE = 1e-3
-"""Relative difference of the pressure from the one that is wanted, at most."""
+"""Tolerance of the relative difference between the pressure and its target."""
 
 DEEPEST, SHALLOWEST = 0.05, 3e-7
-"""Mean overlap over the diameter that a pressure may bring about, and the least for which balance is found."""
+"""Largest mean overlap over the diameter that is allowed under a pressure, and the smallest that balances."""
 
 _BALANCED = 1e-7
-"""Mean square of the sum of the forces on a particle over that of a contact: three parts in ten thousand."""
+"""Limit for balanced forces: mean square of the total force on a particle over the mean square force of a contact; a
+ratio of forces of three in ten thousand."""
 
 _UNJAMMED = 0.02
-"""Largest overlap, over the one that is expected in the mean, of a packing that bears nothing."""
+"""Largest overlap in an unloaded packing, over the mean overlap that is expected under the pressure."""
 
 _LOAD = {2: 1.07, 3: 1.22}
-"""Pressure over the mean force and one over the square of the diameter, in 2D the diameter: fraction x contacts / pi.
+"""Pressure over the mean force and inverse squared diameter (2D: inverse diameter): fraction x contacts / pi.
 
-Of packings that have just jammed, in 2D with 4 contacts at 0.84, in 3D with 6 at 0.64.
+Values for packings that have just jammed, in 2D with 4 contacts at 0.84, in 3D with 6 at 0.64.
 """
 
 _SAME = 1e-3
-"""Difference of two factors over the strain below which different pressures mean that particles have moved away."""
+"""Difference of two factors over the strain, below which different pressures mean that particles have rearranged."""
 
 _GROWN, _MOST_TRIES, _MOST_ROUNDS = 8.0, 40, 8
 
 
 class _Press:
-    """The law in the units of a packing, and how far overlaps go.
+    """The law in the units of a packing, and the expected overlap.
 
     Attributes
     ----------
     strain : float
-        Mean overlap over the diameter that is expected.
+        Expected mean overlap over the diameter.
     """
 
     def __init__(self, task: Task, forces: ContactForces, reach: Floats) -> None:
@@ -72,7 +73,7 @@ class _Press:
         )  # fmt: skip
 
     def pressure(self, found: Packing) -> float:
-        """Return the pressure of a packing over the wanted one."""
+        """Return the pressure of a packing over its target."""
         if found.reason == soft_spheres.DONE:
             return 0.0
         stress = self._unit * found.virial / (self.task.domain.dimension * self.task.room())
@@ -80,7 +81,7 @@ class _Press:
 
 
 def _require_reason(task: Task, forces: ContactForces, strain: float) -> None:
-    """Refuse a pressure at which overlaps are too large for any contact law, or too small for numbers."""
+    """Raise an error for a pressure with overlaps too large for any contact law, or too small for rounding."""
     if SHALLOWEST <= strain <= DEEPEST:
         return
     limit = DEEPEST if strain > DEEPEST else SHALLOWEST
@@ -98,12 +99,12 @@ def _require_reason(task: Task, forces: ContactForces, strain: float) -> None:
 
 
 def require_reasonable(task: Task, reach: Floats) -> None:
-    """Refuse a pressure of a packing of particles that reach so far (n,) [m] which is beyond reason, before it is made.
+    """Raise an error for an unreasonable pressure, before a packing of particles with radii `reach` (n,) [m] is made.
 
     Raises
     ------
     CaseError
-        With the limit.
+        With the limit in the message.
     """
     forces = task.requests[0].forces
     if forces is not None:
@@ -111,21 +112,21 @@ def require_reasonable(task: Task, reach: Floats) -> None:
 
 
 def pressed(task: Task, reach: Floats, found: Packing, bar: Any) -> tuple[Floats, Packing, float]:
-    """Press a packing of one group, whose particles just touch.
+    """Press a packing of one group, with particles that just touch.
 
     Returns
     -------
     reach : (n,) array
-        How far particles reach [m], with the factor.
+        Radii of the particles [m], multiplied by the factor.
     found : Packing
-        In balance.
+        The packing in equilibrium.
     factor : float
-        By which all have grown.
+        Growth factor of all particles.
 
     Raises
     ------
     CaseError
-        If the pressure is beyond reason, or cannot be found.
+        If the pressure is unreasonable, or cannot be reached.
     """
     forces = task.requests[0].forces
     assert forces is not None
@@ -145,14 +146,14 @@ def pressed(task: Task, reach: Floats, found: Packing, bar: Any) -> tuple[Floats
 
 
 def _count_of_same_volume(task: Task, reach: Floats, scale: float) -> int:
-    """Return how many particles of their own size have the volume of these with a factor, as nearly as they can."""
+    """Return the number of particles of full size with the same volume as these particles times a factor."""
     wanted = float(task.volumes(0, reach * scale).sum())
     volumes = np.cumsum(task.volumes(0, task.reaches(0, 2 * len(reach) + 2)))
     return max(int(np.argmin(np.abs(volumes - wanted))) + 1, 1)
 
 
 def _grown(press: _Press, reach: Floats, found: Packing, bar: Any) -> tuple[float, Packing]:
-    """Return by which factor particles grow until they have the pressure, and the packing."""
+    """Return the growth factor at which particles have the pressure, and the packing."""
     scale, power = 1.0 + press.strain, press.forces.power
     below: tuple[float, float] | None = None
     above: tuple[float, float] | None = None
@@ -161,11 +162,11 @@ def _grown(press: _Press, reach: Floats, found: Packing, bar: Any) -> tuple[floa
         pressure = press.pressure(found)
         if abs(pressure - 1.0) < TOLERANCE:
             return scale, found
-        # overlaps grow in proportion to the size, about, and the pressure with their power
+        # overlaps grow approximately in proportion to the size, and the pressure with their power
         root = pressure ** (1.0 / power)
         below, above = (below, (scale, root)) if root > 1.0 else ((scale, root), above)
         if below is not None and above is not None and above[0] - below[0] < _SAME * press.strain:
-            below = above = None  # particles have found other places: what they bore before is no measure
+            below = above = None  # particles have rearranged: earlier pressures no longer apply
         scale = _next_scale(scale, root, below, above, press.strain)
     raise CaseError(
         f"{press.task.requests[0].where}.pressure = {press.forces.pressure:g}: {len(reach)} particles were pressed "
@@ -176,7 +177,7 @@ def _grown(press: _Press, reach: Floats, found: Packing, bar: Any) -> tuple[floa
 def _next_scale(
     scale: float, root: float, below: tuple[float, float] | None, above: tuple[float, float] | None, strain: float
 ) -> float:
-    """Return the next factor to be tried: by the line between two, or a step that grows with what is missing."""
+    """Return the next factor to try: by linear interpolation, or by a step proportional to the missing pressure."""
     if below is None or above is None:
         return scale + strain * float(np.clip(1.0 - root, -_GROWN, 1.0))
     (low, at_low), (high, at_high) = below, above

@@ -1,4 +1,4 @@
-"""What pushes soft spheres while they are packed: others, triangles of walls, the sides of regions, regions kept free.
+"""Forces on soft spheres during packing: from other spheres, triangles of walls, sides of regions, excluded regions.
 
 A push is the overlap, or with a contact law of a case an overlap times roots, which have the same bits on any machine.
 """
@@ -19,49 +19,50 @@ BOX, CYLINDER, BALL = 0, 1, 2
 """Kinds of regions."""
 
 REGION_NUMBERS = 9
-"""Numbers of a region.
+"""Number of parameters of a region.
 
 A box has its corners and 1 for axes with sides; a cylinder its centre, direction, radius, half length, and 1 if it has
 ends; a ball its centre and radius.
 """
 
 (TIME_STEP, MIXING, DOWNHILL, LARGEST, MEAN, CONTACTS, FORCES, VIRIAL) = range(8)
-"""Numbers of the state: three of the method, see `pdem.particles.packings.soft_spheres`; of contacts the largest and
-the mean overlap over the diameter, how many there are, the mean force, and the sum of forces times branches."""
+"""Indices of the state: three numbers of the method, see `pdem.particles.packings.soft_spheres`; and over all
+contacts the largest and the mean overlap over the diameter, the number, the mean force, and the sum of forces times
+branches."""
 
 STATE = 8
-"""How many numbers there are."""
+"""Length of the state."""
 
 SAME_PLACE = 1e-6
-"""Distance over the radius up to which a point counts as one of a triangle that is touched already."""
+"""Distance over the radius up to which a point belongs to a triangle that is in contact already."""
 
 SAME_WAY = 0.9
-"""Cosine of the angle from which a wall bears a sphere in place of the side of its region."""
+"""Cosine of the angle between normals beyond which a wall supports a sphere in place of its region's side."""
 
 
 class Crowd(NamedTuple):
-    """Spheres and what they touch.
+    """Spheres and their obstacles.
 
     Attributes
     ----------
     radius : (n,) array
-        In m; the last ones, beyond those that move, rest.
+        In m; the last spheres, after the moving ones, are at rest.
     region : (m,) int64 array
-        Row of the region of each that moves.
+        Row of the region of each moving sphere.
     kind : (g,) int64 array
-        Of regions.
+        Kinds of regions.
     numbers : (g, `REGION_NUMBERS`) array
-        Of regions [m].
+        Parameters of regions [m].
     excluded : (x, 2) int64 array
-        Rows of regions and of those that are kept free of their spheres.
+        Rows of regions, and of regions that are excluded for their spheres.
     period, frequency : (3,) arrays
-        Of the box [m] and [1/m], 0 for axes that are not periodic.
+        Length of the box [m] and its inverse [1/m], 0 for axes that are not periodic.
     corners : (t, 3, 3) array
         Triangles of walls [m].
     hardness : (t,) array
-        Force of triangles over that of spheres; without any walls push by overlaps, all triangles for themselves.
+        Force of triangles over that of spheres; if empty, walls push by overlaps, each triangle separately.
     bend : float
-        One over the overlap at which the root of a Hertzian force is 1 [1/m], 0 for straight forces.
+        Inverse of the overlap at which the root of a Hertzian force is 1 [1/m], 0 for linear forces.
     size : float
         Effective radius at which the root of the radius is 1 [m], 0 for forces that do not depend on it.
     dimension : int
@@ -83,20 +84,20 @@ class Crowd(NamedTuple):
 
 
 class SoftContactLists(NamedTuple):
-    """Who may touch whom.
+    """Lists of possible contacts.
 
     Attributes
     ----------
     first, second : (k,) int64 arrays
         Pairs of spheres.
     walls : (m + 1,) int64 array
-        Where the triangles of each sphere that moves begin.
+        First triangle of each moving sphere.
     triangle : (l,) int64 array
         Triangles.
     begin : (m, 3) array
-        Positions for which lists were made [m].
+        Positions at the list build [m].
     skin : (m,) array
-        How far a sphere may move from there [m].
+        Allowed displacement of each sphere from there [m].
     """
 
     first: Integers
@@ -109,7 +110,7 @@ class SoftContactLists(NamedTuple):
 
 @inlined_geometry
 def nearest_on_triangle(x: Vector, corners: Floats, t: int) -> Vector:
-    """Return the way from the nearest point of a triangle to a place [m] (Ericson, Real-Time Collision Detection)."""
+    """Return the vector from the nearest point of a triangle to x [m] (Ericson, Real-Time Collision Detection)."""
     a = corners[t, 0, 0], corners[t, 0, 1], corners[t, 0, 2]
     b = corners[t, 1, 0] - a[0], corners[t, 1, 1] - a[1], corners[t, 1, 2] - a[2]
     c = corners[t, 2, 0] - a[0], corners[t, 2, 1] - a[1], corners[t, 2, 2] - a[2]
@@ -137,7 +138,7 @@ def nearest_on_triangle(x: Vector, corners: Floats, t: int) -> Vector:
 
 @inlined_geometry
 def _force(overlap: float, radius: float, crowd: Crowd) -> float:
-    """Return the force at an overlap [m] of an effective radius [m], of the unit of an overlap."""
+    """Return the force at an overlap [m] and an effective radius [m], in the unit of an overlap."""
     force = overlap
     if crowd.bend > 0.0:
         force *= math.sqrt(overlap * crowd.bend)
@@ -148,7 +149,7 @@ def _force(overlap: float, radius: float, crowd: Crowd) -> float:
 
 @inlined_geometry
 def _note(overlap: float, width: float, force: float, branch: float, state: Floats) -> None:
-    """Take note of a contact."""
+    """Add a contact to the statistics in `state`."""
     strain = overlap / width
     state[LARGEST] = max(state[LARGEST], strain)
     state[MEAN] += strain
@@ -193,7 +194,7 @@ def _push_pairs(
 
 @inlined_geometry
 def _is_repeated(k: int, i: int, d: Vector, crowd: Crowd, lists: SoftContactLists, position: Floats) -> bool:
-    """Return whether the nearest point of a triangle is one of another triangle that is nearer, or comes before."""
+    """Return whether the nearest point of a triangle belongs to a nearer triangle, or to an earlier one."""
     x = position[i, 0], position[i, 1], position[i, 2]
     point, squared = (x[0] - d[0], x[1] - d[1], x[2] - d[2]), exact_dot3(d, d)
     close = SAME_PLACE * crowd.radius[i]
@@ -231,7 +232,7 @@ def _push_from_walls(
 def _push_inward(
     i: int, overlap: float, force: float, n: Vector, crowd: Crowd, arm: Floats, push: Floats, state: Floats
 ) -> None:
-    """Push a sphere away from something at rest."""
+    """Push a sphere away from an object at rest."""
     r = crowd.radius[i]
     branch = r - overlap
     if len(arm):
@@ -243,7 +244,7 @@ def _push_inward(
 
 @inlined_geometry
 def _is_borne(i: int, n: Vector, crowd: Crowd, lists: SoftContactLists, position: Floats) -> bool:
-    """Return whether a wall bears a sphere where a side of its region would push it."""
+    """Return whether a wall supports a sphere against a side of its region."""
     if not len(crowd.hardness):
         return False
     x, r = (position[i, 0], position[i, 1], position[i, 2]), crowd.radius[i]
@@ -278,7 +279,7 @@ def _axis(axis: int, sign: float) -> Vector:
 
 @inlined_geometry
 def _from_centre(i: int, g: int, crowd: Crowd, position: Floats) -> Vector:
-    """Return the way of a sphere from the centre of a region [m], in 2D in the plane."""
+    """Return the vector from the centre of a region to a sphere [m], in 2D in the plane."""
     z = position[i, 2] - crowd.numbers[g, 2] if crowd.dimension == 3 else 0.0
     return position[i, 0] - crowd.numbers[g, 0], position[i, 1] - crowd.numbers[g, 1], z
 
@@ -314,7 +315,7 @@ def _push_into_region(
 
 @inlined_geometry
 def _way_out_of_box(i: int, g: int, crowd: Crowd, position: Floats) -> tuple[float, Vector]:
-    """Return how deep a centre is in a box, negative outside [m], and the direction of the shortest way out."""
+    """Return the depth of a centre in a box, negative outside [m], and the direction of the shortest way out."""
     numbers, deepest, n = crowd.numbers, -1.0e300, (0.0, 0.0, 0.0)
     x = y = z = 0.0
     for axis in range(crowd.dimension):
@@ -349,7 +350,7 @@ def _way_out_of_cylinder(i: int, g: int, crowd: Crowd, position: Floats) -> tupl
 
 @inlined_geometry
 def _push_out(i: int, g: int, crowd: Crowd, position: Floats, arm: Floats, push: Floats, state: Floats) -> None:
-    """Push a sphere out of a region that is kept free."""
+    """Push a sphere out of an excluded region."""
     if crowd.kind[g] == BOX:
         depth, n = _way_out_of_box(i, g, crowd, position)
     elif crowd.kind[g] == CYLINDER:
@@ -365,9 +366,9 @@ def _push_out(i: int, g: int, crowd: Crowd, position: Floats, arm: Floats, push:
 
 @inlined_geometry
 def push_all(crowd: Crowd, lists: SoftContactLists, position: Floats, arm: Floats, push: Floats, state: Floats) -> None:
-    """Write the sum of the pushes on each sphere that moves (m, 3), and take note of contacts.
+    """Write the sum of the pushes on each moving sphere (m, 3), and add all contacts to the statistics.
 
-    `arm` (m, 3) is where spheres are from the centres of the bodies that they belong to [m]; empty for single ones.
+    `arm` (m, 3) are the vectors from the centres of bodies to their spheres [m]; empty for single spheres.
     """
     push[:] = 0.0
     state[LARGEST] = state[MEAN] = state[CONTACTS] = state[FORCES] = state[VIRIAL] = 0.0

@@ -1,14 +1,14 @@
-"""Spheres that push each other apart: the overlaps of a crowd are made small, or balanced, by steps of the FIRE method.
+"""Relaxation of overlapping spheres by the FIRE method: overlaps become small, or forces balance.
 
-Without a law the energy is half of the sum of the squares of all overlaps: of pairs of spheres, of spheres and
-triangles of walls, and of spheres and the sides of their regions. FIRE (Bitzek and others, Phys. Rev. Lett. 97 (2006)
-170201; with the start anew of Guenole and others, Comput. Mater. Sci. 175 (2020) 109584) is motion whose velocity is
-turned towards the force, and stopped where it goes uphill. Bodies have a mass that grows with the square of their size:
-large ones among many small ones have as many more contacts, so that all move with one time step. Spheres of a rigid
-body move with it: their pushes and torques are summed, and what turns is its reach times an angle, so that turns have
-the units of ways.
+Without a law the energy is half of the sum of the squares of all overlaps: between spheres, between spheres and
+triangles of walls, and between spheres and the sides of their regions. FIRE (Bitzek and others, Phys. Rev. Lett. 97
+(2006) 170201; with the restart of Guenole and others, Comput. Mater. Sci. 175 (2020) 109584) is a motion with
+velocities that are turned towards the forces, and set to zero when the energy increases. Bodies have a mass
+proportional to the square of their size: a large body among many small ones has correspondingly more contacts, so that
+one time step suits all bodies. Spheres of a rigid body move with it: their pushes and torques are summed. The
+rotational variable is the body's size times an angle, so that rotations have the unit of displacements.
 
-One after the other, without threads and contraction: positions have the same bits on any machine.
+The loops run in a fixed order, without threads and contraction: positions have the same bits on any machine.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pdem.particles.packings.soft_contacts import Crowd, SoftContactLists
 
 SLOWEST, LONGEST, FIRST = 1e-3, 0.35, 0.1
-"""Smallest, largest and first time step, of contacts of stiffness 1 and of the smallest spheres with mass 1."""
+"""Smallest, largest and first time step, for contacts of stiffness 1 and for the smallest spheres with mass 1."""
 
 TURNED, _CALMING, _WAITED, _FASTER, _SLOWER = 0.25, 0.99, 20, 1.1, 0.5
 
 DONE, JAMMED, MOVED, LIMIT = range(4)
-"""Why steps end: overlaps are small; forces are balanced; lists are old; there were as many as allowed."""
+"""Reasons for the end: overlaps are small; forces are balanced; lists are out of date; the limit of steps."""
 
 
 class SoftBodies(NamedTuple):
@@ -39,15 +39,15 @@ class SoftBodies(NamedTuple):
     Attributes
     ----------
     begin : (b + 1,) int64 array
-        Where the spheres of each begin; of single spheres, which are no bodies, one number.
+        First sphere of each body; a single number for single spheres, which are not bodies.
     place : (m, 3) array
-        Of the spheres of bodies as they are drawn, from the centre [m].
+        Positions of the spheres of bodies relative to the centre, in the coordinates of the shapes [m].
     reach : (b,) array
-        How far each reaches from its centre [m].
+        Largest distance of each body's surface from its centre [m].
     mass : (rows,) array
-        Of what moves, without unit; a row is a sphere, or of a body first its way and then its turn.
+        Mass of each row, without unit; a row is a sphere, or the translation and then the rotation of a body.
     most : (rows,) array
-        Largest way in a step [m].
+        Largest displacement in a step [m].
     """
 
     begin: Integers
@@ -58,22 +58,22 @@ class SoftBodies(NamedTuple):
 
 
 class SoftMotion(NamedTuple):
-    """Where spheres and bodies are, and the state of the method; all written.
+    """Positions of spheres and bodies, and the state of the method; all written.
 
     Attributes
     ----------
     position : (n, 3) array
-        Of spheres [m].
+        Positions of spheres [m].
     push : (m, 3) array
-        Of those that move; without bodies the same array as `force`.
+        Forces on moving spheres; without bodies the same array as `force`.
     velocity, force : (rows, 3) arrays
-        Of what moves, see `SoftBodies`.
+        Velocities and forces of rows, see `SoftBodies`.
     centre, turn : (b, 3) and (b, 4) arrays
-        Of bodies [m], and unit quaternions from how they are drawn, w first.
+        Centres of bodies [m], and unit quaternions, w first, that rotate from the coordinates of the shapes.
     arm, shift : (m, 3) arrays
-        Of spheres of bodies the place from the centre as the body is turned, and whole periods that are added [m].
+        For spheres of bodies, the vector from the centre of the rotated body, and the periods that are added [m].
     state : (`pdem.particles.packings.soft_contacts.STATE`,) array
-        Of the method and of contacts.
+        State of the method, and statistics of contacts.
     """
 
     position: Floats
@@ -89,7 +89,7 @@ class SoftMotion(NamedTuple):
 
 @inlined_geometry
 def _gather(bodies: SoftBodies, motion: SoftMotion) -> None:
-    """Sum pushes on spheres, and their torques over the reach, for each body."""
+    """Sum pushes on spheres, and their torques over the body's size, for each body."""
     push, arm, force = motion.push, motion.arm, motion.force
     for b in range(len(bodies.reach)):
         force[2 * b : 2 * b + 2] = 0.0
@@ -102,7 +102,7 @@ def _gather(bodies: SoftBodies, motion: SoftMotion) -> None:
 
 @inlined_geometry
 def _place(b: int, bodies: SoftBodies, motion: SoftMotion) -> None:
-    """Write the places of the spheres of a body."""
+    """Write the positions of the spheres of a body."""
     turn, arm = motion.turn, motion.arm
     w, x, y, z = turn[b, 0], turn[b, 1], turn[b, 2], turn[b, 3]
     for i in range(bodies.begin[b], bodies.begin[b + 1]):
@@ -117,7 +117,7 @@ def _place(b: int, bodies: SoftBodies, motion: SoftMotion) -> None:
 
 @inlined_geometry
 def _move(bodies: SoftBodies, motion: SoftMotion, dt: float) -> None:
-    """Move all by their velocities for a time."""
+    """Move all rows by their velocities for a time."""
     velocity, centre, turn = motion.velocity, motion.centre, motion.turn
     if not len(bodies.reach):
         for i in range(len(velocity)):
@@ -138,7 +138,7 @@ def _move(bodies: SoftBodies, motion: SoftMotion, dt: float) -> None:
 
 @inlined_geometry
 def _turn(bodies: SoftBodies, motion: SoftMotion) -> float:
-    """Turn velocities towards forces, or stop; return the sum of the squares of the forces."""
+    """Turn velocities towards forces, or set them to 0; return the sum of the squares of the forces."""
     velocity, force, state = motion.velocity, motion.force, motion.state
     power = speeds = forces = balance = 0.0
     for i in range(len(velocity)):
@@ -169,7 +169,7 @@ def _turn(bodies: SoftBodies, motion: SoftMotion) -> float:
 
 @inlined_geometry
 def _limit(bodies: SoftBodies, motion: SoftMotion) -> None:
-    """Shorten ways that are too long."""
+    """Limit displacements to the largest permitted ones."""
     for i in range(len(motion.velocity)):
         v = motion.velocity[i, 0], motion.velocity[i, 1], motion.velocity[i, 2]
         way = motion.state[TIME_STEP] * math.sqrt(exact_dot3(v, v))
@@ -180,7 +180,7 @@ def _limit(bodies: SoftBodies, motion: SoftMotion) -> None:
 
 @inlined_geometry
 def _is_gone(lists: SoftContactLists, position: Floats) -> bool:
-    """Return whether a sphere has moved farther than its skin."""
+    """Return whether the displacement of a sphere exceeds its skin."""
     gone = False
     for i in range(len(lists.skin)):
         away = 0.0
@@ -205,14 +205,14 @@ def relax(
     Parameters
     ----------
     crowd, bodies, lists, motion : Crowd, SoftBodies, SoftContactLists, SoftMotion
-        See there; motion is written. Forces are computed first.
+        As in their classes; motion is written. Forces are computed first.
     most : int
         Largest number of steps.
     small : float
-        Overlap over the diameter that counts as none.
+        Overlap over the diameter that is negligible.
     balanced : float
-        The mean square of the sum of forces on a sphere or body, over that of the force of a contact, below which
-        forces are balanced.
+        Limit for balanced forces: mean square of the total force on a sphere or body, over the mean square force of a
+        contact.
 
     Returns
     -------
@@ -238,6 +238,6 @@ def relax(
 
 @geometry_kernel
 def place_spheres(bodies: SoftBodies, motion: SoftMotion) -> None:
-    """Write the places of the spheres of all bodies, from the centres and turns of these."""
+    """Write the positions of the spheres of all bodies, from the centres and rotations of the bodies."""
     for b in range(len(bodies.reach)):
         _place(b, bodies, motion)
